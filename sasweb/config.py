@@ -1,0 +1,149 @@
+"""The settings that come from the environment, read once and checked.
+
+Every variable has a default. A wrong value raises `ConfigError`, whose text is one line that names the variable, the
+value and what is allowed.
+"""
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from environs import Env, EnvError
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+PROJECT_DIR = Path(__file__).resolve().parent.parent
+
+
+class ConfigError(ValueError):
+    """Raised when an environment variable has a value that the product cannot work with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What the environment decides. Times are in seconds."""
+
+    bind: str
+    sandbox_bind: str
+    var_dir: Path
+    database_url: str
+    secret_key: str
+    debug: bool
+    allowed_hosts: list[str]
+    supervisor_period: float
+    failure_threshold: int
+    order_complete_by: float
+    step_complete_by: float
+    customer_wait: float
+    warehouse_url: str
+    payments_url: str
+    carrier_url: str
+    email_url: str
+    alert_email: str
+    alert_webhook_url: str
+
+
+def read(environ: Env | None = None) -> Config:
+    """Reads the environment. Raises `ConfigError` for the first value that is not allowed."""
+    env = environ or Env()
+    var_dir = Path(_value(env.str, "VAR_DIR", str(PROJECT_DIR / "var"), "a folder")).expanduser().absolute()
+    sandbox = _address(env, "SANDBOX_BIND", "127.0.0.1:9000")
+    return Config(
+        bind=_address(env, "BIND", "127.0.0.1:8000"),
+        sandbox_bind=sandbox,
+        var_dir=var_dir,
+        database_url=_database_url(env, var_dir),
+        secret_key=_secret_key(env, var_dir),
+        debug=_value(env.bool, "DEBUG", False, "true or false"),
+        allowed_hosts=_value(env.list, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names separated by commas"),
+        supervisor_period=_number(env, "SUPERVISOR_PERIOD", 2.0, lowest=0.1, highest=60),
+        failure_threshold=int(_number(env, "FAILURE_THRESHOLD", 3, lowest=1, highest=100, kind=env.int)),
+        order_complete_by=_number(env, "ORDER_COMPLETE_BY", 600.0, lowest=1, highest=86_400),
+        step_complete_by=_number(env, "STEP_COMPLETE_BY", 30.0, lowest=0.5, highest=3_600),
+        customer_wait=_number(env, "CUSTOMER_WAIT", 3_600.0, lowest=0, highest=30 * 86_400),
+        warehouse_url=_url(env, "WAREHOUSE_URL", f"http://{sandbox}/warehouse", ("http", "https")),
+        payments_url=_url(env, "PAYMENTS_URL", f"http://{sandbox}/payments", ("http", "https")),
+        carrier_url=_url(env, "CARRIER_URL", f"http://{sandbox}/carrier", ("http", "https")),
+        email_url=_url(env, "EMAIL_URL", f"smtp://{_next_port(sandbox)}", ("smtp", "smtps")),
+        alert_email=_value(env.str, "ALERT_EMAIL", "", "a mail address"),
+        alert_webhook_url=_url(env, "ALERT_WEBHOOK_URL", "", ("http", "https")),
+    )
+
+
+def _value(read_as: Callable[..., Any], name: str, default: Any, allowed: str) -> Any:
+    try:
+        return read_as(name, default=default)
+    except EnvError as error:
+        raise ConfigError(f"{name}={os.environ.get(name, '')!r} is not usable: allowed is {allowed}") from error
+
+
+def _number(env: Env, name: str, default: float, *, lowest: float, highest: float, kind: Any = None) -> float:
+    allowed = f"a {'whole ' if kind else ''}number from {lowest:g} to {highest:g}"
+    value = float(_value(kind or env.float, name, default, allowed))
+    if not lowest <= value <= highest:
+        raise ConfigError(f"{name}={os.environ.get(name, '')!r} is not usable: allowed is {allowed}")
+    return value
+
+
+def _address(env: Env, name: str, default: str) -> str:
+    value: str = env.str(name, default=default)
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise ConfigError(f"{name}={value!r} is not usable: allowed is HOST:PORT, as in {default}")
+    return value
+
+
+def _next_port(address: str) -> str:
+    """The sandbox's SMTP sink listens one port above its HTTP services."""
+    host, _, port = address.rpartition(":")
+    return f"{host}:{int(port) + 1}"
+
+
+def _url(env: Env, name: str, default: str, schemes: tuple[str, ...]) -> str:
+    value: str = env.str(name, default=default)
+    parts = urlsplit(value)
+    if value and (parts.scheme not in schemes or not parts.hostname):
+        raise ConfigError(f"{name}={value!r} is not usable: allowed is a URL that starts with {' or '.join(schemes)}://")
+    return value.rstrip("/")
+
+
+def _database_url(env: Env, var_dir: Path) -> str:
+    """`DATABASE_URL`, or what the embedded server wrote down when it was started."""
+    value: str = env.str("DATABASE_URL", default="")
+    if not value:
+        note = var_dir / "database-url"
+        value = note.read_text().strip() if note.is_file() else "postgresql://sasweb@127.0.0.1:5432/sasweb"
+    try:
+        if not value.startswith(("postgres://", "postgresql://")):
+            raise ProgrammingError("not a URL")
+        conninfo_to_dict(value)
+    except ProgrammingError as error:
+        raise ConfigError(
+            f"DATABASE_URL={value!r} is not usable: allowed is postgresql://USER:PASSWORD@HOST:PORT/NAME"
+        ) from error
+    return value
+
+
+def _secret_key(env: Env, var_dir: Path) -> str:
+    """`SECRET_KEY`, or one that is made once and kept in `VAR_DIR`, readable by its owner alone."""
+    value: str = env.str("SECRET_KEY", default="")
+    if value:
+        if len(value) < 32:
+            raise ConfigError("SECRET_KEY is not usable: allowed is a random text of at least 32 characters")
+        return value
+    kept = var_dir / "secret-key"
+    var_dir.mkdir(parents=True, exist_ok=True)
+    if not kept.is_file():
+        made = var_dir / f".secret-key-{os.getpid()}"
+        made.touch(mode=0o600)
+        made.write_text(secrets.token_urlsafe(50))
+        try:
+            os.link(made, kept)  # atomic: of several first starts, one key wins
+        except FileExistsError:
+            pass
+        made.unlink()
+    return kept.read_text()
