@@ -4,6 +4,7 @@ Every variable has a default. A wrong value raises `ConfigError`, whose text is 
 value and what is allowed.
 """
 
+import contextlib
 import os
 import secrets
 from collections.abc import Callable
@@ -59,7 +60,9 @@ def read(environ: Env | None = None) -> Config:
         database_url=_database_url(env, var_dir),
         secret_key=_secret_key(env, var_dir),
         debug=_value(env.bool, "DEBUG", False, "true or false"),
-        allowed_hosts=_value(env.list, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names separated by commas"),
+        allowed_hosts=_value(
+            env.list, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names separated by commas"
+        ),
         supervisor_period=_number(env, "SUPERVISOR_PERIOD", 2.0, lowest=0.1, highest=60),
         failure_threshold=int(_number(env, "FAILURE_THRESHOLD", 3, lowest=1, highest=100, kind=env.int)),
         order_complete_by=_number(env, "ORDER_COMPLETE_BY", 600.0, lowest=1, highest=86_400),
@@ -78,7 +81,9 @@ def _value(read_as: Callable[..., Any], name: str, default: Any, allowed: str) -
     try:
         return read_as(name, default=default)
     except EnvError as error:
-        raise ConfigError(f"{name}={os.environ.get(name, '')!r} is not usable: allowed is {allowed}") from error
+        raise ConfigError(
+            f"{name}={os.environ.get(name, '')!r} is not usable: allowed is {allowed}"
+        ) from error
 
 
 def _number(env: Env, name: str, default: float, *, lowest: float, highest: float, kind: Any = None) -> float:
@@ -107,7 +112,9 @@ def _url(env: Env, name: str, default: str, schemes: tuple[str, ...]) -> str:
     value: str = env.str(name, default=default)
     parts = urlsplit(value)
     if value and (parts.scheme not in schemes or not parts.hostname):
-        raise ConfigError(f"{name}={value!r} is not usable: allowed is a URL that starts with {' or '.join(schemes)}://")
+        raise ConfigError(
+            f"{name}={value!r} is not usable: allowed is a URL that starts with {' or '.join(schemes)}://"
+        )
     return value.rstrip("/")
 
 
@@ -141,9 +148,7 @@ def _secret_key(env: Env, var_dir: Path) -> str:
         made = var_dir / f".secret-key-{os.getpid()}"
         made.touch(mode=0o600)
         made.write_text(secrets.token_urlsafe(50))
-        try:
+        with contextlib.suppress(FileExistsError):
             os.link(made, kept)  # atomic: of several first starts, one key wins
-        except FileExistsError:
-            pass
         made.unlink()
     return kept.read_text()

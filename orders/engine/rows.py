@@ -1,0 +1,80 @@
+"""The rows that decisions are made on, as plain tuples: no model instances in a pass of hundreds of orders."""
+
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+
+class ProcessRow(NamedTuple):
+    """An `OrderProcess` that this transaction has locked."""
+
+    order_id: UUID
+    workflow: str
+    version: int
+    goal: str
+    process_state: str
+    locked_by: str | None
+    complete_by: datetime | None
+    failure_count: int
+    overruns: int
+    priority: int
+    not_before: datetime | None
+    reply_to: str
+    started_at: datetime | None
+
+
+class StepRow(NamedTuple):
+    """A `StepState` of a locked process, without its request and result."""
+
+    id: int
+    order_id: UUID
+    name: str
+    agent: str
+    state: str
+    attempt: int
+    answered: int
+    generation: int
+    undo_generation: int
+    outcome: str
+    complete_by: datetime | None
+    settles_at: datetime | None
+    not_before: datetime | None
+    failure_count: int
+    undo_failure_count: int
+    extended_waits: int
+    error: dict[str, Any] | None
+
+    def key(self) -> str:
+        """The idempotency key of the forward effect: the same for every try of one generation (A3)."""
+        return f"{self.order_id}/{self.name}/{self.generation}"
+
+    def undo_key(self) -> str:
+        """The idempotency key of undoing that effect. An undo that was definitely refused is given a number."""
+        again = f"{self.undo_generation}" if self.undo_generation > 1 else ""
+        return f"{self.key()}/undo{again}"
+
+
+class ReplyRow(NamedTuple):
+    """An `AgentReply` as it was taken from its channel. `body` is JSON text: a result passes through unread."""
+
+    id: int
+    order_id: UUID
+    step_id: int
+    attempt: int
+    undo: bool
+    outcome: str
+    body: str
+    calls: int
+    instance: str
+    posted_at: datetime
+
+
+class EventRow(NamedTuple):
+    """An `Event` to be recorded. The store adds the time."""
+
+    order_id: UUID
+    kind: str
+    actor: str
+    step: str = ""
+    attempt: int = 0
+    detail: dict[str, Any] | None = None

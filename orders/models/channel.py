@@ -1,0 +1,135 @@
+"""The channels: queues as tables, so that a change of state and the message that follows from it commit together.
+
+Nothing but `orders.engine.channels` writes these tables. A message is deleted when it is taken.
+"""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+
+class SubmissionMessage(models.Model):
+    """An order on its way in (S1). `body` describes the whole order; `client` is who sent it."""
+
+    id = models.BigAutoField(primary_key=True)
+    order_id = models.UUIDField(db_index=True)
+    client = models.CharField(max_length=80)
+    body = models.JSONField()
+    posted_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return str(self.order_id)
+
+
+class SubmissionKey(models.Model):
+    """The idempotency record of a submission: the same client and key always name the same order (S3)."""
+
+    id = models.BigAutoField(primary_key=True)
+    client = models.CharField(max_length=80)
+    key = models.CharField(max_length=255)
+    body_hash = models.CharField(max_length=64)
+    order_id = models.UUIDField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["client", "key"], name="one_order_per_key")]
+
+    def __str__(self) -> str:
+        return f"{self.client}/{self.key}"
+
+
+class SetAside(models.Model):
+    """A submission that can never be inserted, kept with its reason for an operator to mend and replay (S3)."""
+
+    id = models.BigAutoField(primary_key=True)
+    order_id = models.UUIDField(db_index=True)
+    client = models.CharField(max_length=80)
+    body = models.JSONField()
+    reason = models.TextField()
+    posted_at = models.DateTimeField()
+    set_aside_at = models.DateTimeField(db_default=Now())
+    replayed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["order_id"], condition=Q(replayed_at__isnull=True), name="set_aside_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.order_id}: {self.reason}"
+
+
+class AgentRequest(models.Model):
+    """Work for an agent (C5), leased like a peek-lock: whoever holds the lease may complete it."""
+
+    id = models.BigAutoField(primary_key=True)
+    order_id = models.UUIDField()
+    step_id = models.BigIntegerField(unique=True)
+    step = models.CharField(max_length=60)
+    agent = models.CharField(max_length=60)
+    operation = models.CharField(max_length=60)
+    attempt = models.PositiveIntegerField()
+    undo = models.BooleanField(default=False)
+    key = models.CharField(max_length=200)
+    reverses = models.CharField(max_length=200, blank=True)
+    body = models.JSONField()
+    complete_by = models.DateTimeField()
+    priority = models.PositiveSmallIntegerField(default=5)
+    deliveries = models.PositiveSmallIntegerField(default=0)
+    leased_by = models.CharField(max_length=80, null=True)
+    leased_until = models.DateTimeField(null=True)
+    posted_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [
+            models.Index(
+                F("agent"),
+                F("priority").desc(),
+                F("id"),
+                condition=Q(leased_until__isnull=True),
+                name="request_free",
+            ),
+            models.Index(
+                fields=["leased_until"], condition=Q(leased_until__isnull=False), name="request_leased"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class AgentReply(models.Model):
+    """An agent's answer (A4, A6). `outcome` is done, refused, declined or failed; `body` the result or the error."""
+
+    id = models.BigAutoField(primary_key=True)
+    order_id = models.UUIDField()
+    step_id = models.BigIntegerField()
+    attempt = models.PositiveIntegerField()
+    undo = models.BooleanField(default=False)
+    outcome = models.CharField(max_length=8)
+    body = models.JSONField()
+    calls = models.PositiveIntegerField(default=1)
+    instance = models.CharField(max_length=80)
+    posted_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{self.step_id} #{self.attempt} {self.outcome}"
+
+
+class StatusMessage(models.Model):
+    """A message on a submitting application's own response queue (Q2, Q3)."""
+
+    id = models.BigAutoField(primary_key=True)
+    queue = models.CharField(max_length=120)
+    order_id = models.UUIDField()
+    kind = models.CharField(max_length=16)
+    body = models.JSONField(default=dict)
+    posted_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["queue", "id"], name="status_by_queue")]
+
+    def __str__(self) -> str:
+        return f"{self.queue}: {self.order_id} {self.kind}"

@@ -1,0 +1,72 @@
+"""The orders database: products, orders and their lines. Amounts are in minor units of their currency."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+from uuid_utils.compat import uuid7
+
+
+class Product(models.Model):
+    """A poster in the catalogue. `design` holds the parameters that its picture is drawn from."""
+
+    sku = models.CharField(max_length=40, primary_key=True)
+    title = models.CharField(max_length=120)
+    artist = models.CharField(max_length=120)
+    description = models.TextField(blank=True)
+    price = models.PositiveIntegerField(help_text="minor units")
+    currency = models.CharField(max_length=3, default="EUR")
+    design = models.JSONField(default=dict)
+    is_listed = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ("title",)
+        constraints = [
+            models.CheckConstraint(condition=models.Q(price__gt=0), name="product_has_a_price"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.sku})"
+
+
+class Order(models.Model):
+    """What a customer ordered, as it was when she ordered it. Its progress is in `OrderProcess`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    customer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    email = models.EmailField()
+    currency = models.CharField(max_length=3)
+    total = models.PositiveBigIntegerField(help_text="minor units")
+    ship_to = models.JSONField()
+    payment_method = models.CharField(max_length=64)
+    placed_at = models.DateTimeField()
+    inserted_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["customer", "-placed_at"], name="order_by_customer")]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(total__gt=0), name="order_has_a_total"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class OrderLine(models.Model):
+    """One product of an order, with the title and price it had when it was ordered."""
+
+    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="lines")
+    product = models.ForeignKey(Product, on_delete=models.PROTECT, related_name="+", db_column="sku")
+    title = models.CharField(max_length=120)
+    quantity = models.PositiveIntegerField()
+    unit_price = models.PositiveIntegerField(help_text="minor units")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(quantity__gt=0), name="line_has_a_quantity"),
+            models.UniqueConstraint(fields=["order", "product"], name="one_line_per_product"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.quantity} × {self.title}"

@@ -1,0 +1,196 @@
+"""The state store: one `OrderProcess` per order, one `StepState` per step, and the `Event`s that led there.
+
+Nothing but `orders.engine.state_store` writes these tables. The state machines are drawn in docs/state-machines.md.
+"""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+
+class Goal(models.TextChoices):
+    """What the workflow is working towards: every step completed, or every effect undone."""
+
+    COMPLETE = "complete"
+    COMPENSATE = "compensate"
+
+
+class ProcessState(models.TextChoices):
+    """The pattern's ProcessState (T3), with `compensated` for an order that was undone."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    PROCESSED = "processed"
+    ERROR = "error"
+    COMPENSATED = "compensated"
+
+
+class StepStatus(models.TextChoices):
+    """Where one step stands (T4)."""
+
+    NOT_STARTED = "not_started"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    COMPENSATING = "compensating"
+    COMPENSATED = "compensated"
+
+
+class Outcome(models.TextChoices):
+    """What is known of the remote effect of the step's present generation: `unknown` from dispatch until a reply."""
+
+    NONE = "none"
+    UNKNOWN = "unknown"
+    REFUSED = "refused"
+    DONE = "done"
+
+
+class OrderProcess(models.Model):
+    """The state of one order's workflow (T2)."""
+
+    order_id = models.UUIDField(primary_key=True)
+    workflow = models.CharField(max_length=60)
+    version = models.PositiveSmallIntegerField()
+    goal = models.CharField(max_length=10, choices=Goal, default=Goal.COMPLETE)
+    process_state = models.CharField(max_length=11, choices=ProcessState, default=ProcessState.PENDING)
+    locked_by = models.CharField(max_length=80, null=True)
+    complete_by = models.DateTimeField(null=True)
+    failure_count = models.PositiveIntegerField(default=0)
+    overruns = models.PositiveIntegerField(
+        default=0, help_text="times the order itself passed its complete-by"
+    )
+    priority = models.PositiveSmallIntegerField(default=5)
+    not_before = models.DateTimeField(null=True, help_text="when something that waits becomes due")
+    reply_to = models.CharField(
+        max_length=120, blank=True, help_text="the submitting application's response queue"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                F("priority").desc(),
+                F("order_id"),
+                condition=Q(process_state="pending", not_before__isnull=True),
+                name="process_ready",
+            ),
+            models.Index(
+                fields=["not_before"],
+                condition=Q(process_state__in=["pending", "processing"], not_before__isnull=False),
+                name="process_waiting",
+            ),
+            models.Index(
+                fields=["complete_by"], condition=Q(process_state="processing"), name="process_overdue"
+            ),
+            models.Index(fields=["process_state", "-order_id"], name="process_by_state"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(process_state="processing", locked_by__isnull=False, complete_by__isnull=False)
+                | (~Q(process_state="processing") & Q(locked_by__isnull=True)),
+                name="only_a_processing_order_is_locked",
+            ),
+            models.CheckConstraint(
+                condition=~Q(process_state="compensated") | Q(goal="compensate"),
+                name="compensated_only_if_asked",
+            ),
+            models.CheckConstraint(
+                condition=~Q(process_state="processed") | Q(goal="complete"),
+                name="processed_only_if_meant",
+            ),
+            models.CheckConstraint(condition=Q(priority__lte=9), name="priority_is_one_digit"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.order_id} {self.process_state}"
+
+
+class StepState(models.Model):
+    """The state of one step of one order (T4), with what is needed to undo it (T5).
+
+    `attempt` counts dispatches, of either direction, and never falls. With `answered` it is the fence that refuses late
+    and doubled replies: a reply counts once, and only for the last attempt.
+    `generation` is part of the idempotency key: it grows when a step that was definitely refused is resubmitted.
+    """
+
+    process = models.ForeignKey(
+        OrderProcess, on_delete=models.CASCADE, related_name="steps", db_column="order_id"
+    )
+    name = models.CharField(max_length=60)
+    position = models.PositiveSmallIntegerField()
+    agent = models.CharField(max_length=60)
+    state = models.CharField(max_length=12, choices=StepStatus, default=StepStatus.NOT_STARTED)
+    attempt = models.PositiveIntegerField(default=0)
+    answered = models.PositiveIntegerField(
+        default=0, help_text="the last attempt that a reply was recorded for"
+    )
+    generation = models.PositiveIntegerField(default=1)
+    undo_generation = models.PositiveIntegerField(default=1)
+    outcome = models.CharField(max_length=7, choices=Outcome, default=Outcome.NONE)
+    complete_by = models.DateTimeField(null=True)
+    settles_at = models.DateTimeField(null=True, help_text="until then a call that timed out may still land")
+    not_before = models.DateTimeField(null=True)
+    failure_count = models.PositiveIntegerField(default=0)
+    undo_failure_count = models.PositiveIntegerField(default=0)
+    extended_waits = models.PositiveIntegerField(default=0)
+    request = models.JSONField(default=dict)
+    result = models.JSONField(null=True)
+    error = models.JSONField(null=True)
+    started_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("process", "position")
+        indexes = [
+            models.Index(
+                fields=["complete_by"], condition=Q(complete_by__isnull=False), name="step_in_flight"
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["process", "name"], name="one_state_per_step"),
+            models.CheckConstraint(
+                condition=Q(state="running", complete_by__isnull=False)
+                | Q(state="compensating")
+                | (~Q(state="running") & Q(complete_by__isnull=True)),
+                name="in_flight_has_a_complete_by",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="completed") | Q(outcome="done"), name="completed_means_done"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="running") | Q(outcome="unknown"), name="running_means_unknown"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["running", "completed", "compensating", "compensated"])
+                | Q(attempt__gt=0),
+                name="dispatched_means_attempted",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.process_id}/{self.name} {self.state}"
+
+
+class Event(models.Model):
+    """One thing that happened to an order: the timeline people read and the audit trail. Append-only.
+
+    `order_id` has no foreign key, because checking one would lock the process row at every insert.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    order_id = models.UUIDField()
+    at = models.DateTimeField(db_default=Now())
+    kind = models.CharField(max_length=24)
+    step = models.CharField(max_length=60, blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+    actor = models.CharField(max_length=120)
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [models.Index(fields=["order_id", "id"], name="event_by_order")]
+
+    def __str__(self) -> str:
+        return f"{self.at:%H:%M:%S} {self.kind} {self.step}"
