@@ -1,0 +1,45 @@
+"""Real processes for the launcher's tests, and bounded waits."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from sasweb import children
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def wait_for(condition: Callable[[], object], *, timeout: float = 10.0) -> None:
+    """Fails the test when the condition does not hold within `timeout` seconds."""
+    assert children.wait_until(lambda: bool(condition()), timeout=timeout, poll=0.02), "waited in vain"
+
+
+def is_alive(pid: int) -> bool:
+    stat = children.read_stat(pid)
+    return stat is not None and not stat.is_zombie
+
+
+def python(
+    *arguments: str, env: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[str]:
+    """Starts this Python in the project's folder, its output in a pipe; stderr goes to the test's own."""
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
+        cwd=PROJECT,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def line_with(process: subprocess.Popen[str], text: str) -> str:
+    """The process's next line of output that holds `text`; fails when the output ends before."""
+    assert process.stdout
+    for line in process.stdout:
+        if text in line:
+            return line.rstrip("\n")
+    raise AssertionError(f"the output ended without {text!r}")
