@@ -34,7 +34,6 @@ def next_undo_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime)
     open_steps = {name for name, row in rows.items() if not is_settled(row, workflow.by_name[name])}
     reversals_open = {name for name in open_steps if not _is_notice(rows[name], workflow.by_name[name])}
     start: list[tuple[StepRow, Step]] = []
-    recall: list[StepRow] = []
     waits: list[datetime] = []
     in_flight = False
     for name in open_steps:
@@ -42,10 +41,9 @@ def next_undo_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime)
         blockers = (
             reversals_open if name not in reversals_open else reversals_open & set(workflow.dependents[name])
         )
-        if row.state == StepStatus.RUNNING:
-            in_flight = True
-            recall.append(row)
-        elif row.state == StepStatus.COMPENSATING and row.complete_by is not None:
+        if row.state == StepStatus.RUNNING or (
+            row.state == StepStatus.COMPENSATING and row.complete_by is not None
+        ):
             in_flight = True
         elif not blockers:
             due = _due_at(row)
@@ -60,7 +58,6 @@ def next_undo_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime)
         start=start,
         in_flight=in_flight or bool(start),
         wake_at=min(waits, default=None),
-        recall=recall,
     )
 
 

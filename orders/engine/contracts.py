@@ -1,7 +1,7 @@
 """What the engine and the business agree on: workflows, steps, remedies, agents and the messages between them.
 
-A business declares a `Workflow` of `Step`s and writes one `Agent` per remote service; the engine does the rest and knows
-neither. All times are seconds.
+A business declares a `Workflow` of `Step`s and writes one `Agent` per remote service; the engine does the rest and
+knows neither. All times are seconds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -147,6 +147,9 @@ class Agent(Protocol):
 
     async def compensate(self, request: Request) -> Json:
         """Undoes the effect of `request.reverses`, and sees to it that it can no longer happen if it has not."""
+
+    async def close(self) -> None:
+        """Gives up its connections. Called once, when its host stops."""
 
 
 @dataclass(frozen=True, kw_only=True)

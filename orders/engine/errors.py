@@ -7,6 +7,7 @@
     │   ├── Refused            a definite, nontransient no: nothing was done, and trying again will not help
     │   │   └── Declined       a refusal that the customer can mend (a declined card)
     │   └── Unresolved         nontransient, and nobody knows whether it was done
+    ├── StateConflict          a locked row was not as it had been read
     └── LeadershipLost         a leader found that another one has taken its place
 
 The rule which HTTP answers and exceptions are which is `orders.agents.transport.classify`.
@@ -56,3 +57,7 @@ class Unresolved(Fault):
 
 class LeadershipLost(SaswebError):
     """Raised when a write found a newer term than its own (I6)."""
+
+
+class StateConflict(SaswebError):
+    """Raised when a row changed under its lock: somebody writes steps without locking their process."""

@@ -5,9 +5,9 @@ touches a database: the same rows and the same `now` give the same answer.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
+from enum import Enum, auto
 
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
@@ -20,10 +20,10 @@ FINISHED = frozenset({StepStatus.COMPLETED.value, StepStatus.SKIPPED.value})
 class Verdict(Enum):
     """Where an order stands after a look at all its steps."""
 
-    GOING = "going"
-    FINISHED = "finished"
-    FAILED = "failed"
-    UNDO = "undo"
+    GOING = auto()
+    FINISHED = auto()
+    FAILED = auto()
+    UNDO = auto()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,6 @@ class Moves:
     start: Sequence[tuple[StepRow, Step]] = ()
     in_flight: bool = False
     wake_at: datetime | None = None
-    recall: Sequence[StepRow] = field(default=())
 
 
 def answers(reply: ReplyRow, step: StepRow) -> bool:

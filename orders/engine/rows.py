@@ -21,6 +21,7 @@ class ProcessRow(NamedTuple):
     not_before: datetime | None
     reply_to: str
     started_at: datetime | None
+    announced: bool
 
 
 class StepRow(NamedTuple):

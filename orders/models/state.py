@@ -65,6 +65,7 @@ class OrderProcess(models.Model):
     reply_to = models.CharField(
         max_length=120, blank=True, help_text="the submitting application's response queue"
     )
+    announced = models.BooleanField(default=True, help_text="false in Error until the application was told")
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -85,6 +86,7 @@ class OrderProcess(models.Model):
             models.Index(
                 fields=["complete_by"], condition=Q(process_state="processing"), name="process_overdue"
             ),
+            models.Index(fields=["order_id"], condition=Q(announced=False), name="process_unannounced"),
             models.Index(fields=["process_state", "-order_id"], name="process_by_state"),
         ]
         constraints = [

@@ -1,0 +1,284 @@
+"""The agent host: runs agents, hundreds of remote calls at once, in one process (A1–A7).
+
+One asyncio loop makes the calls. The database work is done in two threads with a connection each: one exchanges answers
+for new requests, the other renews leases and reports health, so that a slow exchange cannot cost a lease. The host
+keeps the time for every agent: after complete-by nothing is posted (rule 6), and a call whose lease could not be
+confirmed is cancelled, because another instance may have been given it.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import structlog
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from orders.engine import state_store
+from orders.engine.backoff import full_jitter
+from orders.engine.calls import Call, CallStats
+from orders.engine.channels import leases
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.contracts import Agent
+from orders.engine.health import beat, forget
+from orders.engine.rows import EventRow
+from orders.engine.worker import Counts
+
+log = structlog.get_logger()
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostConfig:
+    """Times in seconds. `lease` is how long a request is held without renewal; it is renewed four times as often."""
+
+    instance: str
+    lease: float = 8.0
+    poll: float = 1.0
+    heartbeat: float = 5.0
+    grace: float = 2.0
+    """How long calls under way may still take after a stop."""
+
+
+@dataclass
+class Hosted:
+    """An agent, the calls it has under way, and how they have gone."""
+
+    agent: Agent
+    calls: dict[int, Call] = field(default_factory=dict)
+    stats: CallStats = field(default_factory=CallStats)
+
+
+class AgentHost:
+    """Runs some agents until it is stopped; any number of hosts run side by side."""
+
+    def __init__(self, *, config: HostConfig, agents: Sequence[Agent]) -> None:
+        self._config = config
+        self._hosted = {agent.name: Hosted(agent) for agent in agents}
+        self._ended: list[leases.Answered] = []
+        self._notes: list[EventRow] = []
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._suspects = False
+        self._exchanges = ThreadPoolExecutor(1, "exchange")
+        self._care = ThreadPoolExecutor(1, "care")
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def wake(self) -> None:
+        """Says, from any thread, that there may be requests."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake.set)
+
+    def stop(self) -> None:
+        """Ends `run`, from any thread: no new requests, a short grace for calls under way, leases given back."""
+        self._stopping = True
+        self.wake()
+
+    def run_once(self) -> Counts:
+        """Claims once, makes those calls to their end and posts the answers: one turn, for tests and by hand."""
+        return asyncio.run(self._one_turn())
+
+    async def _one_turn(self) -> Counts:
+        claimed = await self._exchange()
+        await asyncio.gather(*self._tasks.values())
+        self._tasks.clear()
+        posted = len(self._ended)
+        await self._exchange(claim=False)
+        await self._close()
+        return Counts(done={"claimed": claimed, "ended": posted})
+
+    async def run(self) -> None:
+        """Runs until `stop`."""
+        self._loop = asyncio.get_running_loop()
+        log.info("started", action="start", worker=self._config.instance, agents=sorted(self._hosted))
+        care = [asyncio.create_task(self._renew_leases()), asyncio.create_task(self._report_health())]
+        try:
+            await self._turn_over()
+            if self._tasks:
+                await asyncio.wait(self._tasks.values(), timeout=self._config.grace)
+        finally:
+            for task in (*care, *self._tasks.values()):
+                task.cancel()
+            await asyncio.gather(*care, *self._tasks.values(), return_exceptions=True)
+            await self._leave()
+            log.info("stopped", action="stop", worker=self._config.instance)
+
+    async def _turn_over(self) -> None:
+        """Exchanges answers for requests, as often as there is something to exchange."""
+        failures = 0
+        while not self._stopping:
+            self._wake.clear()
+            try:
+                claimed = await self._exchange()
+            except (OperationalError, InterfaceError) as error:
+                failures += 1
+                log.warning("database unavailable", action="retry", error=str(error).strip().split("\n")[0])
+                await asyncio.sleep(full_jitter(failures, first=0.05, cap=2.0))
+                continue
+            failures = 0
+            if claimed or self._ended:
+                continue
+            try:
+                await asyncio.wait_for(self._wake.wait(), self._config.poll)
+            except TimeoutError:
+                continue
+
+    async def _exchange(self, *, claim: bool = True) -> int:
+        """Posts what has ended and claims what there is room for, in one transaction."""
+        ended, self._ended = self._ended, []
+        notes, self._notes = self._notes, []
+        room = {name: hosted.agent.capacity - len(hosted.calls) for name, hosted in self._hosted.items()}
+        idle = not self._tasks
+        if not claim or self._stopping or (self._suspects and not idle):
+            room = {}
+        alone = self._suspects and idle and claim
+        try:
+            claimed = await self._in_thread(
+                self._exchanges, partial(self._transact, ended, notes, room, alone)
+            )
+        except BaseException:
+            self._ended[:0], self._notes[:0] = ended, notes
+            raise
+        if alone:
+            self._suspects = False
+        for lease in claimed:
+            self._begin(lease)
+        return len(claimed)
+
+    def _transact(
+        self, ended: list[leases.Answered], notes: list[EventRow], room: dict[str, int], alone: bool
+    ) -> list[leases.Lease]:
+        me, seconds = self._config.instance, self._config.lease
+        with transaction.atomic():
+            if leases.complete(ended, me=me):
+                wake(Topic.SCHEDULER)
+            state_store.record_events(notes)
+            if alone:
+                suspect = leases.claim_suspect(agents=list(self._hosted), me=me, seconds=seconds)
+                if suspect:
+                    return suspect
+            return leases.claim(room=room, me=me, seconds=seconds)
+
+    def _begin(self, lease: leases.Lease) -> None:
+        hosted = self._hosted[lease.agent]
+        call = Call(lease=lease, agent=hosted.agent, stats=hosted.stats, lease_seconds=self._config.lease)
+        hosted.calls[lease.id] = call
+        self._tasks[lease.id] = asyncio.create_task(self._make(hosted, call))
+
+    async def _make(self, hosted: Hosted, call: Call) -> None:
+        """Makes one call to its end and hands the answer over; one that is cancelled leaves its request to others."""
+        try:
+            answer = await call.run()
+            for failure in call.failures:
+                self._notes.append(
+                    EventRow(
+                        call.lease.order_id,
+                        "call_failed",
+                        self._config.instance,
+                        call.lease.step,
+                        call.lease.attempt,
+                        failure,
+                    )
+                )
+            self._ended.append(answer)
+        finally:
+            hosted.calls.pop(call.lease.id, None)
+            self._tasks.pop(call.lease.id, None)
+            self._wake.set()
+
+    async def _renew_leases(self) -> None:
+        """Renews every lease in hand, and cancels the calls whose leases are lost or could not be confirmed in time."""
+        period = self._config.lease / 4
+        while True:
+            await asyncio.sleep(period)
+            calls = {
+                call.lease.id: call for hosted in self._hosted.values() for call in hosted.calls.values()
+            }
+            held = [(call.lease.id, call.lease.deliveries) for call in calls.values()]
+            try:
+                renewal = self._in_thread(self._care, partial(self._renew, held))
+                confirmed, self._suspects = await asyncio.wait_for(renewal, period)
+            except (OperationalError, InterfaceError, TimeoutError):
+                log.warning("leases not confirmed", action="renew", calls=len(held))
+                self._cancel([call for call in calls.values() if call.held_until.left() <= period])
+                continue
+            for request_id in confirmed:
+                calls[request_id].confirm(self._config.lease - period)
+            self._cancel([call for request_id, call in calls.items() if request_id not in confirmed])
+
+    def _renew(self, held: list[tuple[int, int]]) -> tuple[set[int], bool]:
+        with transaction.atomic():
+            confirmed = leases.renew(held, me=self._config.instance, seconds=self._config.lease)
+            leases.delete_expired()
+            if leases.free_lapsed():
+                wake(Topic.AGENTS)
+            return confirmed, leases.has_suspects(list(self._hosted))
+
+    def _cancel(self, calls: Sequence[Call]) -> None:
+        for call in calls:
+            task = self._tasks.get(call.lease.id)
+            if task is not None:
+                log.warning("lease lost", action="cancel", key=call.lease.key)
+                task.cancel()
+
+    async def _report_health(self) -> None:
+        while True:
+            try:
+                await self._in_thread(self._care, self._beat)
+            except (OperationalError, InterfaceError) as error:
+                log.warning(
+                    "health not reported", action="heartbeat", error=str(error).strip().split("\n")[0]
+                )
+            await asyncio.sleep(self._config.heartbeat)
+
+    def _beat(self) -> None:
+        for name, hosted in self._hosted.items():
+            beat(
+                instance=self._config.instance,
+                agent=name,
+                capacity=hosted.agent.capacity,
+                in_flight=len(hosted.calls),
+                stats=hosted.stats,
+            )
+
+    async def _leave(self) -> None:
+        """Posts what has ended, gives back what has not, and takes this instance off the list."""
+        held = [
+            (call.lease.id, call.lease.deliveries)
+            for hosted in self._hosted.values()
+            for call in hosted.calls.values()
+        ]
+        try:
+            await self._exchange(claim=False)
+            await self._in_thread(self._care, partial(self._give_back, held))
+        except (OperationalError, InterfaceError) as error:
+            log.warning("leases left to lapse", action="stop", error=str(error).strip().split("\n")[0])
+        await self._close()
+
+    def _give_back(self, held: list[tuple[int, int]]) -> None:
+        with transaction.atomic():
+            if leases.release(held, me=self._config.instance):
+                wake(Topic.AGENTS)
+            forget(self._config.instance)
+
+    async def _close(self) -> None:
+        for hosted in self._hosted.values():
+            await hosted.agent.close()
+        for executor in (self._exchanges, self._care):
+            await asyncio.get_running_loop().run_in_executor(executor, connection.close)
+            executor.shutdown()
+
+    async def _in_thread(self, executor: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
+        """Runs database work in its thread. A connection that has failed is dropped, so that the next try opens one."""
+
+        def guarded() -> Result:
+            try:
+                return work()
+            except (OperationalError, InterfaceError):
+                connection.close()
+                raise
+
+        return await asyncio.get_running_loop().run_in_executor(executor, guarded)

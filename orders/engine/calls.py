@@ -1,0 +1,128 @@
+"""One remote call with its retries, inside the complete-by time (A2, A5, A6)."""
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from orders.engine.backoff import full_jitter
+from orders.engine.channels.leases import ABANDONED, Answered, Lease
+from orders.engine.clock import Deadline
+from orders.engine.contracts import Agent, Json, Request
+from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
+
+log = structlog.get_logger()
+
+FIRST_BACKOFF = 0.2
+BACKOFF_CAP = 5.0
+FAILURES_KEPT = 20
+"""How many failed tries of one attempt are written to the order's history."""
+
+
+@dataclass
+class CallStats:
+    """How an agent's calls have gone since its host started."""
+
+    calls: int = 0
+    failed_calls: int = 0
+    mean_seconds: float | None = None
+
+    def record(self, *, seconds: float, failed: bool) -> None:
+        """Counts one try."""
+        self.calls += 1
+        self.failed_calls += failed
+        self.mean_seconds = seconds if self.mean_seconds is None else 0.9 * self.mean_seconds + 0.1 * seconds
+
+
+class Call:
+    """A leased request while its agent works on it."""
+
+    def __init__(self, *, lease: Lease, agent: Agent, stats: CallStats, lease_seconds: float) -> None:
+        self.lease = lease
+        self.failures: list[dict[str, Any]] = []
+        self.held_until = Deadline.after(lease_seconds)
+        self._agent = agent
+        self._stats = stats
+        self._complete_by = Deadline.after(lease.seconds_left)
+        self._tries = 0
+
+    def confirm(self, seconds: float) -> None:
+        """Notes that the lease is ours for that long from now, at least."""
+        self.held_until = Deadline.after(seconds)
+
+    async def run(self) -> Answered:
+        """Tries until there is an answer, or until complete-by; then it is abandoned in silence (A5)."""
+        request = self._request()
+        while True:
+            self._tries += 1
+            began = time.monotonic()
+            try:
+                result = await self._try(request)
+            except Transient as fault:
+                self._note(fault, began)
+                wait = full_jitter(self._tries, first=FIRST_BACKOFF, cap=BACKOFF_CAP)
+                wait = max(wait, fault.retry_after or 0.0)
+                if wait >= self._complete_by.left():
+                    return self._ended(ABANDONED, {})
+                await asyncio.sleep(wait)
+            except Fault as fault:
+                self._note(fault, began)
+                return self._ended(_outcome(fault), {"code": fault.code, "message": fault.message})
+            else:
+                self._stats.record(seconds=time.monotonic() - began, failed=False)
+                return self._ended("done", result)
+
+    async def _try(self, request: Request) -> Json:
+        """One try. An agent that breaks in an unforeseen way leaves it unknown whether its effect happened."""
+        limit = min(self._agent.call_timeout, self._complete_by.left())
+        method = self._agent.compensate if request.undo else self._agent.perform
+        try:
+            async with asyncio.timeout(limit):
+                return await method(request)
+        except TimeoutError as error:
+            raise Transient("no_answer", f"no answer within {limit:.1f} s") from error
+        except Fault:
+            raise
+        except Exception as error:
+            log.exception("agent failed", action="call", agent=self._agent.name, key=request.key)
+            raise Unresolved("agent_failed", f"{type(error).__name__}: {error}") from error
+
+    def _request(self) -> Request:
+        lease = self.lease
+        return Request(
+            order_id=lease.order_id,
+            step=lease.step,
+            operation=lease.operation,
+            attempt=lease.attempt,
+            key=lease.key,
+            data=lease.body["data"],
+            results=lease.body["results"],
+            undo=lease.undo,
+            reverses=lease.reverses,
+            seconds_left=lease.seconds_left,
+        )
+
+    def _note(self, fault: Fault, began: float) -> None:
+        seconds = time.monotonic() - began
+        self._stats.record(seconds=seconds, failed=True)
+        if len(self.failures) < FAILURES_KEPT:
+            self.failures.append(
+                {
+                    "try": self._tries,
+                    "code": fault.code,
+                    "message": fault.message,
+                    "seconds": round(seconds, 3),
+                }
+            )
+
+    def _ended(self, outcome: str, body: Json) -> Answered:
+        return Answered(self.lease.id, self.lease.deliveries, outcome, json.dumps(body), self._tries)
+
+
+def _outcome(fault: Fault) -> str:
+    if isinstance(fault, Declined):
+        return "declined"
+    return "refused" if isinstance(fault, Refused) else "failed"

@@ -1,0 +1,68 @@
+"""The request queue, scheduler's side: asking agents for work, and taking back what nobody has begun."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from orders.engine.sql import columns, fetch, run
+
+
+class Ask(NamedTuple):
+    """A request for a step that has just been written as running or compensating."""
+
+    step_id: int
+    operation: str
+    needs: str
+    """Names of the steps whose results travel with the request, separated by commas."""
+    undo: bool
+    key: str
+    reverses: str
+    priority: int
+
+
+def post(asks: Sequence[Ask]) -> None:
+    """Posts requests. Attempt, data and complete-by are those of the step's row, so they cannot disagree with it."""
+    if not asks:
+        return
+    run(
+        """
+        INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses,
+                                         body, complete_by, priority, deliveries)
+        SELECT s.order_id, s.id, s.name, s.agent, v.operation, s.attempt, v.undo, v.key, v.reverses,
+               jsonb_build_object('data', s.request, 'results', CASE WHEN v.needs = '' THEN '{}'::jsonb ELSE (
+                   SELECT coalesce(jsonb_object_agg(n.name, n.result), '{}'::jsonb)
+                     FROM orders_stepstate AS n
+                    WHERE n.order_id = s.order_id AND n.name = ANY(string_to_array(v.needs, ','))) END),
+               s.complete_by, v.priority, 0
+          FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::boolean[], %s::text[], %s::text[], %s::smallint[])
+            AS v(step_id, operation, needs, undo, key, reverses, priority)
+          JOIN orders_stepstate AS s ON s.id = v.step_id
+        """,
+        columns(asks, 7),
+    )
+
+
+def discard(step_ids: Sequence[int]) -> None:
+    """Deletes what is left of these steps' earlier requests, before they are asked again."""
+    if step_ids:
+        run("DELETE FROM orders_agentrequest WHERE step_id = ANY(%s)", [list(step_ids)])
+
+
+def recall(step_ids: Sequence[int]) -> set[int]:
+    """Takes back the requests that no agent has ever been given; returns the steps that were never begun.
+
+    A request that an agent is claiming at this moment is locked, and counts as begun.
+    """
+    if not step_ids:
+        return set()
+    free = fetch(
+        """
+        SELECT id FROM orders_agentrequest
+         WHERE step_id = ANY(%s) AND deliveries = 0 ORDER BY id FOR UPDATE SKIP LOCKED
+        """,
+        [list(step_ids)],
+    )
+    rows = fetch(
+        "DELETE FROM orders_agentrequest WHERE id = ANY(%s) RETURNING step_id",
+        [[row_id for (row_id,) in free]],
+    )
+    return {step_id for (step_id,) in rows}

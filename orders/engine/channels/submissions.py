@@ -1,0 +1,102 @@
+"""The submission queue (S1–S3): orders on their way in, and those that can never be inserted."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from orders.engine.contracts import Json, Rejected, Submission
+from orders.engine.sql import fetch, run
+from orders.models import SubmissionMessage
+
+
+class Posted(NamedTuple):
+    """Which order a submission stands for, and whether this very call posted it."""
+
+    order_id: UUID
+    is_new: bool
+    same_body: bool
+
+
+def post(*, order_id: UUID, client: str, body: Json) -> None:
+    """Puts one order on the submission queue."""
+    run(
+        "INSERT INTO orders_submissionmessage (order_id, client, body) VALUES (%s, %s, %s::jsonb)",
+        [order_id, client, json.dumps(body)],
+    )
+
+
+def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: str) -> Posted:
+    """Puts an order on the submission queue unless this client has used this idempotency key before.
+
+    Of any number of posts with one key at the same time exactly one is new: the unique index decides, and the others
+    wait for it to commit.
+    """
+    inserted = fetch(
+        """
+        INSERT INTO orders_submissionkey (client, key, body_hash, order_id) VALUES (%s, %s, %s, %s)
+        ON CONFLICT (client, key) DO NOTHING RETURNING order_id
+        """,
+        [client, key, body_hash, order_id],
+    )
+    if inserted:
+        post(order_id=order_id, client=client, body=body)
+        return Posted(order_id=order_id, is_new=True, same_body=True)
+    ((known_id, known_hash),) = fetch(
+        "SELECT order_id, body_hash FROM orders_submissionkey WHERE client = %s AND key = %s", [client, key]
+    )
+    return Posted(order_id=known_id, is_new=False, same_body=known_hash == body_hash)
+
+
+def take(limit: int) -> list[tuple[int, Submission]]:
+    """Locks up to `limit` messages, oldest first, passing over those that another instance has in hand."""
+    rows = (
+        SubmissionMessage.objects.select_for_update(skip_locked=True)
+        .order_by("id")
+        .values_list("id", "order_id", "client", "body", "posted_at")[:limit]
+    )
+    return [
+        (message_id, Submission(order_id=order_id, client=client, body=body, posted_at=posted_at))
+        for message_id, order_id, client, body, posted_at in rows
+    ]
+
+
+def delete(message_ids: Sequence[int]) -> None:
+    """Deletes messages that this transaction has dealt with."""
+    run("DELETE FROM orders_submissionmessage WHERE id = ANY(%s)", [list(message_ids)])
+
+
+def set_aside(rejected: Sequence[Rejected]) -> None:
+    """Keeps submissions that can never be inserted, with the reason, for an operator (S3)."""
+    for one in rejected:
+        run(
+            """
+            INSERT INTO orders_setaside (order_id, client, body, reason, posted_at)
+            VALUES (%s, %s, %s::jsonb, %s, %s)
+            ON CONFLICT (order_id) WHERE replayed_at IS NULL DO UPDATE SET reason = excluded.reason
+            """,
+            [
+                one.submission.order_id,
+                one.submission.client,
+                json.dumps(one.submission.body),
+                one.reason,
+                one.submission.posted_at,
+            ],
+        )
+
+
+def replay(set_aside_id: int) -> UUID | None:
+    """Puts a submission that was set aside back on the queue. None if there is none that waits under this id."""
+    rows = fetch(
+        """
+        WITH replayed AS (
+            UPDATE orders_setaside SET replayed_at = clock_timestamp()
+             WHERE id = %s AND replayed_at IS NULL
+         RETURNING order_id, client, body
+        )
+        INSERT INTO orders_submissionmessage (order_id, client, body)
+        SELECT order_id, client, body FROM replayed RETURNING order_id
+        """,
+        [set_aside_id],
+    )
+    return rows[0][0] if rows else None

@@ -1,0 +1,138 @@
+"""The scheduler: claims orders, takes replies, starts the steps that are ready, finishes (C1–C10).
+
+A pass is one transaction that reads, decides and writes (rule 1), for up to a few hundred orders with a fixed number of
+statements (rule 2). A scheduler holds nothing between passes: killed at any point it loses nothing, and the next reply
+is taken by another one. The decisions are in `progress` and `compensation`; this module carries them out.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from orders.engine import alerts, state_store
+from orders.engine.batch import AdaptiveBatch
+from orders.engine.channels import replies, requests, status
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.contracts import Workflows
+from orders.engine.order_pass import OrderPass
+from orders.engine.rows import EventRow, ProcessRow, ReplyRow
+from orders.engine.sql import database_now
+from orders.engine.worker import Counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulerConfig:
+    """`instance` is this scheduler's id, which LockedBy shows (T2); `batch` the most orders in one pass."""
+
+    instance: str
+    batch: int = 200
+
+
+class Scheduler:
+    """One instance; any number of them run side by side (C3)."""
+
+    def __init__(self, *, config: SchedulerConfig, workflows: Workflows) -> None:
+        self._config = config
+        self._workflows = workflows
+        self._batch = AdaptiveBatch(config.batch)
+
+    def run_once(self) -> Counts:
+        """One pass. An unexpected error halves the batch until it is down to the one order that causes it, which is
+        set aside with an alert (rule 11); a database that cannot be reached is the caller's to wait for."""
+        counts = self._batch.run(self._pass, self._set_aside)
+        if not counts.busy:
+            self._announce()
+        return counts
+
+    def _pass(self, limit: int, touched: list[UUID]) -> Counts:
+        with transaction.atomic():
+            now = database_now()
+            orders, taken, left = self._gather(limit, now, touched)
+            answered = self._recall(orders)
+            for order in orders:
+                order.advance(now)
+            self._write(orders)
+        return Counts(
+            busy=bool(taken or left or len(orders) >= limit),
+            done={
+                "orders": len(orders),
+                "replies": taken,
+                "started": sum(len(order.asks) for order in orders),
+                "recalled": answered,
+            },
+        )
+
+    def _gather(self, limit: int, now: datetime, touched: list[UUID]) -> tuple[list[OrderPass], int, int]:
+        """Locks the orders of this pass: those that were answered, then as many that want a scheduler as fit."""
+        waiting = replies.peek(limit)
+        rows = state_store.lock({order_id for _, order_id in waiting}, self._workflows)
+        locked = {row.order_id for row in rows}
+        taken = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
+        if len(rows) < limit:
+            claimed = state_store.claim(limit - len(rows), self._workflows, now)
+            rows += [row for row in claimed if row.order_id not in locked]
+        touched.extend(row.order_id for row in rows)
+        return self._load(rows, taken, now), len(taken), len(waiting) - len(taken)
+
+    def _load(self, rows: list[ProcessRow], taken: list[ReplyRow], now: datetime) -> list[OrderPass]:
+        steps = state_store.steps_of(row.order_id for row in rows)
+        orders = {
+            row.order_id: OrderPass(
+                row=row,
+                steps=steps[row.order_id],
+                workflow=self._workflows[row.workflow, row.version],
+                instance=self._config.instance,
+            )
+            for row in rows
+        }
+        for reply in taken:
+            orders[reply.order_id].take(reply, now)
+        return list(orders.values())
+
+    def _recall(self, orders: Iterable[OrderPass]) -> int:
+        """For orders that are being undone, takes back the requests that no agent has begun (rule 8)."""
+        running = {step.id: order for order in orders for step in order.recallable()}
+        recalled = requests.recall(list(running))
+        for step_id in recalled:
+            running[step_id].recalled(step_id)
+        return len(recalled)
+
+    def _write(self, orders: list[OrderPass]) -> None:
+        state_store.write_steps([write for order in orders for write in order.step_writes()])
+        state_store.write_processes([order.row for order in orders if order.row_changed()])
+        asks = [ask for order in orders for ask in order.asks]
+        requests.discard([step_id for order in orders for step_id in order.asked_before])
+        requests.post(asks)
+        alerts.open_alerts([alert for order in orders for alert in order.alerts])
+        status.post(message for order in orders for message in order.statuses)
+        state_store.record_events(event for order in orders for event in order.events)
+        if asks:
+            wake(Topic.AGENTS)
+
+    def _announce(self) -> None:
+        """Tells the applications of orders that a supervisor put into Error; it never touches a channel itself (V5)."""
+        with transaction.atomic():
+            rows = state_store.unannounced(self._config.batch, self._workflows)
+            state_store.write_processes([row._replace(announced=True) for row in rows])
+            status.post(status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED) for row in rows)
+
+    def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
+        """Puts the one order that no pass can handle into Error, with its replies in its history."""
+        with transaction.atomic():
+            for row in state_store.lock(order_ids, self._workflows):
+                unread = replies.take_all_of(row.order_id)
+                reason = f"{type(error).__name__}: {error}"
+                state_store.write_processes(
+                    [row._replace(process_state="error", locked_by=None, not_before=None)]
+                )
+                alerts.open_alerts(
+                    [alerts.NewAlert(row.order_id, "unprocessable", type(error).__name__, reason)]
+                )
+                status.post([status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED)])
+                detail = {"reason": reason, "unread_replies": [reply._asdict() for reply in unread]}
+                state_store.record_events(
+                    [EventRow(row.order_id, "error", self._config.instance, detail=detail)]
+                )

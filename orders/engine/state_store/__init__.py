@@ -1,0 +1,27 @@
+"""The state store: the one door to the rows of processes, steps and events (T1–T6).
+
+Every function runs inside the caller's transaction. Whoever writes a step has locked its process row first, by
+`lock` or `claim`; those never wait, so that nobody can deadlock and a stuck process holds up no order but its own.
+"""
+
+from orders.engine.state_store.claims import claim, lock, overdue, steps_of, unannounced
+from orders.engine.state_store.writes import (
+    create_processes,
+    last_call_failures,
+    record_events,
+    write_processes,
+    write_steps,
+)
+
+__all__ = [
+    "claim",
+    "create_processes",
+    "last_call_failures",
+    "lock",
+    "overdue",
+    "record_events",
+    "steps_of",
+    "unannounced",
+    "write_processes",
+    "write_steps",
+]

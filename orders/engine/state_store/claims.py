@@ -1,0 +1,102 @@
+"""Locking, claiming and reading the rows that a transaction is going to decide on."""
+
+import json
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q
+
+from orders.engine.contracts import WorkflowKey
+from orders.engine.rows import ProcessRow, StepRow
+from orders.engine.sql import fetch
+from orders.models import OrderProcess
+from orders.models.state import ProcessState
+
+
+def _known(workflows: Collection[WorkflowKey]) -> Q:
+    """Orders on a workflow that this release does not know are left to one that does (rule 10)."""
+    known = Q(pk__in=[])
+    for name, version in workflows:
+        known |= Q(workflow=name, version=version)
+    return known
+
+
+def lock(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> list[ProcessRow]:
+    """Locks these orders, leaving out any that somebody else has in hand at this moment.
+
+    The rows are locked in the order of their keys, without waiting; `no_key` lets rows that refer to them be inserted
+    meanwhile.
+    """
+    if not order_ids:
+        return []
+    rows = (
+        OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)
+        .filter(_known(workflows), order_id__in=order_ids)
+        .order_by("order_id")
+        .values_list(*ProcessRow._fields)
+    )
+    return [ProcessRow._make(row) for row in rows]
+
+
+def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list[ProcessRow]:
+    """Locks up to `limit` orders that want a scheduler: first those whose wait is over, then the ready ones (C2).
+
+    Safe against a second claim of the same order: the row lock is exclusive, `skip_locked` passes over what another
+    scheduler is claiming, and PostgreSQL checks the condition again on the row that it has locked. Ready orders come by
+    priority and then by age, and each list has its own partial index, so finished orders cost nothing.
+    """
+    free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True).filter(_known(workflows))
+    due = free.filter(
+        process_state__in=[ProcessState.PENDING, ProcessState.PROCESSING], not_before__lte=now
+    ).order_by("not_before")
+    rows = [ProcessRow._make(row) for row in due.values_list(*ProcessRow._fields)[:limit]]
+    if len(rows) < limit:
+        ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True).order_by(
+            "-priority", "order_id"
+        )
+        rows += [ProcessRow._make(row) for row in ready.values_list(*ProcessRow._fields)[: limit - len(rows)]]
+    return rows
+
+
+def unannounced(limit: int, workflows: Collection[WorkflowKey]) -> list[ProcessRow]:
+    """Locks orders that a supervisor put into Error and whose applications have not been told yet (Q3)."""
+    rows = (
+        OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)
+        .filter(_known(workflows), announced=False)
+        .order_by("order_id")
+        .values_list(*ProcessRow._fields)[:limit]
+    )
+    return [ProcessRow._make(row) for row in rows]
+
+
+def overdue(limit: int, now: datetime) -> set[UUID]:
+    """Orders that have passed their own complete-by time or one of a step (V1). Nothing is locked yet."""
+    found = fetch(
+        """
+        (SELECT order_id FROM orders_stepstate
+          WHERE complete_by <= %(now)s ORDER BY complete_by LIMIT %(limit)s)
+        UNION
+        (SELECT order_id FROM orders_orderprocess
+          WHERE process_state = 'processing' AND complete_by <= %(now)s ORDER BY complete_by LIMIT %(limit)s)
+        """,
+        {"now": now, "limit": limit},
+    )
+    return {order_id for (order_id,) in found}
+
+
+def steps_of(order_ids: Iterable[UUID]) -> dict[UUID, list[StepRow]]:
+    """The steps of these orders, each in the order of its workflow. To be called with the processes locked."""
+    found: dict[UUID, list[StepRow]] = {order_id: [] for order_id in order_ids}
+    if found:
+        rows = fetch(
+            f"SELECT {', '.join(StepRow._fields)} FROM orders_stepstate"
+            " WHERE order_id = ANY(%s) ORDER BY order_id, position",
+            [list(found)],
+        )
+        for row in rows:
+            step = StepRow._make(row)
+            if step.error is not None:
+                step = step._replace(error=json.loads(row[-1]))
+            found[step.order_id].append(step)
+    return found

@@ -1,0 +1,102 @@
+"""Submission: takes orders off the submission queue and inserts each with its state-store records, or sets it aside.
+
+Both or neither (S2): the order, its process, its steps and the deletion of its message are one transaction. The same
+message twice makes one order, and one that can never be inserted holds up nobody (S3).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import transaction
+
+from orders.engine import alerts, state_store
+from orders.engine.batch import AdaptiveBatch
+from orders.engine.channels import status, submissions
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.contracts import Accepted, Duplicate, Intake, Rejected, Submission
+from orders.engine.rows import EventRow
+from orders.engine.worker import Counts
+from orders.models.operations import AlertKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionConfig:
+    """`instance` is this process's id; `batch` the most messages in one pass."""
+
+    instance: str
+    batch: int = 200
+
+
+class SubmissionRole:
+    """One instance; any number of them run side by side."""
+
+    def __init__(self, *, config: SubmissionConfig, intake: Intake) -> None:
+        self._config = config
+        self._intake = intake
+        self._batch = AdaptiveBatch(config.batch)
+
+    def run_once(self) -> Counts:
+        """One pass over the queue. A message that makes the intake itself fail is found and set aside (rule 11)."""
+        return self._batch.run(self._pass, self._set_aside)
+
+    def _pass(self, limit: int, touched: list[UUID]) -> Counts:
+        with transaction.atomic():
+            messages = submissions.take(limit)
+            if not messages:
+                return Counts()
+            touched.extend(submission.order_id for _, submission in messages)
+            verdicts = self._intake([submission for _, submission in messages])
+            accepted = [verdict for verdict in verdicts if isinstance(verdict, Accepted)]
+            rejected = [verdict for verdict in verdicts if isinstance(verdict, Rejected)]
+            duplicates = [verdict for verdict in verdicts if isinstance(verdict, Duplicate)]
+            self._insert(accepted, duplicates)
+            self._reject(rejected)
+            submissions.delete([message_id for message_id, _ in messages])
+            if accepted:
+                wake(Topic.SCHEDULER)
+        done = {"accepted": len(accepted), "rejected": len(rejected), "duplicates": len(duplicates)}
+        return Counts(busy=len(messages) >= limit, done=done)
+
+    def _insert(self, accepted: Sequence[Accepted], duplicates: Sequence[Duplicate]) -> None:
+        if accepted:
+            state_store.create_processes(accepted)
+        status.post(
+            status.Status(new.reply_to, new.submission.order_id, status.StatusKind.RECEIVED)
+            for new in accepted
+        )
+        state_store.record_events(
+            [
+                self._event(
+                    new.submission, "received", posted_at=new.submission.posted_at, by=new.submission.client
+                )
+                for new in accepted
+            ]
+            + [self._event(copy.submission, "duplicate_ignored") for copy in duplicates]
+        )
+
+    def _reject(self, rejected: Sequence[Rejected]) -> None:
+        if not rejected:
+            return
+        submissions.set_aside(rejected)
+        alerts.open_alerts(
+            [
+                alerts.NewAlert(
+                    one.submission.order_id, AlertKind.SET_ASIDE.value, "cannot_be_inserted", one.reason
+                )
+                for one in rejected
+            ]
+        )
+        state_store.record_events(
+            self._event(one.submission, "set_aside", reason=one.reason) for one in rejected
+        )
+
+    def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
+        reason = f"inserting it failed: {type(error).__name__}: {error}"
+        with transaction.atomic():
+            messages = [message for message in submissions.take(1) if message[1].order_id in order_ids]
+            self._reject([Rejected(submission=submission, reason=reason) for _, submission in messages])
+            submissions.delete([message_id for message_id, _ in messages])
+
+    def _event(self, submission: Submission, kind: str, **detail: object) -> EventRow:
+        return EventRow(submission.order_id, kind, self._config.instance, detail=detail)
