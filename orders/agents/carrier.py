@@ -1,0 +1,37 @@
+"""The carrier: creates the shipment of an order, and cancels it."""
+
+from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
+from orders.engine.contracts import Json, Request
+
+
+class Carrier:
+    """The agent of the carrier service at `url`. `capacity` is how many calls it may have under way."""
+
+    name = "carrier"
+    call_timeout = CALL_TIMEOUT
+
+    def __init__(self, url: str, *, capacity: int = 500) -> None:
+        self.capacity = capacity
+        self._remote = Remote(url, timeout=self.call_timeout)
+
+    async def perform(self, request: Request) -> Json:
+        """Creates the shipment. Raises `Refused` when the carrier does not deliver to the address."""
+        if request.operation != "create":
+            raise unknown_operation(request)
+        body = {
+            "order_id": str(request.order_id),
+            "ship_to": request.data["ship_to"],
+            "lines": request.data["lines"],
+        }
+        return await self._remote.post("create", key=request.key, body=body)
+
+    async def compensate(self, request: Request) -> Json:
+        """Cancels the shipment, or sees to it that it can no longer be created."""
+        if request.operation != "create":
+            raise unknown_operation(request)
+        body = {"order_id": str(request.order_id), "reverses": request.reverses}
+        return await self._remote.post("cancel", key=request.key, body=body)
+
+    async def close(self) -> None:
+        """Ends the connections."""
+        await self._remote.close()

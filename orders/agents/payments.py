@@ -1,0 +1,54 @@
+"""The payment gateway: authorises and captures the amount of an order; voids and refunds it."""
+
+from typing import Any
+
+from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
+from orders.engine.contracts import Json, Request
+from orders.engine.errors import Refused, Unresolved
+
+UNDO_OF = {"authorise": "void", "capture": "refund"}
+"""What reverses each operation."""
+
+
+class Payments:
+    """The agent of the payment gateway at `url`. `capacity` is how many calls it may have under way."""
+
+    name = "payments"
+    call_timeout = CALL_TIMEOUT
+
+    def __init__(self, url: str, *, capacity: int = 500) -> None:
+        self.capacity = capacity
+        self._remote = Remote(url, timeout=self.call_timeout)
+
+    async def perform(self, request: Request) -> Json:
+        """Authorises or captures the amount. Raises `Declined` when the customer must pay in another way."""
+        if request.operation == "authorise":
+            answer = await self._post("authorise", request, **request.data)
+            if not _authorisation(answer):
+                raise Unresolved("bad_answer", "the gateway's answer names no authorisation")
+            return answer
+        if request.operation == "capture":
+            authorisation = _authorisation(request.results.get("authorise-payment", {}))
+            if not authorisation:
+                raise Refused("no_authorisation", "there is no authorisation to capture")
+            return await self._post("capture", request, authorisation=authorisation, **request.data)
+        raise unknown_operation(request)
+
+    async def compensate(self, request: Request) -> Json:
+        """Voids the authorisation or refunds the capture. Raises `Refused` when the gateway definitely will not."""
+        if request.operation not in UNDO_OF:
+            raise unknown_operation(request)
+        return await self._post(UNDO_OF[request.operation], request, reverses=request.reverses)
+
+    async def close(self) -> None:
+        """Ends the connections."""
+        await self._remote.close()
+
+    async def _post(self, path: str, request: Request, **what: Any) -> dict[str, Any]:
+        body = {"order_id": str(request.order_id), **what}
+        return await self._remote.post(path, key=request.key, body=body)
+
+
+def _authorisation(answer: Json) -> str:
+    found = answer.get("authorisation")
+    return found if isinstance(found, str) else ""
