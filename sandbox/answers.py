@@ -1,0 +1,46 @@
+"""What a service answers to one call."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+RETRY_SOON = frozenset({409, 429, 503})
+"""The statuses that ask the caller to come back, and so carry `Retry-After`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One answer. `body` is JSON text; `kept` says that the ledger holds it under the call's key."""
+
+    status: int
+    body: str
+    kept: bool = False
+    replayed: bool = False
+    refused_by_fault: bool = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that go with it; `Retry-After` is in seconds."""
+        headers = {"Idempotent-Replayed": "true"} if self.replayed else {}
+        if self.status in RETRY_SOON:
+            headers["Retry-After"] = "1"
+        return headers
+
+
+def good(content: Mapping[str, Any]) -> Answer:
+    """A 200 with `content`."""
+    return Answer(status=200, body=json.dumps(content))
+
+
+def bad(status: int, code: str, message: str) -> Answer:
+    """An error: `code` is for programs, `message` for people."""
+    return Answer(status=status, body=json.dumps({"error": {"code": code, "message": message}}))
+
+
+class Unusable(Exception):
+    """Raised when a request cannot be read as a call; `answer` is what the caller gets."""
+
+    def __init__(self, code: str, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.answer = bad(status, code, message)

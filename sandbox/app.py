@@ -1,0 +1,165 @@
+"""The HTTP side: the calls of the three services with their faults, and the pages that tests use."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from aiohttp import web
+
+from sandbox import effects
+from sandbox.answers import Answer, Unusable, bad, good
+from sandbox.commits import Commits
+from sandbox.faults import FAULTY, SERVICES, FaultBoard, happens
+from sandbox.operations import Call, find_operation, read_call, read_key
+
+LARGEST_BODY = 2**20
+"""In bytes."""
+SLOW_SECONDS = 3.0
+"""How much longer `card_slow` takes."""
+
+
+def respond(answer: Answer) -> web.Response:
+    """`answer` as HTTP."""
+    return web.Response(
+        status=answer.status, text=answer.body, content_type="application/json", headers=answer.headers
+    )
+
+
+def cut(request: web.Request) -> web.Response:
+    """Cuts the connection without an answer. What it returns goes nowhere."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response()
+
+
+@web.middleware
+async def errors_as_json(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Every error is the same JSON object."""
+    try:
+        return await handler(request)
+    except Unusable as error:
+        return respond(error.answer)
+    except web.HTTPRequestEntityTooLarge:
+        return respond(bad(413, "body_too_large", f"the body is larger than {LARGEST_BODY} bytes"))
+    except web.HTTPMethodNotAllowed as error:
+        response = respond(
+            bad(405, "method_not_allowed", f"allowed is {', '.join(sorted(error.allowed_methods))}")
+        )
+        response.headers["Allow"] = error.headers["Allow"]
+        return response
+    except web.HTTPException as error:
+        return respond(bad(error.status, "not_found" if error.status == 404 else "http_error", error.reason))
+
+
+class Calls:
+    """The calls that run: one at a time for a key. A call goes on when its client leaves, as in a real service."""
+
+    def __init__(self, commits: Commits, faults: FaultBoard) -> None:
+        self._commits = commits
+        self._faults = faults
+        self._running: set[tuple[str, str]] = set()
+        self._tasks: set[asyncio.Task[Answer | None]] = set()
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """`POST /{service}/{operation}`."""
+        service = request.match_info["service"]
+        if self._faults[service].down:
+            return cut(request)
+        operation = find_operation(service, request.match_info["operation"])
+        key = read_key(request.headers.get("Idempotency-Key"))
+        call = read_call(operation, key, await request.read())
+        is_new = not self._commits.is_answered(service, key)
+        if is_new and (service, key) in self._running:
+            return respond(bad(409, "in_progress", "the first call with this Idempotency-Key still runs"))
+        left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = self._start(call, is_new, left)
+        try:
+            answer = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not left.done():
+                left.set_result(None)
+            raise
+        return cut(request) if answer is None else respond(answer)
+
+    def stop(self) -> None:
+        """Ends the calls that run: what has not happened yet does not happen."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _start(self, call: Call, is_new: bool, left: asyncio.Future[None]) -> "asyncio.Task[Answer | None]":
+        name = (call.operation.service, call.key)
+        task = asyncio.create_task(self._run(call, is_new, left))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if is_new:
+            self._running.add(name)
+            task.add_done_callback(lambda _: self._running.discard(name))
+        return task
+
+    async def _run(self, call: Call, is_new: bool, left: asyncio.Future[None]) -> Answer | None:
+        """The answer, or None where the connection is cut instead. The faults are those in force at each stage."""
+        service, method = call.operation.service, call.payment_method
+        slow = SLOW_SECONDS if is_new and method == effects.SLOW else 0.0
+        await asyncio.sleep(self._faults[service].latency() + slow)
+        if self._faults[service].down:
+            return None
+        if happens(self._faults[service].hang_rate) or (is_new and method == effects.HANGS):
+            await self._faults.hold(left)
+            return None
+        if happens(self._faults[service].error_rate):
+            return bad(
+                self._faults[service].error_status, "injected_error", "the service has a passing trouble"
+            )
+        refuse = happens(self._faults[service].refuse_rate)
+        try:
+            answer = await self._commits.write(partial(effects.perform, call=call, refuse=refuse))
+        except sqlite3.Error:
+            return bad(500, "ledger_failed", "the ledger did not take the call: nothing happened")
+        lost = answer.kept and not answer.refused_by_fault and happens(self._faults[service].lost_reply_rate)
+        return None if lost else answer
+
+
+class Pages:
+    """What tests read and set."""
+
+    def __init__(self, commits: Commits, faults: FaultBoard) -> None:
+        self._commits = commits
+        self._faults = faults
+
+    async def health(self, request: web.Request) -> web.Response:
+        """`GET /_health`."""
+        return respond(good({"status": "ok"}))
+
+    async def ledger(self, request: web.Request) -> web.Response:
+        """`GET /_ledger/{service}`."""
+        array = await self._commits.read_array(request.match_info["service"])
+        return web.Response(text=array, content_type="application/json")
+
+    async def show_faults(self, request: web.Request) -> web.Response:
+        """`GET /_faults`."""
+        return respond(good(self._faults.show()))
+
+    async def set_faults(self, request: web.Request) -> web.Response:
+        """`PUT /_faults/{service}`."""
+        return respond(good(self._faults.change(request.match_info["service"], await request.read())))
+
+    async def reset_faults(self, request: web.Request) -> web.Response:
+        """`DELETE /_faults`."""
+        self._faults.reset()
+        return respond(good(self._faults.show()))
+
+
+def make_app(commits: Commits, faults: FaultBoard, calls: Calls) -> web.Application:
+    """The web application."""
+    pages = Pages(commits, faults)
+    app = web.Application(client_max_size=LARGEST_BODY, middlewares=[errors_as_json])
+    app.router.add_post("/{service:" + "|".join(SERVICES) + "}/{operation}", calls.handle)
+    app.router.add_get("/_ledger/{service:" + "|".join(FAULTY) + "}", pages.ledger)
+    app.router.add_put("/_faults/{service:" + "|".join(FAULTY) + "}", pages.set_faults)
+    app.router.add_get("/_faults", pages.show_faults)
+    app.router.add_delete("/_faults", pages.reset_faults)
+    app.router.add_get("/_health", pages.health)
+    return app

@@ -1,0 +1,97 @@
+"""Group commit: what is waiting when a transaction begins goes into that transaction.
+
+Under light load a transaction is one call; under heavy load a few hundred share one, so that the cost of a commit is
+shared too. A job is told its result only after the commit.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sandbox import ledger
+
+T = TypeVar("T")
+Job = Callable[[sqlite3.Connection], Any]
+BATCH = 500
+"""How many jobs share one transaction at most."""
+
+log = logging.getLogger("sandbox")
+
+
+class Commits:
+    """The one writer of a ledger, made and used in an event loop. Raises `sqlite3.Error` for an unusable file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer = ledger.connect(path)
+        ledger.make_tables(self._writer)
+        self._reader = ledger.connect(path)
+        # Threads of our own: a long read of the ledger must not keep a commit waiting for a thread.
+        self._writing = ThreadPoolExecutor(1, "ledger-write")
+        self._reading = ThreadPoolExecutor(2, "ledger-read")
+        self._queue: asyncio.Queue[tuple[Job, asyncio.Future[Any]]] = asyncio.Queue()
+        self._task = asyncio.create_task(self._run())
+
+    async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs `job` in a transaction and returns its result once that is committed. Raises what the job raised."""
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((job, done))
+        return await done
+
+    def is_answered(self, service: str, key: str) -> bool:
+        """Whether the first answer to `key` is committed."""
+        return ledger.is_answered(self._reader, service, key)
+
+    async def read_array(self, service: str) -> str:
+        """The ledger of `service` as one JSON array, newest last."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reading, ledger.read_array, self._path, service)
+
+    async def close(self) -> None:
+        """Lets the running transaction end, forgets what waits, and closes the file."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._writing.shutdown(wait=True)
+        self._reading.shutdown(wait=False, cancel_futures=True)
+        self._reader.close()
+        self._writer.close()
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            batch = [await self._queue.get()]
+            while len(batch) < BATCH and not self._queue.empty():
+                batch.append(self._queue.get_nowait())
+            results = await loop.run_in_executor(self._writing, self._commit, [job for job, _ in batch])
+            for (_, done), (result, error) in zip(batch, results, strict=True):
+                if done.done():
+                    continue
+                if error is None:
+                    done.set_result(result)
+                else:
+                    done.set_exception(error)
+
+    def _commit(self, jobs: list[Job]) -> list[tuple[Any, Exception | None]]:
+        """The result or the error of each job. A job that fails must not fail those that share its transaction."""
+        try:
+            return [(result, None) for result in self._transaction(jobs)]
+        except Exception as error:
+            if len(jobs) == 1:
+                log.exception("the ledger did not take a call")
+                return [(None, error)]
+            return [self._commit([job])[0] for job in jobs]
+
+    def _transaction(self, jobs: list[Job]) -> list[Any]:
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            results = [job(self._writer) for job in jobs]
+            self._writer.execute("COMMIT")
+        except BaseException:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
+        return results

@@ -1,0 +1,78 @@
+"""What a call does, inside one transaction of the ledger: replay, refuse, do, or undo.
+
+The first answer to a key is kept in the same transaction as its effect, so that after any crash either both are there
+or neither is.
+"""
+
+import secrets
+import sqlite3
+from dataclasses import replace
+
+from sandbox.answers import Answer, bad, good
+from sandbox.ledger import Books
+from sandbox.operations import Call
+
+SLOW = "card_slow"
+HANGS = "card_hangs"
+DECLINED = "card_declined"
+PAYMENT_METHODS = frozenset({"card_ok", DECLINED, SLOW, HANGS})
+
+
+def perform(connection: sqlite3.Connection, *, call: Call, refuse: bool) -> Answer:
+    """Answers `call`, once and for all for its key. `refuse` says that a fault refuses a key that is new."""
+    books = Books(connection, call.operation.service)
+    first = books.answer(call.key)
+    if first is not None:
+        digest, answer = first
+        return answer if digest == call.digest else _reused()
+    answer = replace(_decide(books, call, refuse), kept=True, refused_by_fault=refuse)
+    books.keep_answer(call.key, call.digest, answer)
+    return answer
+
+
+def _reused() -> Answer:
+    return bad(422, "idempotency_key_reused", "this Idempotency-Key was used with another operation or body")
+
+
+def _decide(books: Books, call: Call, refuse: bool) -> Answer:
+    if refuse:
+        return bad(422, "refused", "the service refuses this call for good")
+    if call.operation.undoes:
+        return _undo(books, call)
+    return _do(books, call)
+
+
+def _do(books: Books, call: Call) -> Answer:
+    if books.is_barred(call.key):
+        return bad(410, "reversed", "this key was reversed before it happened, so it can no longer happen")
+    if call.payment_method == DECLINED:
+        return bad(402, "card_declined", "the card was declined")
+    if call.operation.name == "authorise" and call.payment_method not in PAYMENT_METHODS:
+        known = ", ".join(sorted(PAYMENT_METHODS))
+        return bad(422, "unknown_payment_method", f"{call.payment_method!r:.80} is unknown: known is {known}")
+    books.add_effect(call.key, call.operation.name, call.order_id, call.amount)
+    gives = call.operation.gives or {}
+    return good({name: prefix + secrets.token_hex(8) for name, prefix in gives.items()})
+
+
+def _undo(books: Books, call: Call) -> Answer:
+    """Takes back the effect of the key that `call.reverses` names, or sees to it that it never happens."""
+    effect = books.effect(call.reverses)
+    if effect is None:
+        books.bar(call.reverses, call.key)
+        return _undone(call, "nothing_to_reverse")
+    if effect.operation != call.operation.undoes or effect.order_id != call.order_id:
+        found = f"a {effect.operation} of order {effect.order_id}"
+        return bad(
+            422, "reverses_mismatch", f"reverses names {found}, not a {call.operation.undoes} of this order"
+        )
+    if effect.reversed_by is not None:
+        return _undone(call, "already_reversed")
+    books.mark_reversed(call.reverses, call.key)
+    books.add_effect(call.key, call.operation.name, call.order_id, effect.amount)
+    return _undone(call, "reversed")
+
+
+def _undone(call: Call, result: str) -> Answer:
+    """Whatever the `result`, nothing of the forward call stands: the name of what is done is true in every case."""
+    return good({call.operation.done: True, "result": result, "reverses": call.reverses})

@@ -1,0 +1,123 @@
+"""The faults that a test asks for: what is set for each service, and the connections that hang."""
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sandbox.answers import Unusable
+
+SERVICES = ("warehouse", "payments", "carrier")
+FAULTY = (*SERVICES, "mail")
+LONGEST_LATENCY = 600_000
+"""The highest latency that can be set, in milliseconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """What one service does wrong. Rates are chances from 0 to 1; latency is from low to high, in milliseconds."""
+
+    latency_ms: tuple[float, float] = (0, 0)
+    error_rate: float = 0
+    error_status: int = 503
+    hang_rate: float = 0
+    lost_reply_rate: float = 0
+    refuse_rate: float = 0
+    down: bool = False
+
+    def latency(self) -> float:
+        """How long this call takes, in seconds."""
+        return random.uniform(*self.latency_ms) / 1000
+
+
+def happens(rate: float) -> bool:
+    """Draws once: true with the chance `rate`."""
+    return random.random() < rate
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_rate(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
+def _is_range(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 2 or not all(_is_number(item) for item in value):
+        return False
+    return bool(0 <= value[0] <= value[1] <= LONGEST_LATENCY)
+
+
+def _is_status(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599
+
+
+RATE = (_is_rate, "a number from 0 to 1")
+ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "latency_ms": (_is_range, f"[low, high] in milliseconds with 0 <= low <= high <= {LONGEST_LATENCY}"),
+    "error_rate": RATE,
+    "error_status": (_is_status, "a whole number from 400 to 599"),
+    "hang_rate": RATE,
+    "lost_reply_rate": RATE,
+    "refuse_rate": RATE,
+    "down": (lambda value: isinstance(value, bool), "true or false"),
+}
+
+
+def changed(faults: Faults, raw: bytes) -> Faults:
+    """`faults` with the fields that the JSON object `raw` names. Raises `Unusable` for a field that is not allowed."""
+    try:
+        wanted = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise Unusable("invalid_json", "the body is not JSON") from error
+    if not isinstance(wanted, dict):
+        raise Unusable("invalid_faults", "the body is not a JSON object")
+    for name, value in wanted.items():
+        if name not in ALLOWED:
+            raise Unusable("unknown_field", f"{name!r:.80} is unknown: allowed is {', '.join(ALLOWED)}")
+        is_allowed, allowed = ALLOWED[name]
+        if not is_allowed(value):
+            raise Unusable(
+                "invalid_value", f"{name}={json.dumps(value):.80} is not usable: allowed is {allowed}"
+            )
+    if "latency_ms" in wanted:
+        wanted["latency_ms"] = tuple(wanted["latency_ms"])
+    return replace(faults, **wanted)
+
+
+class FaultBoard:
+    """The faults in force, and the calls that hang. Lives in memory: a restarted sandbox has no faults."""
+
+    def __init__(self) -> None:
+        self._faults = dict.fromkeys(FAULTY, Faults())
+        self._held: set[asyncio.Future[None]] = set()
+
+    def __getitem__(self, service: str) -> Faults:
+        return self._faults[service]
+
+    def change(self, service: str, raw: bytes) -> dict[str, Any]:
+        """Sets what `raw` names, all of it or nothing, and returns the settings in force. Raises `Unusable`."""
+        self._faults[service] = changed(self._faults[service], raw)
+        return asdict(self._faults[service])
+
+    def show(self) -> dict[str, dict[str, Any]]:
+        """The settings in force, by service."""
+        return {service: asdict(faults) for service, faults in self._faults.items()}
+
+    def reset(self) -> None:
+        """Takes all faults away and lets the calls that hang go, which then end without an answer."""
+        self._faults = dict.fromkeys(FAULTY, Faults())
+        for left in self._held:
+            if not left.done():
+                left.set_result(None)
+
+    async def hold(self, left: asyncio.Future[None]) -> None:
+        """Waits until the client has `left` or the faults are reset."""
+        self._held.add(left)
+        try:
+            await left
+        finally:
+            self._held.discard(left)

@@ -1,0 +1,158 @@
+"""The ledger: one SQLite file, and every SQL statement of the sandbox.
+
+answers  the first answer to each key: what a retry gets again
+effects  what happened, one row per effect; `reversed_by` is the key of the undo that took it back
+barred   forward keys whose undo came first: they must never happen
+mail     every message that the sink took
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sandbox.answers import Answer
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    service TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (service, key)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS effects (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, key TEXT NOT NULL, operation TEXT NOT NULL,
+    order_id TEXT NOT NULL, at TEXT NOT NULL, amount INTEGER, reversed_by TEXT,
+    CONSTRAINT a_key_has_one_effect UNIQUE (service, key)
+);
+CREATE TABLE IF NOT EXISTS barred (
+    service TEXT NOT NULL, key TEXT NOT NULL, by_key TEXT NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (service, key)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS mail (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT NOT NULL, sender TEXT NOT NULL, recipients TEXT NOT NULL,
+    subject TEXT NOT NULL, body TEXT NOT NULL, order_id TEXT NOT NULL, at TEXT NOT NULL
+);
+"""
+
+EFFECTS = """
+SELECT CASE WHEN amount IS NULL
+    THEN json_object('key', key, 'operation', operation, 'order_id', order_id, 'at', at)
+    ELSE json_object('key', key, 'operation', operation, 'order_id', order_id, 'at', at, 'amount', amount) END
+FROM effects WHERE service = ? ORDER BY id
+"""
+
+MAIL = """
+SELECT json_object('message_id', message_id, 'from', sender, 'to', json(recipients), 'subject', subject,
+    'body', body, 'order_id', order_id, 'at', at)
+FROM mail ORDER BY id
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """One thing that happened. `amount` is in minor units."""
+
+    operation: str
+    order_id: str
+    amount: int | None
+    reversed_by: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mail:
+    """One message as the sink took it; `recipients` is a JSON array."""
+
+    message_id: str
+    sender: str
+    recipients: str
+    subject: str
+    body: str
+    order_id: str
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Opens the file of the ledger. Raises `sqlite3.Error` when the file cannot be used."""
+    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
+    # In WAL mode a commit is in the kernel's hands when it returns: it outlives this process, without a sync for each.
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Makes the tables where there are none."""
+    connection.executescript(SCHEMA)
+
+
+def read_array(path: Path, service: str) -> str:
+    """The effects of `service`, or every mail, as one JSON array, newest last."""
+    connection = connect(path)
+    try:
+        query, values = (MAIL, ()) if service == "mail" else (EFFECTS, (service,))
+        return "[" + ",".join(row for (row,) in connection.execute(query, values)) + "]"
+    finally:
+        connection.close()
+
+
+def is_answered(connection: sqlite3.Connection, service: str, key: str) -> bool:
+    """Whether the first answer to `key` is committed."""
+    query = "SELECT 1 FROM answers WHERE service = ? AND key = ?"
+    return connection.execute(query, (service, key)).fetchone() is not None
+
+
+def now() -> str:
+    """This moment, ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class Books:
+    """The ledger inside one open transaction, seen from one service. Rows it adds count once that commits."""
+
+    def __init__(self, connection: sqlite3.Connection, service: str) -> None:
+        self._execute = connection.execute
+        self._service = service
+
+    def answer(self, key: str) -> tuple[str, Answer] | None:
+        """The digest of the first call under `key` and the answer that it got, if there was one."""
+        query = "SELECT digest, status, body FROM answers WHERE service = ? AND key = ?"
+        row = self._execute(query, (self._service, key)).fetchone()
+        return row and (row[0], Answer(status=row[1], body=row[2], kept=True, replayed=True))
+
+    def keep_answer(self, key: str, digest: str, answer: Answer) -> None:
+        """Keeps the first answer to `key`."""
+        values = (self._service, key, digest, answer.status, answer.body)
+        self._execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", values)
+
+    def effect(self, key: str) -> Effect | None:
+        """What happened under `key`, if anything did."""
+        query = "SELECT operation, order_id, amount, reversed_by FROM effects WHERE service = ? AND key = ?"
+        row = self._execute(query, (self._service, key)).fetchone()
+        return row and Effect(operation=row[0], order_id=row[1], amount=row[2], reversed_by=row[3])
+
+    def add_effect(self, key: str, operation: str, order_id: str, amount: int | None) -> None:
+        """Writes an effect."""
+        query = (
+            "INSERT INTO effects (service, key, operation, order_id, at, amount) VALUES (?, ?, ?, ?, ?, ?)"
+        )
+        self._execute(query, (self._service, key, operation, order_id, now(), amount))
+
+    def mark_reversed(self, key: str, by_key: str) -> None:
+        """Notes that the effect of `key` was taken back by the undo `by_key`."""
+        query = "UPDATE effects SET reversed_by = ? WHERE service = ? AND key = ?"
+        self._execute(query, (by_key, self._service, key))
+
+    def is_barred(self, key: str) -> bool:
+        """Whether an undo of `key` came before it."""
+        query = "SELECT 1 FROM barred WHERE service = ? AND key = ?"
+        return self._execute(query, (self._service, key)).fetchone() is not None
+
+    def bar(self, key: str, by_key: str) -> None:
+        """Refuses `key` from now on. A second undo changes nothing."""
+        self._execute("INSERT OR IGNORE INTO barred VALUES (?, ?, ?, ?)", (self._service, key, by_key, now()))
+
+
+def add_mail(connection: sqlite3.Connection, mail: Mail) -> None:
+    """Writes a message."""
+    connection.execute(
+        "INSERT INTO mail (message_id, sender, recipients, subject, body, order_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (mail.message_id, mail.sender, mail.recipients, mail.subject, mail.body, mail.order_id, now()),
+    )

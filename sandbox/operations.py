@@ -1,0 +1,154 @@
+"""The operations of the three services, and how a request is read as a call of one of them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.answers import Unusable
+
+LONGEST_TEXT = 255
+LARGEST_NUMBER = 10**12
+
+Body = Mapping[str, Any]
+
+
+def _unusable(message: str) -> Unusable:
+    return Unusable("invalid_body", message)
+
+
+def _text(body: Body, name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
+        raise _unusable(f"{name} must be a text of 1 to {LONGEST_TEXT} printable characters")
+    return value
+
+
+def _whole(body: Body, name: str, lowest: int) -> int:
+    value = body.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= LARGEST_NUMBER:
+        raise _unusable(f"{name} must be a whole number from {lowest} to {LARGEST_NUMBER}")
+    return value
+
+
+def _check_lines(body: Body) -> None:
+    lines = body.get("lines")
+    if not isinstance(lines, list) or not lines:
+        raise _unusable("lines must be an array with at least one line")
+    for line in lines:
+        if not isinstance(line, dict):
+            raise _unusable('each of the lines must be {"sku", "quantity"}')
+        _text(line, "sku")
+        _whole(line, "quantity", 1)
+
+
+def _check_money(body: Body) -> None:
+    _whole(body, "amount", 0)
+    currency = body.get("currency")
+    if not (isinstance(currency, str) and len(currency) == 3 and currency.isascii() and currency.isalpha()):
+        raise _unusable("currency must be a code of three letters")
+
+
+def _check_authorise(body: Body) -> None:
+    _check_money(body)
+    if not isinstance(body.get("payment_method"), str):
+        raise _unusable("payment_method must be a text")
+
+
+def _check_capture(body: Body) -> None:
+    _check_money(body)
+    _text(body, "authorisation")
+
+
+def _check_create(body: Body) -> None:
+    if not isinstance(body.get("ship_to"), dict) or not body["ship_to"]:
+        raise _unusable("ship_to must be an object with the address")
+    _check_lines(body)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One operation. A forward one `gives` names with random ids behind a prefix; an undo `undoes` a forward one."""
+
+    service: str
+    name: str
+    check: Callable[[Body], None] = lambda body: None
+    gives: Mapping[str, str] | None = None
+    undoes: str = ""
+    done: str = ""
+
+
+_ALL = (
+    Operation(service="warehouse", name="reserve", check=_check_lines, gives={"reservation": "rsv_"}),
+    Operation(service="warehouse", name="release", undoes="reserve", done="released"),
+    Operation(service="payments", name="authorise", check=_check_authorise, gives={"authorisation": "auth_"}),
+    Operation(service="payments", name="void", undoes="authorise", done="voided"),
+    Operation(service="payments", name="capture", check=_check_capture, gives={"capture": "cap_"}),
+    Operation(service="payments", name="refund", undoes="capture", done="refunded"),
+    Operation(
+        service="carrier", name="create", check=_check_create, gives={"shipment": "shp_", "tracking": "trk_"}
+    ),
+    Operation(service="carrier", name="cancel", undoes="create", done="cancelled"),
+)
+OPERATIONS = {(operation.service, operation.name): operation for operation in _ALL}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call, checked. `digest` tells two bodies apart; `amount` is in minor units; `reverses` is a forward key."""
+
+    operation: Operation
+    key: str
+    digest: str
+    order_id: str
+    amount: int | None
+    payment_method: str
+    reverses: str
+
+
+def find_operation(service: str, name: str) -> Operation:
+    """The operation `name` of `service`. Raises `Unusable` (404) when there is none."""
+    operation = OPERATIONS.get((service, name))
+    if operation is None:
+        allowed = ", ".join(f"/{known.service}/{known.name}" for known in _ALL if known.service == service)
+        raise Unusable("unknown_operation", f"there is no such operation: allowed is {allowed}", status=404)
+    return operation
+
+
+def read_key(value: str | None) -> str:
+    """The value of the `Idempotency-Key` header. Raises `Unusable` when it is missing or no usable key."""
+    if not value:
+        raise Unusable("missing_idempotency_key", "the Idempotency-Key header is missing")
+    if len(value) > LONGEST_TEXT or not (value.isascii() and value.isprintable()):
+        raise Unusable(
+            "invalid_idempotency_key",
+            f"Idempotency-Key must be at most {LONGEST_TEXT} printable ASCII characters",
+        )
+    return value
+
+
+def read_call(operation: Operation, key: str, raw: bytes) -> Call:
+    """Reads a request's body. Raises `Unusable` when it does not fit the operation."""
+    try:
+        body = json.loads(raw)
+        canonical = json.dumps([operation.name, body], sort_keys=True, separators=(",", ":"))
+    except (ValueError, RecursionError) as error:
+        raise Unusable("invalid_json", "the body is not JSON") from error
+    if not isinstance(body, dict):
+        raise _unusable("the body must be a JSON object")
+    order_id = _text(body, "order_id")
+    operation.check(body)
+    reverses = _text(body, "reverses") if operation.undoes else ""
+    if reverses and reverses == key:
+        raise _unusable("reverses names the undo's own key: it must name the forward key")
+    forward_money = operation.service == "payments" and not operation.undoes
+    return Call(
+        operation=operation,
+        key=key,
+        digest=hashlib.sha256(canonical.encode()).hexdigest(),
+        order_id=order_id,
+        amount=body["amount"] if forward_money else None,
+        payment_method=body["payment_method"] if operation.name == "authorise" else "",
+        reverses=reverses,
+    )

@@ -1,0 +1,68 @@
+"""One usable body for each operation, and the operations in pairs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+LINES = [{"sku": "poster-1", "quantity": 2}]
+SHIP_TO = {"name": "Ada", "street": "1 Main St", "city": "Paris", "postal_code": "75001", "country": "FR"}
+
+
+def reserve(order_id: str = "o-1") -> dict[str, Any]:
+    return {"order_id": order_id, "lines": LINES}
+
+
+def authorise(method: str = "card_ok", order_id: str = "o-1") -> dict[str, Any]:
+    return {"order_id": order_id, "amount": 4200, "currency": "EUR", "payment_method": method}
+
+
+def capture(order_id: str = "o-1") -> dict[str, Any]:
+    return {"order_id": order_id, "amount": 4200, "currency": "EUR", "authorisation": "auth_1"}
+
+
+def create(order_id: str = "o-1") -> dict[str, Any]:
+    return {"order_id": order_id, "ship_to": SHIP_TO, "lines": LINES}
+
+
+def undo(forward_key: str, order_id: str = "o-1") -> dict[str, Any]:
+    return {"order_id": order_id, "reverses": forward_key}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A forward operation and its undo. `gives` are the forward answer's names, `done` the undo's."""
+
+    service: str
+    forward: str
+    body: dict[str, Any]
+    gives: dict[str, str]
+    undo: str
+    done: str
+    amount: int | None = None
+
+    @property
+    def forward_path(self) -> str:
+        return f"/{self.service}/{self.forward}"
+
+    @property
+    def undo_path(self) -> str:
+        return f"/{self.service}/{self.undo}"
+
+
+PAIRS = [
+    Pair(
+        service="warehouse", forward="reserve", body=reserve(), gives={"reservation": "rsv_"},
+        undo="release", done="released",
+    ),
+    Pair(
+        service="payments", forward="authorise", body=authorise(), gives={"authorisation": "auth_"},
+        undo="void", done="voided", amount=4200,
+    ),
+    Pair(
+        service="payments", forward="capture", body=capture(), gives={"capture": "cap_"},
+        undo="refund", done="refunded", amount=4200,
+    ),
+    Pair(
+        service="carrier", forward="create", body=create(), gives={"shipment": "shp_", "tracking": "trk_"},
+        undo="cancel", done="cancelled",
+    ),
+]  # fmt: skip
