@@ -25,6 +25,7 @@ class AdaptiveBatch:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._size = limit
+        self._failures_alone = 0
 
     def run(
         self,
@@ -43,8 +44,14 @@ class AdaptiveBatch:
                 raise
             if self._size > 1:
                 self._size //= 2
+                self._failures_alone = 0
+            elif self._failures_alone == 0:
+                # Once may be a collision with another instance; twice is the row itself.
+                self._failures_alone = 1
             else:
                 set_aside(touched, error)
+                self._failures_alone = 0
             return Counts(busy=True, done={"failed_passes": 1})
+        self._failures_alone = 0
         self._size = min(self._limit, self._size * 2)
         return counts

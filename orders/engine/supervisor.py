@@ -24,10 +24,10 @@ from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.worker import Counts
-from orders.models.operations import AlertKind
+from orders.models.operations import AlertKind, LeaderLease
 from orders.models.state import Goal, ProcessState, StepStatus
 
-LEASE = "supervisor"
+LEASE = LeaderLease.SUPERVISOR
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,6 +48,8 @@ class Alert(models.Model):
 class LeaderLease(models.Model):
     """Who leads (V6). Every write of a leader carries its term; an older term changes nothing (I6)."""
 
+    SUPERVISOR = "supervisor"
+
     name = models.CharField(max_length=40, primary_key=True)
     holder = models.CharField(max_length=80, null=True)
     term = models.PositiveBigIntegerField(default=0)

@@ -4,7 +4,7 @@ Every function runs inside the caller's transaction. Whoever writes a step has l
 `lock` or `claim`; those never wait, so that nobody can deadlock and a stuck process holds up no order but its own.
 """
 
-from orders.engine.state_store.claims import claim, lock, overdue, steps_of, unannounced
+from orders.engine.state_store.claims import claim, lock, lock_one, overdue, steps_of, unannounced
 from orders.engine.state_store.writes import (
     create_processes,
     last_call_failures,
@@ -18,6 +18,7 @@ __all__ = [
     "create_processes",
     "last_call_failures",
     "lock",
+    "lock_one",
     "overdue",
     "record_events",
     "steps_of",

@@ -39,6 +39,20 @@ def lock(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> lis
     return [ProcessRow._make(row) for row in rows]
 
 
+def lock_one(order_id: UUID) -> ProcessRow | None:
+    """Locks one order, waiting for whoever has it in hand; None if there is no such order.
+
+    For operators' and customers' acts, which want an answer. Whoever waits holds no other lock, so it cannot deadlock.
+    """
+    row = (
+        OrderProcess.objects.select_for_update(no_key=True)
+        .filter(order_id=order_id)
+        .values_list(*ProcessRow._fields)
+        .first()
+    )
+    return None if row is None else ProcessRow._make(row)
+
+
 def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list[ProcessRow]:
     """Locks up to `limit` orders that want a scheduler: first those whose wait is over, then the ready ones (C2).
 

@@ -1,0 +1,70 @@
+"""The periodic jobs, run by the django-q2 cluster."""
+
+import time
+
+import structlog
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+from django_q.models import Schedule
+from django_q.tasks import async_task
+
+from orders import wiring
+from orders.engine.backoff import full_jitter
+from orders.engine.errors import LeadershipLost
+from orders.engine.supervisor import Supervisor
+
+log = structlog.get_logger()
+
+SHIFT = 150.0
+"""Seconds that one supervisor job lasts. Less than the cluster's timeout, more than two of its schedules apart."""
+
+
+def prepare() -> None:
+    """Enters the periodic jobs into the cluster's schedule, and has one shift start without waiting for it."""
+    Schedule.objects.update_or_create(
+        name="supervisor",
+        defaults={
+            "func": "orders.jobs.supervisor_shift",
+            "schedule_type": Schedule.MINUTES,
+            "minutes": 1,
+            "repeats": -1,
+            "next_run": timezone.now(),
+        },
+    )
+    async_task("orders.jobs.supervisor_shift", task_name="first supervisor shift")
+
+
+def supervisor_shift(seconds: float = SHIFT) -> None:
+    """Sweeps every SUPERVISOR_PERIOD while this job leads, and otherwise stands by (V1, V6).
+
+    django-q2 cannot start a job more often than once a minute, so the job is a shift. One starts every minute, two are
+    alive, and when the leader dies the other takes over as soon as the lease lapses. It survives a lost connection.
+    """
+    supervisor = wiring.supervisor()
+    ends = time.monotonic() + seconds
+    failures = 0
+    while time.monotonic() < ends:
+        try:
+            _sweep_if_leading(supervisor)
+            failures = 0
+        except (OperationalError, InterfaceError) as error:
+            failures += 1
+            log.warning("database unavailable", action="retry", error=str(error).strip().split("\n")[0])
+            connection.close()
+            time.sleep(full_jitter(failures, first=0.1, cap=2.0))
+        else:
+            time.sleep(settings.CONFIG.supervisor_period)
+    supervisor.release()
+
+
+def _sweep_if_leading(supervisor: Supervisor) -> None:
+    if not supervisor.acquire():
+        return
+    try:
+        counts = supervisor.run_once()
+    except LeadershipLost as error:
+        log.warning("leadership lost", action="stand_by", error=str(error))
+        return
+    if counts.done.get("found"):
+        log.info("swept", action="sweep", **counts.done)

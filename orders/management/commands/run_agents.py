@@ -1,0 +1,33 @@
+"""Runs agents."""
+
+import asyncio
+from argparse import ArgumentParser
+
+from django.core.management.base import CommandError
+
+from orders import wiring
+from orders.engine.channels.wakeups import Topic
+from orders.engine.worker import stop_on_signals
+from orders.management.role import RoleCommand
+
+
+class Command(RoleCommand):
+    help = "Makes the remote calls of some agents, or of all, until it is stopped."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "agents", nargs="*", metavar="NAME", help="an agent; all of them when none is named"
+        )
+
+    def handle(self, *, agents: list[str], **options: object) -> None:
+        try:
+            host = wiring.agent_host(agents)
+        except KeyError as error:
+            raise CommandError(
+                f"there is no agent {error}; there are: {', '.join(wiring.agents())}"
+            ) from error
+        stop_on_signals(host.stop)
+        listener = wiring.listener({Topic.AGENTS: host.wake})
+        listener.start()
+        asyncio.run(host.run())
+        listener.stop()

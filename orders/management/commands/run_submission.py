@@ -1,0 +1,12 @@
+"""Runs a submission process."""
+
+from orders import wiring
+from orders.engine.channels.wakeups import Topic
+from orders.management.role import RoleCommand
+
+
+class Command(RoleCommand):
+    help = "Takes orders off the submission queue and inserts them, until it is stopped."
+
+    def handle(self, **options: object) -> None:
+        self.run_worker("submission", wiring.submission().run_once, Topic.SUBMISSION)

@@ -1,0 +1,24 @@
+"""What the commands that run a role share."""
+
+from collections.abc import Callable
+
+from django.core.management.base import BaseCommand
+
+from orders import wiring
+from orders.engine.channels.wakeups import Topic
+from orders.engine.worker import Counts, Worker, stop_on_signals
+
+
+class RoleCommand(BaseCommand):
+    """A command that runs until SIGTERM or SIGINT."""
+
+    requires_system_checks = ()
+
+    def run_worker(self, name: str, run_once: Callable[[], Counts], topic: Topic) -> None:
+        """Runs passes of a role, woken by its topic."""
+        worker = Worker(name=name, run_once=run_once)
+        stop_on_signals(worker.stop)
+        listener = wiring.listener({topic: worker.wake.set})
+        listener.start()
+        worker.run()
+        listener.stop()

@@ -1,0 +1,86 @@
+"""The only file that joins the engine and the business: which workflows, which agents, which intake, which limits."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import connection
+
+from orders.agents.carrier import Carrier
+from orders.agents.mail import Mail
+from orders.agents.payments import Payments
+from orders.agents.warehouse import Warehouse
+from orders.engine.agent_host import AgentHost, HostConfig
+from orders.engine.channels.wakeups import Topic
+from orders.engine.contracts import Agent, Workflows
+from orders.engine.listener import Listener
+from orders.engine.remedies import SupervisorRules
+from orders.engine.scheduler import Scheduler, SchedulerConfig
+from orders.engine.submission import SubmissionConfig, SubmissionRole
+from orders.engine.supervisor import Supervisor, SupervisorConfig
+from orders.engine.worker import instance_id
+from orders.workflow.fulfilment import fulfil_order
+from orders.workflow.intake import OrderIntake
+
+
+def workflows() -> Workflows:
+    """Every workflow, in every version that orders may still be on."""
+    limits = settings.CONFIG
+    declared = [
+        fulfil_order(
+            order_complete_by=limits.order_complete_by,
+            step_complete_by=limits.step_complete_by,
+            customer_wait=limits.customer_wait,
+        )
+    ]
+    return {(workflow.name, workflow.version): workflow for workflow in declared}
+
+
+def agents() -> dict[str, Agent]:
+    """Every agent, by name."""
+    urls = settings.CONFIG
+    known: list[Agent] = [
+        Warehouse(urls.warehouse_url),
+        Payments(urls.payments_url),
+        Carrier(urls.carrier_url),
+        Mail(urls.email_url),
+    ]
+    return {agent.name: agent for agent in known}
+
+
+def submission() -> SubmissionRole:
+    """A submission process."""
+    (workflow,) = workflows().values()
+    return SubmissionRole(
+        config=SubmissionConfig(instance=instance_id("submission")), intake=OrderIntake(workflow=workflow)
+    )
+
+
+def scheduler() -> Scheduler:
+    """A scheduler."""
+    return Scheduler(config=SchedulerConfig(instance=instance_id("scheduler")), workflows=workflows())
+
+
+def agent_host(names: list[str]) -> AgentHost:
+    """A host for these agents, or for all. Raises `KeyError` with the name of one that is not known."""
+    known = agents()
+    return AgentHost(
+        config=HostConfig(instance=instance_id("agents")), agents=[known[name] for name in names or known]
+    )
+
+
+def supervisor() -> Supervisor:
+    """A supervisor, not leading yet."""
+    rules = SupervisorRules(threshold=settings.CONFIG.failure_threshold)
+    return Supervisor(
+        config=SupervisorConfig(instance=instance_id("supervisor"), rules=rules), workflows=workflows()
+    )
+
+
+def listener(on_wake: dict[Topic, Callable[[], None]]) -> Listener:
+    """A listener on a connection of its own to the project's database."""
+    parameters = {
+        name: value
+        for name, value in connection.get_connection_params().items()
+        if name not in {"context", "cursor_factory", "prepare_threshold"}
+    }
+    return Listener(parameters=parameters, on_wake=on_wake)
