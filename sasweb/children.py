@@ -74,9 +74,9 @@ def spawn(
         cwd=cwd,
         stdin=stdin,
         stdout=output,
-        stderr=output if output is None else subprocess.STDOUT,
-        user=user and user.uid,
-        group=user and user.gid,
+        stderr=None if output is None else subprocess.STDOUT,
+        user=user.uid if user else None,
+        group=user.gid if user else None,
         extra_groups=[] if user else None,
         start_new_session=own_session,
         # Runs after the change of user, which would have cleared the signal.

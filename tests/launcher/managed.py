@@ -1,0 +1,19 @@
+"""Runs a process manager on the specs that its argument describes: python -m tests.launcher.managed JSON."""
+
+import json
+import sys
+
+from sasweb.log_lines import Output
+from sasweb.processes import ProcessManager, Spec
+
+
+def main() -> None:
+    output = Output(sys.stdout.fileno())
+    with ProcessManager(output) as manager:
+        for described in json.loads(sys.argv[1]):
+            manager.start(Spec(**described))
+        output.plain("all started")
+        manager.run()
+
+
+main()

@@ -1,0 +1,149 @@
+"""The process manager restarts what dies, stops in order, and leaves no orphan, whatever ends it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from sasweb import children
+from sasweb.children import Deaths
+from tests.launcher.helpers import is_alive, line_with, python, wait_for
+
+STUBBORN = "trap '' TERM; echo pid $$; while :; do sleep 1; done"
+OBEDIENT = "trap 'echo stops; exit 0' TERM; echo pid $$; while :; do sleep 0.05; done"
+
+
+def sh(name: str, script: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "argv": ["sh", "-c", script], **more}
+
+
+@contextmanager
+def managed(*specs: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
+    with python("-m", "tests.launcher.managed", json.dumps(specs)) as manager:
+        try:
+            yield manager
+        finally:
+            manager.terminate()
+
+
+def pid_of(manager: subprocess.Popen[str], name: str) -> int:
+    """The number that the child of that name tells next."""
+    found = re.search(r"pid (\d+)", line_with(manager, f"{name} | pid"))
+    assert found
+    return int(found[1])
+
+
+def rest_of(manager: subprocess.Popen[str]) -> list[str]:
+    assert manager.stdout
+    return manager.stdout.read().splitlines()
+
+
+def test_a_dead_child_is_back_within_two_seconds() -> None:
+    with managed(sh("worker", OBEDIENT)) as manager:
+        first = pid_of(manager, "worker")
+        begun = time.monotonic()
+        os.kill(first, signal.SIGKILL)
+        assert "was ended by SIGKILL; it is started again now" in line_with(manager, "worker was")
+        assert pid_of(manager, "worker") != first
+        assert time.monotonic() - begun < 2
+
+
+def test_only_what_dies_young_three_times_has_to_wait() -> None:
+    deaths = Deaths()
+    assert [deaths.count(lived=1) for _ in range(7)] == [0, 0, 1, 2, 4, 5, 5]
+    assert deaths.count(lived=11) == 0
+    assert [deaths.count(lived=1) for _ in range(3)] == [0, 0, 1]
+
+
+def test_a_child_that_keeps_dying_is_started_with_pauses() -> None:
+    with managed(sh("worker", "exit 3")) as manager:
+        lines = [line_with(manager, "worker ended") for _ in range(4)]
+    assert ["again now" in line for line in lines] == [True, True, False, False]
+    assert "ended with exit status 3; it is started again in 1 s" in lines[2]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_children_stop_in_order_and_the_foundation_last(signum: signal.Signals) -> None:
+    foundation = sh("database", OBEDIENT, is_foundation=True)
+    with managed(foundation, sh("web", OBEDIENT), sh("worker", OBEDIENT)) as manager:
+        for name in ("database", "web", "worker"):
+            pid_of(manager, name)
+        os.killpg(manager.pid, signum)  # as a terminal does: only the manager may be in its group
+        stops = [line.split()[0] for line in rest_of(manager) if "stops" in line]
+        assert stops == ["web", "worker", "database"]
+        assert manager.wait(timeout=5) == 0
+
+
+def test_a_stop_takes_less_than_ten_seconds_even_if_nobody_obeys() -> None:
+    specs = [sh(name, STUBBORN) for name in ("web", "submission", "scheduler", "agents", "jobs", "sandbox")]
+    with managed(sh("database", STUBBORN, is_foundation=True), *specs) as manager:
+        pids = [pid_of(manager, spec["name"]) for spec in specs]
+        begun = time.monotonic()
+        manager.terminate()
+        manager.communicate()
+        assert time.monotonic() - begun < 10.5
+        assert not any(is_alive(pid) for pid in pids)
+
+
+def test_a_second_ctrl_c_kills_at_once() -> None:
+    with managed(
+        sh("web", "trap 'echo was told' TERM; echo pid $$; while :; do sleep 0.05; done")
+    ) as manager:
+        pid = pid_of(manager, "web")
+        manager.send_signal(signal.SIGINT)
+        line_with(manager, "was told")
+        manager.send_signal(signal.SIGINT)
+        manager.wait(timeout=2)
+        assert not is_alive(pid)
+
+
+def test_a_killed_manager_leaves_no_orphan() -> None:
+    pipe = "echo pid $$; read -r line; echo the pipe has closed"
+    with managed(sh("web", STUBBORN), sh("jobs", pipe, has_pipe=True, death_signal=None)) as manager:
+        pids = [pid_of(manager, "web"), pid_of(manager, "jobs")]
+        manager.kill()
+        wait_for(lambda: not any(is_alive(pid) for pid in pids))
+
+
+def test_the_orphans_of_a_dead_child_are_killed() -> None:
+    with managed(sh("web", "setsid sleep 60 & echo pid $$ and $!; wait")) as manager:
+        pid, orphan = map(int, re.findall(r"\d+", line_with(manager, "web | pid")))
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not is_alive(orphan))
+
+
+def test_a_reader_who_stops_reading_does_not_stop_the_children() -> None:
+    chatty = "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); echo a line that nobody reads, number $i of them; done; "
+    with managed(sh("chatty", f"{chatty} exec sleep 60")) as manager:
+        wait_for(lambda: "sleep" in names_of_children(manager.pid), timeout=30)
+        manager.terminate()
+        assert any("lines left out here" in line or "chatty" in line for line in rest_of(manager))
+
+
+def test_a_reader_who_goes_does_not_stop_the_children() -> None:
+    chatty = "while :; do echo pid $$; sleep 0.01; done"
+    with managed(sh("chatty", chatty)) as manager:
+        pid = pid_of(manager, "chatty")
+        assert manager.stdout
+        manager.stdout.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            manager.wait(timeout=0.5)
+        assert is_alive(pid)
+
+
+def names_of_children(pid: int) -> set[str]:
+    return {stat.name for stat in children.processes() if stat.parent == pid}
+
+
+def test_output_that_is_no_terminal_has_no_colours_and_stands_in_columns() -> None:
+    with managed(sh("a", "echo one; exec sleep 60"), sh("longer", "printf two; exec sleep 60")) as manager:
+        assert line_with(manager, "one") == "a | one"
+        manager.terminate()
+        assert "longer | two" in rest_of(manager)
