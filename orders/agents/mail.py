@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import aiosmtplib
 
-from orders.agents.mail_text import compose_cancellation, compose_confirmation
+from orders.agents.mail_text import as_wire, compose_cancellation, compose_confirmation
 from orders.agents.transport import unknown_operation
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Fault, Refused, Transient
@@ -111,7 +111,9 @@ class Mail:
         try:
             async with asyncio.timeout(self.call_timeout):
                 await aiosmtplib.send(
-                    message,
+                    as_wire(message),
+                    sender=message["From"].addresses[0].addr_spec,
+                    recipients=[message["To"].addresses[0].addr_spec],
                     hostname=server.host,
                     port=server.port,
                     username=server.username,

@@ -16,6 +16,10 @@ DIGITS_AFTER_POINT = {
 """The currencies whose amounts do not have two digits after the point; HUF is shown without, as it is paid."""
 
 
+_WIRE = SMTP.clone(max_line_length=998)
+"""RFC 5322's limit of a line. With Python's own of 78 it would fold, and in some releases encode, a Message-ID."""
+
+
 def money(amount: int, currency: str) -> str:
     """An amount in minor units as a person reads it: 1234500, "EUR" is "EUR 12,345.00"."""
     digits = DIGITS_AFTER_POINT.get(currency, 2)
@@ -51,7 +55,7 @@ def compose_confirmation(request: Request, *, sender: str) -> EmailMessage:
         "",
         *_address_lines(data["ship_to"]),
     ]
-    tracking = request.results.get("create-shipment", {}).get("tracking")
+    tracking = (request.results.get("create-shipment") or {}).get("tracking")  # none if it was skipped
     if isinstance(tracking, str) and tracking.isprintable():
         lines += ["", f"Your parcel's tracking number is {tracking[:100]}."]
     lines += ["", "Thank you for shopping with us."]
@@ -78,6 +82,11 @@ def compose_cancellation(request: Request, *, sender: str) -> EmailMessage:
         "We are sorry that it did not work out this time.",
     ]
     return _compose(request, sender=sender, subject="Your order was cancelled", text=lines)
+
+
+def as_wire(message: EmailMessage) -> bytes:
+    """The message as it goes over the wire."""
+    return message.as_bytes(policy=_WIRE)
 
 
 def _order_lines(data: Json) -> Iterable[str]:

@@ -28,7 +28,7 @@ class Payments:
                 raise Unresolved("bad_answer", "the gateway's answer names no authorisation")
             return answer
         if request.operation == "capture":
-            authorisation = _authorisation(request.results.get("authorise-payment", {}))
+            authorisation = _authorisation(request.results.get("authorise-payment") or {})
             if not authorisation:
                 raise Refused("no_authorisation", "there is no authorisation to capture")
             return await self._post("capture", request, authorisation=authorisation, **request.data)

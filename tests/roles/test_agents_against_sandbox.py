@@ -1,0 +1,341 @@
+"""Each operation of each agent against the real sandbox: one effect per key, and undo in either order (A1, A3, A7)."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import pytest
+
+from orders.agents.carrier import Carrier
+from orders.agents.mail import Mail
+from orders.agents.payments import Payments
+from orders.agents.transport import Remote
+from orders.agents.warehouse import Warehouse
+from orders.engine.contracts import Agent, Json, Request
+from orders.engine.errors import Declined, Fault, Refused, Transient
+from orders.workflow.fulfilment import fulfil_order
+from tests.sandbox.process import Sandbox
+
+BOUND = 20.0
+"""Seconds after which a test gives up waiting."""
+
+WORKFLOW = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3_600.0)
+DESCRIPTION: dict[str, Any] = {
+    "lines": [{"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900}],
+    "ship_to": {
+        "name": "Ada",
+        "street": "1 Main St",
+        "city": "Paris",
+        "postal_code": "75001",
+        "country": "FR",
+    },
+    "email": "ada@example.org",
+    "payment_method": "card_ok",
+    "currency": "EUR",
+    "total": 7800,
+}
+
+Result = TypeVar("Result")
+AgentType = Callable[[str], Agent]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A step that calls an HTTP service. `gives` is a name in its answer."""
+
+    step: str
+    agent: AgentType
+    service: str
+    effect: str
+    undo: str
+    gives: str
+
+
+CASES = [
+    Case(
+        step="reserve-stock",
+        agent=Warehouse,
+        service="warehouse",
+        effect="reserve",
+        undo="release",
+        gives="reservation",
+    ),
+    Case(
+        step="authorise-payment",
+        agent=Payments,
+        service="payments",
+        effect="authorise",
+        undo="void",
+        gives="authorisation",
+    ),
+    Case(
+        step="capture-payment",
+        agent=Payments,
+        service="payments",
+        effect="capture",
+        undo="refund",
+        gives="capture",
+    ),
+    Case(
+        step="create-shipment",
+        agent=Carrier,
+        service="carrier",
+        effect="create",
+        undo="cancel",
+        gives="shipment",
+    ),
+]
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.step)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    sandbox = Sandbox(tmp_path_factory.mktemp("sandbox"))
+    yield sandbox
+    sandbox.end()
+
+
+@pytest.fixture
+def sandbox(running: Sandbox) -> Iterator[Sandbox]:
+    yield running
+    running.ask("DELETE", "/_faults")
+
+
+def forward(step: str, **changes: Any) -> Request:
+    """The first request of a step of a new order."""
+    order_id = uuid.uuid4()
+    declared = WORKFLOW.by_name[step]
+    return Request(
+        order_id=order_id,
+        step=step,
+        operation=declared.operation,
+        attempt=1,
+        key=f"{order_id}/{step}/1",
+        data=declared.data({**DESCRIPTION, **changes}),
+        results={"authorise-payment": {"authorisation": "auth_1"}, "create-shipment": {"tracking": "trk_1"}},
+        undo=False,
+        reverses="",
+        seconds_left=30.0,
+    )
+
+
+def undo_of(request: Request) -> Request:
+    return replace(request, attempt=2, key=f"{request.key}/undo", reverses=request.key, undo=True)
+
+
+def http_agent(case: Case, sandbox: Sandbox) -> Agent:
+    return case.agent(f"http://127.0.0.1:{sandbox.port}/{case.service}")
+
+
+def mail_agent(sandbox: Sandbox) -> Mail:
+    return Mail(f"smtp://127.0.0.1:{sandbox.port + 1}", sender="Print Shop <orders@shop.example>")
+
+
+def run(agent: Agent, work: Callable[[], Awaitable[Result]]) -> Result:
+    """Runs calls of an agent to their end, and closes it."""
+
+    async def bounded() -> Result:
+        try:
+            async with asyncio.timeout(BOUND):
+                return await work()
+        finally:
+            await agent.close()
+
+    return asyncio.run(bounded())
+
+
+def perform(agent: Agent, *requests: Request) -> list[Json]:
+    async def work() -> list[Json]:
+        return [await agent.perform(request) for request in requests]
+
+    return run(agent, work)
+
+
+def compensate(agent: Agent, *requests: Request) -> list[Json]:
+    async def work() -> list[Json]:
+        return [await agent.compensate(request) for request in requests]
+
+    return run(agent, work)
+
+
+def fault_of(call: Callable[[], Any]) -> Fault:
+    with pytest.raises(Fault) as caught:
+        call()
+    return caught.value
+
+
+def effects(sandbox: Sandbox, service: str, request: Request) -> list[str]:
+    """The operations that the ledger has for one order."""
+    order_id = str(request.order_id)
+    return [entry["operation"] for entry in sandbox.ledger(service) if entry["order_id"] == order_id]
+
+
+@pytest.mark.pattern("A1", "A3", "A7")
+@each_case
+def test_the_same_key_twice_is_one_effect(case: Case, sandbox: Sandbox) -> None:
+    request = forward(case.step)
+    first, second = perform(http_agent(case, sandbox), request, replace(request, attempt=2))
+    assert first == second
+    assert first[case.gives]
+    assert effects(sandbox, case.service, request) == [case.effect]
+
+
+@pytest.mark.pattern("C10")
+@each_case
+def test_an_effect_is_undone_once(case: Case, sandbox: Sandbox) -> None:
+    request = forward(case.step)
+    perform(http_agent(case, sandbox), request)
+    undo = undo_of(request)
+    compensate(http_agent(case, sandbox), undo, undo)
+    assert effects(sandbox, case.service, request) == [case.effect, case.undo]
+
+
+@pytest.mark.pattern("C10")
+@each_case
+def test_an_undo_that_comes_first_keeps_the_effect_from_happening(case: Case, sandbox: Sandbox) -> None:
+    request = forward(case.step)
+    compensate(http_agent(case, sandbox), undo_of(request))
+    fault = fault_of(lambda: perform(http_agent(case, sandbox), request))
+    assert type(fault) is Refused
+    assert effects(sandbox, case.service, request) == []
+
+
+@pytest.mark.pattern("A2")
+@each_case
+def test_a_lost_reply_is_answered_to_the_same_key(case: Case, sandbox: Sandbox) -> None:
+    request = forward(case.step)
+    sandbox.faults(case.service, lost_reply_rate=1.0)
+    assert type(fault_of(lambda: perform(http_agent(case, sandbox), request))) is Transient
+    sandbox.ask("DELETE", "/_faults")
+    (answer,) = perform(http_agent(case, sandbox), request)
+    assert answer[case.gives]
+    assert effects(sandbox, case.service, request) == [case.effect]
+
+
+@each_case
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ({"down": True}, Transient),
+        ({"error_rate": 1.0, "error_status": 503}, Transient),
+        ({"error_rate": 1.0, "error_status": 429}, Transient),
+        ({"refuse_rate": 1.0}, Refused),
+    ],
+    ids=["down", "503", "429", "refuse"],
+)
+def test_the_services_faults_are_told_apart(
+    case: Case, fault: dict[str, Any], kind: type[Fault], sandbox: Sandbox
+) -> None:
+    request = forward(case.step)
+    sandbox.faults(case.service, **fault)
+    assert type(fault_of(lambda: perform(http_agent(case, sandbox), request))) is kind
+    assert effects(sandbox, case.service, request) == []
+
+
+@each_case
+def test_an_undo_that_is_refused_says_so(case: Case, sandbox: Sandbox) -> None:
+    request = forward(case.step)
+    perform(http_agent(case, sandbox), request)
+    sandbox.faults(case.service, refuse_rate=1.0)
+    assert type(fault_of(lambda: compensate(http_agent(case, sandbox), undo_of(request)))) is Refused
+
+
+@each_case
+def test_an_operation_that_is_not_there_is_refused(case: Case, sandbox: Sandbox) -> None:
+    request = replace(forward(case.step), operation="explode")
+    agent = http_agent(case, sandbox)
+    assert fault_of(lambda: perform(agent, request)).code == "unknown_operation"
+    assert fault_of(lambda: compensate(agent, undo_of(request))).code == "unknown_operation"
+
+
+def test_a_declined_card_is_for_the_customer_to_mend(sandbox: Sandbox) -> None:
+    agent = Payments(f"http://127.0.0.1:{sandbox.port}/payments")
+    fault = fault_of(lambda: perform(agent, forward("authorise-payment", payment_method="card_declined")))
+    assert type(fault) is Declined
+    assert fault.code == "card_declined"
+
+
+def test_a_call_that_hangs_ends_at_its_time_out(sandbox: Sandbox) -> None:
+    request = forward("authorise-payment", payment_method="card_hangs")
+    remote = Remote(f"http://127.0.0.1:{sandbox.port}/payments", timeout=0.2)
+
+    async def call() -> None:
+        try:
+            async with asyncio.timeout(BOUND):
+                body = {"order_id": str(request.order_id), **request.data}
+                await remote.post("authorise", key=request.key, body=body)
+        finally:
+            await remote.close()
+
+    fault = fault_of(lambda: asyncio.run(call()))
+    assert (type(fault), fault.code) == (Transient, "timeout")
+    assert effects(sandbox, "payments", request) == []
+
+
+@pytest.mark.parametrize("result", [None, {}, {"authorisation": ""}, {"authorisation": 5}])
+def test_nothing_is_captured_without_an_authorisation(result: Any, sandbox: Sandbox) -> None:
+    agent = Payments(f"http://127.0.0.1:{sandbox.port}/payments")
+    request = replace(forward("capture-payment"), results={"authorise-payment": result})
+    assert fault_of(lambda: perform(agent, request)).code == "no_authorisation"
+    assert effects(sandbox, "payments", request) == []
+
+
+def test_an_address_without_a_service_is_for_an_operator(sandbox: Sandbox) -> None:
+    agent = Warehouse(f"http://127.0.0.1:{sandbox.port}/nowhere")
+    assert fault_of(lambda: perform(agent, forward("reserve-stock"))).code == "misconfigured"
+
+
+@pytest.mark.pattern("A1", "A3")
+def test_the_confirmation_arrives(sandbox: Sandbox) -> None:
+    request = forward("send-confirmation")
+    perform(mail_agent(sandbox), request)
+    (mail,) = mails(sandbox, request)
+    assert mail["message_id"] == f"{request.key}@shop.example"
+    assert "confirmed" in mail["subject"]
+    assert "EUR 78.00" in mail["body"]
+    assert "trk_1" in mail["body"]
+
+
+@pytest.mark.pattern("C10")
+def test_the_notice_arrives_also_without_a_confirmation(sandbox: Sandbox) -> None:
+    request = forward("send-confirmation")
+    compensate(mail_agent(sandbox), replace(undo_of(request), results={}))
+    (mail,) = mails(sandbox, request)
+    assert mail["message_id"] == f"{request.key}/undo@shop.example"
+    assert "cancelled" in mail["subject"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "code"),
+    [
+        ({"down": True}, Transient, "smtp_421"),
+        ({"error_rate": 1.0}, Transient, "smtp_451"),
+        ({"refuse_rate": 1.0}, Refused, "smtp_550"),
+        ({"lost_reply_rate": 1.0}, Transient, "connection_lost"),
+    ],
+    ids=["down", "error", "refuse", "lost reply"],
+)
+def test_the_mail_servers_faults_are_told_apart(
+    fault: dict[str, Any], kind: type[Fault], code: str, sandbox: Sandbox
+) -> None:
+    sandbox.faults("mail", **fault)
+    found = fault_of(lambda: perform(mail_agent(sandbox), forward("send-confirmation")))
+    assert (type(found), found.code) == (kind, code)
+
+
+def test_a_mail_to_no_address_is_refused(sandbox: Sandbox) -> None:
+    request = forward("send-confirmation", email="ada@example.org\nBcc: eve@example.org")
+    assert fault_of(lambda: perform(mail_agent(sandbox), request)).code == "bad_mail"
+    assert mails(sandbox, request) == []
+
+
+def test_a_mail_operation_that_is_not_there_is_refused(sandbox: Sandbox) -> None:
+    request = replace(forward("send-confirmation"), operation="explode")
+    assert fault_of(lambda: perform(mail_agent(sandbox), request)).code == "unknown_operation"
+    assert fault_of(lambda: compensate(mail_agent(sandbox), request)).code == "unknown_operation"
+
+
+def mails(sandbox: Sandbox, request: Request) -> list[dict[str, Any]]:
+    return [mail for mail in sandbox.ledger("mail") if mail["order_id"] == str(request.order_id)]
