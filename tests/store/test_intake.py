@@ -1,0 +1,177 @@
+"""The intake against PostgreSQL: what it inserts, what it refuses, and in how many statements (S2, S3)."""
+
+import copy
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from pytest_django import DjangoAssertNumQueries
+
+from orders.engine.contracts import Accepted, Duplicate, Rejected, Submission
+from orders.models import Order, OrderLine, Product
+from orders.workflow.fulfilment import fulfil_order
+from orders.workflow.intake import OrderIntake
+
+WORKFLOW = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3_600.0)
+STATEMENTS = 5
+"""Known order ids, products, customers, orders, lines."""
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def products() -> None:
+    Product.objects.create(sku="tidal-lines", title="Tidal Lines", artist="A", price=3900)
+    Product.objects.create(sku="first-sun", title="First Sun", artist="A", price=4900, is_listed=False)
+    Product.objects.create(sku="nap", title="Nap", artist="A", price=490000, currency="HUF")
+
+
+@pytest.fixture
+def customer() -> User:
+    return User.objects.create(username="ada")
+
+
+def submission(*, client: str = "guest", order_id: uuid.UUID | None = None, **changes: Any) -> Submission:
+    body = {
+        "lines": [
+            {"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3000},
+            {"sku": "first-sun", "title": "First Sun", "quantity": 1, "unit_price": 4900},
+        ],
+        "ship_to": {
+            "name": "Ada",
+            "street": "1 Main St",
+            "city": "Paris",
+            "postal_code": "75001",
+            "country": "fr",
+        },
+        "email": "ada@example.org",
+        "payment_method": "card_ok",
+        "currency": "EUR",
+        "total": 10900,
+        "placed_at": "2030-01-01T12:00:00Z",
+        **changes,
+    }
+    return Submission(
+        order_id=order_id or uuid.uuid4(),
+        client=client,
+        body=copy.deepcopy(body),
+        posted_at=datetime(2030, 1, 1, 12, tzinfo=UTC),
+    )
+
+
+def take(*submissions: Submission) -> list[Accepted | Duplicate | Rejected]:
+    return list(OrderIntake(workflow=WORKFLOW)(submissions))
+
+
+@pytest.mark.pattern("S2")
+def test_an_order_is_inserted_as_the_customer_saw_it(customer: User) -> None:
+    sent = submission(client=f"user:{customer.pk}", priority=7, reply_to="app-1")
+    (answer,) = take(sent)
+    assert isinstance(answer, Accepted)
+    assert (answer.submission, answer.workflow) == (sent, WORKFLOW)
+    assert (answer.priority, answer.reply_to) == (7, "app-1")
+    assert answer.description["order_id"] == str(sent.order_id)
+    order = Order.objects.get(pk=sent.order_id)
+    assert (order.customer, order.email, order.currency) == (customer, "ada@example.org", "EUR")
+    assert (order.total, order.payment_method) == (10900, "card_ok")
+    assert order.ship_to["country"] == "FR"
+    assert order.placed_at == datetime(2030, 1, 1, 12, tzinfo=UTC)
+    assert order.inserted_at is not None
+    lines = order.lines.order_by("product_id").values_list("product_id", "title", "quantity", "unit_price")
+    assert list(lines) == [("first-sun", "First Sun", 1, 4900), ("tidal-lines", "Tidal Lines", 2, 3000)]
+
+
+def test_every_step_can_read_the_description_of_an_accepted_order() -> None:
+    (answer,) = take(submission())
+    assert isinstance(answer, Accepted)
+    for step in answer.workflow.steps:
+        assert step.data(answer.description)
+
+
+def test_a_guests_order_has_no_customer() -> None:
+    sent = submission()
+    take(sent)
+    assert Order.objects.get(pk=sent.order_id).customer is None
+
+
+@pytest.mark.pattern("S3")
+def test_a_bad_one_does_not_hold_up_the_others() -> None:
+    sent = [submission(), submission(total=1), submission(), submission(client="user:999999"), submission()]
+    answers = take(*sent)
+    assert [type(answer) for answer in answers] == [Accepted, Rejected, Accepted, Rejected, Accepted]
+    assert [answer.submission for answer in answers] == sent
+    assert set(Order.objects.values_list("pk", flat=True)) == {sent[n].order_id for n in (0, 2, 4)}
+
+
+@pytest.mark.pattern("S3")
+def test_what_the_shop_does_not_sell_is_rejected() -> None:
+    line = {"sku": "no-such", "title": "No", "quantity": 1, "unit_price": 100}
+    forint = {"sku": "nap", "title": "Nap", "quantity": 1, "unit_price": 100}
+    answers = take(submission(lines=[line], total=100), submission(lines=[forint], total=100))
+    assert [answer.reason for answer in answers if isinstance(answer, Rejected)] == [
+        "there is no product 'no-such'.",
+        "the product 'nap' is sold in HUF, not in EUR.",
+    ]
+    assert not Order.objects.exists()
+
+
+@pytest.mark.pattern("S3")
+def test_the_same_message_twice_makes_one_order() -> None:
+    sent = submission()
+    assert [type(answer) for answer in take(sent, sent)] == [Accepted, Duplicate]
+    assert [type(answer) for answer in take(sent)] == [Duplicate]
+    assert Order.objects.count() == 1
+    assert OrderLine.objects.count() == 2
+
+
+def test_a_broken_copy_of_a_known_order_changes_nothing() -> None:
+    sent = submission()
+    take(sent)
+    assert [type(answer) for answer in take(submission(order_id=sent.order_id, total=1))] == [Duplicate]
+
+
+def test_a_bad_message_twice_is_set_aside_once() -> None:
+    sent = submission(total=1)
+    assert [type(answer) for answer in take(sent, sent)] == [Rejected, Duplicate]
+
+
+def test_a_mended_message_is_taken_even_beside_the_bad_one() -> None:
+    bad = submission(total=1)
+    assert [type(answer) for answer in take(bad, submission(order_id=bad.order_id))] == [Rejected, Accepted]
+
+
+def test_no_submission_is_no_work() -> None:
+    assert take() == []
+
+
+def test_an_order_that_another_process_has_just_inserted_can_be_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = submission()
+    take(sent)
+    with monkeypatch.context() as blind:
+        blind.setattr(Order.objects, "filter", lambda **_: Order.objects.none())
+        with pytest.raises(IntegrityError), transaction.atomic():
+            take(sent)
+    assert [type(answer) for answer in take(sent)] == [Duplicate]
+
+
+@pytest.mark.parametrize("number", [1, 200])
+def test_the_number_of_statements_does_not_grow_with_the_batch(
+    number: int, customer: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    sent = [submission(client=f"user:{customer.pk}") for _ in range(number)]
+    with django_assert_num_queries(STATEMENTS):
+        answers = take(*sent)
+    assert {type(answer) for answer in answers} == {Accepted}
+    assert Order.objects.count() == number
+
+
+def test_the_largest_batch_is_inserted() -> None:
+    Product.objects.bulk_create(Product(sku=f"sku-{n}", title="T", artist="A", price=100) for n in range(100))
+    lines = [{"sku": f"sku-{n}", "title": "T", "quantity": 1, "unit_price": 100} for n in range(100)]
+    take(*(submission(lines=lines, total=10_000) for _ in range(200)))
+    assert OrderLine.objects.count() == 20_000

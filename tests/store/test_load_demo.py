@@ -1,0 +1,137 @@
+"""`manage.py load_demo`: made once, kept secret, harmless the second time."""
+
+import io
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.core.management import call_command
+from knox.auth import TokenAuthentication
+
+from orders.models import Product
+
+pytestmark = pytest.mark.django_db
+
+
+class OwnVarDir:
+    """The installation's settings, but for the folder."""
+
+    def __init__(self, var_dir: Path) -> None:
+        self.var_dir = var_dir
+
+
+@pytest.fixture
+def var_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(settings, "CONFIG", OwnVarDir(tmp_path / "var"))
+    return tmp_path / "var"
+
+
+def load() -> str:
+    out = io.StringIO()
+    call_command("load_demo", stdout=out)
+    return out.getvalue()
+
+
+def accounts(var_dir: Path) -> dict[str, tuple[str, str]]:
+    lines = [line.split("  ") for line in (var_dir / "demo-accounts.txt").read_text().splitlines()]
+    return {role: (name, password) for role, name, password in lines}
+
+
+def state() -> list[Any]:
+    users = User.objects.order_by("pk").values_list("username", "password", "is_staff", "is_superuser")
+    return [*users, *Product.objects.values_list()]
+
+
+def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
+    said = load()
+    assert said.count("\n") == 1
+    assert Product.objects.filter(is_listed=True, currency="EUR").count() == 24
+    found = accounts(var_dir)
+    assert {role: name for role, (name, _) in found.items()} == {
+        "customer": "demo",
+        "operator": "operator",
+        "admin": "admin",
+    }
+    for name, password in found.values():
+        assert User.objects.get(username=name).check_password(password)
+        assert password not in said
+    token = (var_dir / "demo-token").read_text().strip()
+    user, _ = TokenAuthentication().authenticate_credentials(token.encode())
+    assert user.username == "api-demo"
+    assert not user.has_usable_password()
+    assert token not in said
+
+
+def test_each_account_has_its_rights(var_dir: Path) -> None:
+    load()
+    rights = User.objects.values_list("username", "is_staff", "is_superuser")
+    assert set(rights) == {
+        ("demo", False, False),
+        ("operator", True, False),
+        ("admin", True, True),
+        ("api-demo", False, False),
+    }
+    assert Group.objects.get(name="operators").user_set.get().username == "operator"
+
+
+def test_the_secrets_are_for_their_owner_alone(var_dir: Path) -> None:
+    load()
+    for name in ("demo-accounts.txt", "demo-token"):
+        assert stat.S_IMODE((var_dir / name).stat().st_mode) == 0o600
+
+
+def test_the_second_time_changes_nothing(var_dir: Path) -> None:
+    load()
+    before = state(), accounts(var_dir), (var_dir / "demo-token").read_text()
+    load()
+    assert (state(), accounts(var_dir), (var_dir / "demo-token").read_text()) == before
+    assert User.objects.get(username="api-demo").auth_token_set.count() == 1
+
+
+def test_a_token_that_no_longer_works_is_replaced(var_dir: Path) -> None:
+    load()
+    old = (var_dir / "demo-token").read_text()
+    User.objects.get(username="api-demo").auth_token_set.all().delete()
+    load()
+    assert (var_dir / "demo-token").read_text() != old
+    TokenAuthentication().authenticate_credentials((var_dir / "demo-token").read_text().strip().encode())
+
+
+def test_an_empty_database_gets_the_passwords_that_are_kept(var_dir: Path) -> None:
+    load()
+    before = accounts(var_dir)
+    User.objects.all().delete()
+    load()
+    assert accounts(var_dir) == before
+    name, password = before["customer"]
+    assert User.objects.get(username=name).check_password(password)
+
+
+def test_a_new_folder_gets_new_passwords_for_our_accounts(var_dir: Path) -> None:
+    load()
+    (var_dir / "demo-accounts.txt").unlink()
+    load()
+    for name, password in accounts(var_dir).values():
+        assert User.objects.get(username=name).check_password(password)
+
+
+def test_somebody_elses_account_of_the_same_name_is_left_alone(var_dir: Path) -> None:
+    theirs = User.objects.create_user("admin", "boss@example.org", "correct horse battery")
+    load()
+    theirs.refresh_from_db()
+    assert theirs.check_password("correct horse battery")
+    assert not theirs.is_superuser
+    assert "admin" not in accounts(var_dir)
+
+
+def test_a_changed_price_is_mended_and_an_unlisted_poster_stays_unlisted(var_dir: Path) -> None:
+    load()
+    Product.objects.filter(sku="first-sun").update(price=1, is_listed=False)
+    load()
+    poster = Product.objects.get(sku="first-sun")
+    assert (poster.price, poster.is_listed) == (4900, False)
+    assert poster.design["family"] == "sun"
+    assert len(poster.design["palette"]) == 5

@@ -1,0 +1,114 @@
+"""The workflow that ships: its graph, what each agent is told, and how each step is undone."""
+
+import json
+from typing import Any
+
+import pytest
+
+from orders.engine.contracts import Step, Undo, Workflow
+from orders.workflow.catalogue import CATALOGUE
+from orders.workflow.fulfilment import fulfil_order
+
+ORDER: dict[str, Any] = {
+    "order_id": "01936c2e-0000-7000-8000-0000000000aa",
+    "lines": [
+        {"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900},
+        {"sku": "first-sun", "title": "First Sun", "quantity": 1, "unit_price": 4900},
+    ],
+    "ship_to": {
+        "name": "Ada",
+        "street": "1 Main St",
+        "city": "Paris",
+        "postal_code": "75001",
+        "country": "FR",
+    },
+    "email": "ada@example.org",
+    "payment_method": "card_ok",
+    "currency": "EUR",
+    "total": 12700,
+    "placed_at": "2030-01-01T12:00:00+00:00",
+}
+
+
+def workflow() -> Workflow:
+    return fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=1_800.0)
+
+
+def step(name: str) -> Step:
+    return workflow().by_name[name]
+
+
+@pytest.mark.pattern("C4")
+def test_the_graph_is_the_documented_one() -> None:
+    shipped = workflow()
+    assert (shipped.name, shipped.version) == ("fulfil-order", 1)
+    assert {one.name: (one.agent, one.operation, one.after) for one in shipped.steps} == {
+        "reserve-stock": ("warehouse", "reserve", ()),
+        "authorise-payment": ("payments", "authorise", ()),
+        "create-shipment": ("carrier", "create", ("reserve-stock", "authorise-payment")),
+        "capture-payment": ("payments", "capture", ("create-shipment",)),
+        "send-confirmation": ("mail", "confirm", ("capture-payment",)),
+    }
+
+
+def test_the_time_limits_are_the_installations() -> None:
+    shipped = workflow()
+    assert shipped.complete_by == 600.0
+    assert {one.complete_by for one in shipped.steps} == {30.0}
+    assert step("authorise-payment").customer_wait == 1_800.0
+
+
+@pytest.mark.pattern("C5")
+def test_each_agent_is_told_only_what_it_needs() -> None:
+    lines = [{"sku": "tidal-lines", "quantity": 2}, {"sku": "first-sun", "quantity": 1}]
+    assert {one.name: one.data(ORDER) for one in workflow().steps} == {
+        "reserve-stock": {"lines": lines},
+        "authorise-payment": {"amount": 12700, "currency": "EUR", "payment_method": "card_ok"},
+        "create-shipment": {"lines": lines, "ship_to": ORDER["ship_to"]},
+        "capture-payment": {"amount": 12700, "currency": "EUR"},
+        "send-confirmation": {key: ORDER[key] for key in ("email", "lines", "total", "currency", "ship_to")},
+    }
+
+
+def test_what_an_agent_is_told_can_be_stored_and_edited() -> None:
+    for one in workflow().steps:
+        data = one.data(ORDER)
+        assert json.loads(json.dumps(data)) == data
+        assert set(one.editable) <= data.keys()
+
+
+@pytest.mark.pattern("C10")
+def test_every_effect_is_reversed_and_the_mail_is_answered_by_a_notice() -> None:
+    undo = {one.name: one.undo for one in workflow().steps}
+    assert undo.pop("send-confirmation") is Undo.NOTICE
+    assert set(undo.values()) == {Undo.REVERSE}
+
+
+@pytest.mark.pattern("V4")
+def test_no_remote_service_that_fails_undoes_an_order() -> None:
+    assert {one.remedy.then for one in workflow().steps} == {"error"}
+    assert step("send-confirmation").remedy.extended_waits > 0
+
+
+def test_results_travel_to_the_steps_that_use_them() -> None:
+    assert step("capture-payment").needs == ("authorise-payment",)
+    assert step("send-confirmation").needs == ("create-shipment",)
+
+
+def test_what_may_be_edited_is_named() -> None:
+    assert step("authorise-payment").editable == ("payment_method",)
+    assert step("create-shipment").editable == ("ship_to",)
+    assert step("capture-payment").editable == ()
+
+
+def test_the_catalogue_is_whole() -> None:
+    assert len(CATALOGUE) == 24
+    for kind in ("sku", "title", "description", "seed"):
+        assert len({getattr(poster, kind) for poster in CATALOGUE}) == 24
+    assert {poster.family for poster in CATALOGUE} == {
+        "waves", "sun", "grid", "contours", "bauhaus", "constellation",
+    }  # fmt: skip
+    for poster in CATALOGUE:
+        assert 1900 <= poster.price <= 8900
+        assert len(poster.sku) <= 40
+        assert all(len(colour) == 7 and int(colour[1:], 16) >= 0 for colour in poster.palette)

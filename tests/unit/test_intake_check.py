@@ -1,0 +1,200 @@
+"""What a submission must be like to be an order: each rule, without a database (S3)."""
+
+import copy
+import json
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orders.engine.contracts import Rejected, Submission
+from orders.workflow.description import BadDescriptionError, as_json, check, parse
+from orders.workflow.intake import Draft, mismatch, read_client, read_submission
+
+GOOD: dict[str, Any] = {
+    "lines": [
+        {"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900},
+        {"sku": "first-sun", "title": "First Sun", "quantity": 1, "unit_price": 4900},
+    ],
+    "ship_to": {
+        "name": "Ada",
+        "street": "1 Main St",
+        "city": "Paris",
+        "postal_code": "75001",
+        "country": "FR",
+    },
+    "email": "ada@example.org",
+    "payment_method": "card_ok",
+    "currency": "EUR",
+    "total": 12700,
+    "placed_at": "2030-01-01T12:00:00Z",
+}
+
+
+def changed(path: str, value: object) -> dict[str, Any]:
+    """A good body but for the value at `path`, as in `lines.0.quantity`."""
+    body = copy.deepcopy(GOOD)
+    *parents, last = [int(name) if name.isdigit() else name for name in path.split(".")]
+    place: Any = body
+    for name in parents:
+        place = place[name]
+    place[last] = value
+    return body
+
+
+def test_a_good_order_is_read_whole() -> None:
+    order = parse({**GOOD, "priority": 9, "reply_to": "app-1"})
+    assert (order.total, order.currency, order.priority, order.reply_to) == (12700, "EUR", 9, "app-1")
+    assert [(line.sku, line.quantity, line.unit_price) for line in order.lines] == [
+        ("tidal-lines", 2, 3900),
+        ("first-sun", 1, 4900),
+    ]
+    assert order.placed_at == datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+def test_what_may_be_left_out_has_a_default() -> None:
+    for body in (GOOD, {**GOOD, "priority": None, "reply_to": None}, {**GOOD, "reply_to": ""}):
+        assert (parse(body).priority, parse(body).reply_to) == (5, "")
+
+
+def test_what_this_release_does_not_know_is_left_out() -> None:
+    body = {**GOOD, "gift_wrap": True, "ship_to": {**GOOD["ship_to"], "planet": "Earth"}}
+    assert as_json(parse(body), order_id="1") == as_json(parse(GOOD), order_id="1")
+
+
+def test_the_description_has_what_the_steps_read() -> None:
+    described = as_json(parse({**GOOD, "currency": "eur"}), order_id="1")
+    assert described == {**GOOD, "order_id": "1", "placed_at": "2030-01-01T12:00:00+00:00"}
+    assert json.loads(json.dumps(described)) == described
+
+
+WRONG: list[tuple[str, list[object]]] = [
+    ("lines", [None, {}, [], "x", 5, [GOOD["lines"][0]] * 101]),
+    ("lines.0", [None, "x", [], 5]),
+    ("lines.0.sku", [None, "", " ", 5, "x" * 41, "a\0b", "first-sun", ["x"]]),
+    ("lines.0.title", [None, "", 5, "x" * 121, "a\nb", "a\u2028b", "\ud800"]),
+    ("lines.0.quantity", [None, 0, -1, 1000, 1.0, 2.0, "2", True, 10**40]),
+    ("lines.0.unit_price", [None, 0, -1, 3900.0, "3900", True, 2**31]),
+    ("total", [None, 0, -12700, 12699, 12701, 12700.0, "12700", True, 10**5000, float("nan")]),
+    ("currency", [None, "", "EU", "EURO", "E1R", "ÉUR", 978, ["EUR"]]),
+    (
+        "email",
+        [None, "", "ada", "@", "ada@", "@example.org", "ada@example", "a b@example.org", "ada@exa mple.org"],
+    ),
+    (
+        "email",
+        ["ada@example.org\n", "a,b@example.org", "<a@example.org>", "ádá@example.org", "a" * 250 + "@b.org"],
+    ),
+    ("payment_method", [None, "", " ", 5, "x" * 65, "a\0b", "a\nb"]),
+    ("placed_at", [None, "", "today", 5, "2030-01-01T12:00:00", "2030-01-01", "0001-01-01T00:00:00Z"]),
+    ("placed_at", ["9999-12-31T23:59:59-23:59", "2030-13-01T00:00:00Z"]),
+    ("priority", [-1, 10, 5.0, "5", True]),
+    ("reply_to", [5, "x" * 121, "a\0b", [], False]),
+    ("ship_to", [None, "x", [], {}]),
+    *(
+        (f"ship_to.{part}", [None, "", "  ", 5, "x" * 201, "a\0b", "a\nb", {}])
+        for part in ("name", "street", "city", "postal_code", "country")
+    ),
+    ("ship_to.country", ["F", "FRA", "F1", "ФР"]),
+]
+
+
+CASES = [
+    pytest.param(path, value, id=f"{path}-{index}")
+    for path, values in WRONG
+    for index, value in enumerate(values)
+]
+
+
+@pytest.mark.pattern("S3")
+@pytest.mark.parametrize(("path", "value"), CASES)
+def test_each_field_must_be_right(path: str, value: object) -> None:
+    reason = check(changed(path, value))
+    assert reason is not None
+    assert reason.endswith(".") and reason.isprintable() and len(reason) < 250
+    assert path.split(".")[0] in reason
+    assert reason.isascii() or "…" in reason
+
+
+@pytest.mark.parametrize("body", [None, [], "x", 5, True])
+def test_a_body_that_is_no_object_is_no_order(body: object) -> None:
+    assert check(body) is not None
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_nothing_may_be_missing(name: str) -> None:
+    assert check({key: value for key, value in GOOD.items() if key != name}) is not None
+
+
+def test_the_largest_order_fits() -> None:
+    lines = [
+        {"sku": f"{n:040}", "title": "x" * 120, "quantity": 999, "unit_price": 2**31 - 1} for n in range(100)
+    ]
+    assert check({**GOOD, "lines": lines, "total": 100 * 999 * (2**31 - 1)}) is None
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(path=st.sampled_from([path for path, _ in WRONG]), value=json_values)
+def test_nothing_makes_the_check_itself_fail(path: str, value: object) -> None:
+    reason = check(changed(path, value))
+    assert reason is None or reason.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("client", "customer"), [("guest", None), ("user:7", 7), ("user:2147483647", 2**31 - 1)]
+)
+def test_a_client_is_an_account_or_a_guest(client: str, customer: int | None) -> None:
+    assert read_client(client) == customer
+
+
+@pytest.mark.parametrize(
+    "client", ["", "user", "user:", "user:-1", "user:x", "user:²", "user:2147483648", "app:1"]
+)
+def test_any_other_client_is_refused(client: str) -> None:
+    with pytest.raises(BadDescriptionError):
+        read_client(client)
+
+
+def submission(body: dict[str, Any], client: str = "user:7") -> Submission:
+    return Submission(
+        order_id=uuid.uuid4(), client=client, body=body, posted_at=datetime(2030, 1, 1, tzinfo=UTC)
+    )
+
+
+def test_a_submission_that_is_no_order_is_rejected_with_its_reason() -> None:
+    answer = read_submission(submission({}))
+    assert isinstance(answer, Rejected)
+    assert answer.reason == check({})
+
+
+@pytest.mark.parametrize(
+    ("currencies", "customers", "reason"),
+    [
+        ({"tidal-lines": "EUR", "first-sun": "EUR"}, {7}, None),
+        ({"tidal-lines": "EUR"}, {7}, "there is no product 'first-sun'."),
+        (
+            {"tidal-lines": "EUR", "first-sun": "HUF"},
+            {7},
+            "the product 'first-sun' is sold in HUF, not in EUR.",
+        ),
+        (
+            {"tidal-lines": "EUR", "first-sun": "EUR"},
+            {8},
+            "there is no customer account with the number 7.",
+        ),
+    ],
+)
+def test_an_order_must_fit_the_shop(
+    currencies: dict[str, str], customers: set[int], reason: str | None
+) -> None:
+    draft = read_submission(submission(GOOD))
+    assert isinstance(draft, Draft)
+    assert mismatch(draft, currencies, customers) == reason
