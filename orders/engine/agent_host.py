@@ -100,10 +100,12 @@ class AgentHost:
             if self._tasks:
                 await asyncio.wait(self._tasks.values(), timeout=self._config.grace)
         finally:
-            for task in (*care, *self._tasks.values()):
+            held = [call.held for hosted in self._hosted.values() for call in hosted.calls.values()]
+            tasks = [*care, *self._tasks.values()]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*care, *self._tasks.values(), return_exceptions=True)
-            await self._leave()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._leave(held)
             log.info("stopped", action="stop", worker=self._config.instance)
 
     async def _turn_over(self) -> None:
@@ -197,7 +199,7 @@ class AgentHost:
             calls = {
                 call.lease.id: call for hosted in self._hosted.values() for call in hosted.calls.values()
             }
-            held = [(call.lease.id, call.lease.deliveries) for call in calls.values()]
+            held = [call.held for call in calls.values()]
             try:
                 renewal = self._in_thread(self._care, partial(self._renew, held))
                 confirmed, self._suspects = await asyncio.wait_for(renewal, period)
@@ -244,13 +246,8 @@ class AgentHost:
                 stats=hosted.stats,
             )
 
-    async def _leave(self) -> None:
+    async def _leave(self, held: list[tuple[int, int]]) -> None:
         """Posts what has ended, gives back what has not, and takes this instance off the list."""
-        held = [
-            (call.lease.id, call.lease.deliveries)
-            for hosted in self._hosted.values()
-            for call in hosted.calls.values()
-        ]
         try:
             await self._exchange(claim=False)
             await self._in_thread(self._care, partial(self._give_back, held))
@@ -268,7 +265,7 @@ class AgentHost:
         for hosted in self._hosted.values():
             await hosted.agent.close()
         for executor in (self._exchanges, self._care):
-            await asyncio.get_running_loop().run_in_executor(executor, connection.close)
+            await asyncio.get_running_loop().run_in_executor(executor, lambda: connection.close())
             executor.shutdown()
 
     async def _in_thread(self, executor: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:

@@ -18,6 +18,9 @@ log = structlog.get_logger()
 
 FIRST_BACKOFF = 0.2
 BACKOFF_CAP = 5.0
+MARGIN = 0.2
+"""Seconds before complete-by at which an agent is stopped, so that what it met with is on record when the supervisor
+looks. A local clock may stop work earlier, never later."""
 FAILURES_KEPT = 20
 """How many failed tries of one attempt are written to the order's history."""
 
@@ -46,8 +49,13 @@ class Call:
         self.held_until = Deadline.after(lease_seconds)
         self._agent = agent
         self._stats = stats
-        self._complete_by = Deadline.after(lease.seconds_left)
+        self._complete_by = Deadline.after(lease.seconds_left - MARGIN)
         self._tries = 0
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """The request and the delivery of it that this call holds."""
+        return self.lease.id, self.lease.deliveries
 
     def confirm(self, seconds: float) -> None:
         """Notes that the lease is ours for that long from now, at least."""
@@ -77,7 +85,7 @@ class Call:
 
     async def _try(self, request: Request) -> Json:
         """One try. An agent that breaks in an unforeseen way leaves it unknown whether its effect happened."""
-        limit = min(self._agent.call_timeout, self._complete_by.left())
+        limit = max(0.0, min(self._agent.call_timeout, self._complete_by.left()))
         method = self._agent.compensate if request.undo else self._agent.perform
         try:
             async with asyncio.timeout(limit):

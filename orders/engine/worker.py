@@ -21,6 +21,9 @@ from orders.engine.backoff import full_jitter
 
 log = structlog.get_logger()
 
+LOCKED_PAUSE = 0.01
+"""Seconds to wait when all the work there is, is in another instance's hands at this moment."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
@@ -74,6 +77,8 @@ class Worker:
                 log.debug("pass", action="pass", worker=self._name, **counts.done)
             if not counts.busy:
                 self.wake.wait(self._poll * random.uniform(0.8, 1.2))
+            elif not any(counts.done.values()):
+                self._stopping.wait(LOCKED_PAUSE)
         connection.close()
         log.info("stopped", action="stop", worker=self._name)
 

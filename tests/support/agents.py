@@ -1,0 +1,41 @@
+"""Agents whose behaviour a test writes down."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from orders.engine.contracts import Json, Request
+
+Behaviour = Callable[[Request], Awaitable[Json]]
+
+
+class ScriptedAgent:
+    """Answers as its script says, one entry a call, and then for ever as the last one; keeps the requests it was given.
+
+    An entry is a result to return, an exception to raise, or an async function of the request.
+    """
+
+    def __init__(self, name: str, *script: Any, capacity: int = 10, call_timeout: float = 5.0) -> None:
+        self.name = name
+        self.capacity = capacity
+        self.call_timeout = call_timeout
+        self.asked: list[Request] = []
+        self.closed = False
+        self._script = list(script) or [{"ok": True}]
+
+    async def perform(self, request: Request) -> Json:
+        return await self._answer(request)
+
+    async def compensate(self, request: Request) -> Json:
+        return await self._answer(request)
+
+    async def close(self) -> None:
+        self.closed = True
+
+    async def _answer(self, request: Request) -> Json:
+        self.asked.append(request)
+        entry = self._script.pop(0) if len(self._script) > 1 else self._script[0]
+        if isinstance(entry, Exception):
+            raise entry
+        if callable(entry):
+            return await entry(request)
+        return entry

@@ -1,0 +1,107 @@
+"""Rows in any legal state. Time is made by moving it in the row: `ago` and `ahead` are by the database's clock."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from orders.engine.contracts import Workflow
+from orders.engine.sql import database_now
+from orders.models import AgentReply, AgentRequest, OrderProcess, StepState
+from tests.support.workflows import CAKE
+
+
+def ago(seconds: float) -> datetime:
+    """A moment in the past, by the database's clock."""
+    return database_now() - timedelta(seconds=seconds)
+
+
+def ahead(seconds: float) -> datetime:
+    """A moment in the future, by the database's clock."""
+    return database_now() + timedelta(seconds=seconds)
+
+
+# What must hold of a step in each state, so that a test names only what it is about.
+LEGAL: Mapping[str, Mapping[str, Any]] = {
+    "not_started": {},
+    "running": {"attempt": 1, "outcome": "unknown"},
+    "completed": {"attempt": 1, "answered": 1, "outcome": "done", "result": {"ok": True}},
+    "failed": {"attempt": 1, "answered": 1, "outcome": "refused", "error": {"code": "no", "message": "no"}},
+    "skipped": {},
+    "compensating": {"attempt": 2, "outcome": "done"},
+    "compensated": {"attempt": 2, "answered": 2, "outcome": "done"},
+}
+
+
+def make_order(
+    steps: Mapping[str, str | Mapping[str, Any]] | None = None, *, workflow: Workflow = CAKE, **process: Any
+) -> OrderProcess:
+    """An order of a workflow. `steps` gives the state of each step, or its fields; those not named are not started.
+
+    A Processing order is locked by "scheduler:test" with ten minutes left, unless fields say otherwise.
+    """
+    fields: dict[str, Any] = {"order_id": uuid7(), "workflow": workflow.name, "version": workflow.version}
+    if process.get("process_state") == "processing":
+        fields |= {"locked_by": "scheduler:test", "complete_by": ahead(600), "started_at": ago(1)}
+    order = OrderProcess.objects.create(**(fields | process))
+    given = dict(steps or {})
+    rows = []
+    for position, declared in enumerate(workflow.steps):
+        asked = given.pop(declared.name, {})
+        asked = {"state": asked} if isinstance(asked, str) else dict(asked)
+        state = asked.get("state", "not_started")
+        legal = dict(LEGAL[state])
+        if state in ("running", "compensating"):
+            legal |= {"complete_by": ahead(30), "started_at": ago(1)}
+        if state == "running":
+            legal["settles_at"] = ahead(35)
+        rows.append(
+            StepState(
+                process=order,
+                name=declared.name,
+                position=position,
+                agent=declared.agent,
+                **({"request": {"portions": 1}} | legal | asked),
+            )
+        )
+    assert not given, f"no such steps: {given}"
+    StepState.objects.bulk_create(rows)
+    return order
+
+
+def step_of(order: OrderProcess | UUID, name: str) -> StepState:
+    """One step, as it is stored now."""
+    order_id = order.order_id if isinstance(order, OrderProcess) else order
+    return StepState.objects.get(process_id=order_id, name=name)
+
+
+def make_reply(step: StepState, outcome: str = "done", body: Any = None, **fields: Any) -> AgentReply:
+    """An agent's reply to the step's present attempt, in the reply queue."""
+    answers = {"attempt": step.attempt, "undo": step.state == "compensating", "instance": "agents:test"}
+    if body is None:
+        body = {"ok": True} if outcome == "done" else {"code": "no", "message": "it said no"}
+    return AgentReply.objects.create(
+        order_id=step.process_id, step_id=step.pk, outcome=outcome, body=body, **(answers | fields)
+    )
+
+
+def make_request(step: StepState, **fields: Any) -> AgentRequest:
+    """The request of the step's present attempt, in the request queue."""
+    undo = step.state == "compensating"
+    key = f"{step.process_id}/{step.name}/{step.generation}"
+    asked: dict[str, Any] = {
+        "order_id": step.process_id,
+        "step_id": step.pk,
+        "step": step.name,
+        "agent": step.agent,
+        "operation": f"{step.name}-it",
+        "attempt": step.attempt,
+        "undo": undo,
+        "key": f"{key}/undo" if undo else key,
+        "reverses": key if undo else "",
+        "body": {"data": step.request, "results": {}},
+        "complete_by": step.complete_by or ahead(30),
+    }
+    return AgentRequest.objects.create(**(asked | fields))

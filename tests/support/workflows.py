@@ -1,0 +1,33 @@
+"""A workflow that has nothing to do with the shop. The engine's tests run on it: it knows no business.
+
+mix ───────┐               ┌─▶ decorate ─┐
+           ├─▶ bake ───────┤             ├─▶ deliver ─▶ tell
+heat-oven ─┘               └─▶ box ──────┘
+"""
+
+from orders.engine.contracts import Json, Remedy, Step, Undo, Workflow
+
+
+def _portion(description: Json) -> Json:
+    return {"portions": description.get("portions", 1)}
+
+
+def _step(name: str, agent: str, **declared: object) -> Step:
+    return Step(name=name, agent=agent, operation=f"{name}-it", data=_portion, **declared)  # type: ignore[arg-type]
+
+
+CAKE = Workflow(
+    name="bake-cake",
+    version=3,
+    complete_by=600.0,
+    steps=(
+        _step("mix", "kitchen", customer_wait=60.0),
+        _step("heat-oven", "oven", undo=Undo.NONE),
+        _step("bake", "oven", after=("mix", "heat-oven"), needs=("mix",)),
+        _step("decorate", "kitchen", after=("bake",), remedy=Remedy(extended_waits=2, wait=120.0)),
+        _step("box", "kitchen", after=("bake",), remedy=Remedy(then="compensate")),
+        _step("deliver", "courier", after=("decorate", "box"), needs=("bake", "box")),
+        _step("tell", "post", after=("deliver",), undo=Undo.NOTICE),
+    ),
+)
+CAKES = {(CAKE.name, CAKE.version): CAKE}
