@@ -16,7 +16,7 @@ from django.utils import timezone
 from uuid_utils.compat import uuid7
 
 from orders.engine import alerts, state_store
-from orders.engine.channels import submissions
+from orders.engine.channels import status, submissions
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import SaswebError
 from orders.engine.rows import EventRow, ProcessRow, StepRow
@@ -212,7 +212,12 @@ def _locked(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:
 
 
 def _release(row: ProcessRow, *, by: str, resolution: str) -> None:
-    """Makes an order Pending and free, closes its alert, and wakes the schedulers."""
+    """Makes an order Pending and free, closes its alert, and wakes the schedulers.
+
+    If no scheduler has told the application yet that the order failed, it is told now, before anything that follows.
+    """
+    if not row.announced:
+        status.post([status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED)])
     state_store.write_processes(
         [
             row._replace(

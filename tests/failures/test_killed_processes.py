@@ -1,0 +1,103 @@
+"""Each role is killed with SIGKILL in the middle of its work, and no order is lost, doubled or left behind."""
+
+import pytest
+
+from orders.models import AgentRequest, Event, OrderProcess, SubmissionMessage
+from tests.support.system import System, blocked, somebody_waits_for
+from tests.support.wait import until
+
+
+@pytest.mark.pattern("S2", "T1", "T6")
+def test_submission_killed_in_mid_transaction_inserts_nothing_and_loses_nothing(system: System) -> None:
+    """F1, F2: the order is acknowledged; the process that inserts it dies before its commit."""
+    with blocked("orders_event"):
+        submission = system.start("submission")
+        system.place(10)
+        until(lambda: somebody_waits_for("orders_event"), what="submission inside its transaction")
+        submission.kill()
+    assert OrderProcess.objects.count() == 0
+    assert SubmissionMessage.objects.count() == 10
+    system.start_all("submission", "scheduler", "agents")
+    assert system.wait_until_ended() == ["processed"] * 10
+    system.check()
+
+
+@pytest.mark.pattern("C9", "T1", "T6")
+def test_scheduler_killed_in_mid_transaction_is_replaced_where_it_stopped(system: System) -> None:
+    """F5, F7: it has claimed orders, read replies and started steps, and commits none of it."""
+    system.start_all("submission", "agents")
+    system.faults("warehouse", latency_ms=[100, 300])
+    doomed = system.start("scheduler")
+    system.place(20)
+    until(lambda: "processing" in system.states(), what="orders under way")
+    with blocked("orders_event"):
+        until(lambda: somebody_waits_for("orders_event"), what="the scheduler inside its transaction")
+        doomed.kill()
+    system.start("scheduler")
+    assert system.wait_until_ended() == ["processed"] * 20
+    system.check()
+
+
+@pytest.mark.pattern("C3", "C9")
+def test_one_of_two_schedulers_killed_the_other_takes_over_its_orders(system: System) -> None:
+    """F5: nothing that a scheduler has in hand is in its memory, so nobody has to wait for anything."""
+    system.start_all("submission", "agents", "scheduler")
+    doomed = system.start("scheduler")
+    system.faults("carrier", latency_ms=[200, 400])
+    system.place(40)
+    until(lambda: "processed" in system.states(), what="the first order")
+    doomed.kill()
+    assert system.wait_until_ended() == ["processed"] * 40
+    system.check()
+
+
+@pytest.mark.pattern("A3", "A7", "A1")
+def test_agent_host_killed_after_the_effect_before_the_reply(system: System) -> None:
+    """F10, F11: another instance gets the request when the lease lapses, and two calls with one key make one effect."""
+    system.environment["STEP_COMPLETE_BY"] = "30"  # longer than the lease: nobody times out
+    system.start_all("submission", "scheduler")
+    doomed = system.start("agents")
+    with blocked("orders_agentreply"):
+        orders = system.place(10)
+        until(lambda: len(system.ledger("warehouse")) == 10, what="the effects")
+        until(lambda: somebody_waits_for("orders_agentreply"), what="the host posting its replies")
+        doomed.kill()
+    assert AgentRequest.objects.filter(step="reserve-stock", deliveries=1).count() == 10
+    system.start("agents")
+    assert system.wait_until_ended(orders) == ["processed"] * 10
+    assert not Event.objects.filter(kind="step_timed_out").exists()
+    system.check()
+
+
+@pytest.mark.pattern("A1", "A2")
+def test_agent_host_stopped_in_order_gives_its_requests_back_at_once(system: System) -> None:
+    """SIGTERM: what it had under way is another instance's without waiting for the lease to lapse."""
+    system.start_all("submission", "scheduler")
+    system.faults("warehouse", hang_rate=1.0)
+    doomed = system.start("agents")
+    system.place(5)
+    until(lambda: AgentRequest.objects.exclude(leased_by=None).count() == 5, what="claimed requests")
+    system.no_faults()
+    system.faults("warehouse", hang_rate=1.0)
+    assert doomed.terminate() == 0
+    assert AgentRequest.objects.exclude(leased_by=None).count() == 0
+    system.no_faults()
+    system.start_all("agents", "jobs")
+    assert system.wait_until_ended() == ["processed"] * 5
+    system.check()
+
+
+@pytest.mark.pattern("C3", "T6")
+def test_every_role_killed_at_once_again_and_again(system: System) -> None:
+    """The whole of it dies three times under load; what is left in the database is enough to go on with."""
+    system.faults("payments", latency_ms=[50, 150])
+    for _ in range(3):
+        running = system.start_all("submission", "scheduler", "agents")
+        before = system.states().count("processed")
+        system.place(15)
+        until(lambda before=before: system.states().count("processed") > before, what="progress")
+        for process in running.values():
+            process.kill()
+    system.start_all()
+    assert system.wait_until_ended(seconds=90) == ["processed"] * 45
+    system.check()

@@ -1,0 +1,158 @@
+"""The remote services are slow, down, lose answers or refuse, and every order is finished, undone or escalated."""
+
+import pytest
+
+from orders import services
+from orders.models import Alert, Event, OrderProcess, StatusMessage
+from tests.support.factories import step_of
+from tests.support.system import System
+from tests.support.wait import until
+
+
+@pytest.mark.pattern("C6", "Q2", "Q3", "A4")
+def test_an_order_goes_in_and_comes_out_processed(system: System) -> None:
+    """Nothing fails: one of each effect, and the application is told three things."""
+    system.start_all()
+    (order_id,) = system.place(reply_to="guest/orders")
+    assert system.wait_until_ended() == ["processed"]
+    assert system.effects(order_id) in (
+        ["reserve", "authorise", "create", "capture"],
+        ["authorise", "reserve", "create", "capture"],
+    )
+    told = StatusMessage.objects.filter(queue="guest/orders", order_id=order_id).order_by("id")
+    assert list(told.values_list("kind", flat=True)) == ["received", "started", "completed"]
+    system.check()
+
+
+@pytest.mark.pattern("A2", "A3")
+def test_a_reply_lost_after_the_effect_makes_one_effect(system: System) -> None:
+    """F11, F15: the agent tries again with the same key, and is given the first answer."""
+    system.start_all()
+    for service in ("warehouse", "payments", "carrier"):
+        system.faults(service, lost_reply_rate=0.5)
+    system.place(20)
+    until(lambda: Event.objects.filter(kind="call_failed").count() >= 10, what="lost replies")
+    system.no_faults()
+    assert system.wait_until_ended() == ["processed"] * 20
+    system.check()
+
+
+@pytest.mark.pattern("A5", "V1", "V2", "C8")
+def test_a_remote_that_hangs_past_complete_by_is_tried_again(system: System) -> None:
+    """The agent is silent, the supervisor frees the order, and a scheduler has it tried again when it answers."""
+    system.faults("carrier", hang_rate=1.0)
+    system.start_all()
+    (order_id,) = system.place()
+    until(
+        lambda: Event.objects.filter(order_id=order_id, kind="step_timed_out").exists(),
+        seconds=20,
+        what="the supervisor's finding",
+    )
+    assert not Event.objects.filter(order_id=order_id, kind="step_failed").exists()
+    system.no_faults()
+    assert system.wait_until_ended() == ["processed"]
+    assert step_of(order_id, "create-shipment").attempt >= 2
+    assert OrderProcess.objects.get(order_id=order_id).failure_count >= 1
+    system.check()
+
+
+@pytest.mark.pattern("V3", "O1", "O2", "C7")
+def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_mends_it(system: System) -> None:
+    """At the threshold: Error, one alert that names the cause; resubmitted with the same key once the cause is gone."""
+    system.faults("carrier", down=True)
+    system.environment |= {"FAILURE_THRESHOLD": "2", "STEP_COMPLETE_BY": "1"}
+    system.start_all()
+    (order_id,) = system.place(reply_to="guest/orders")
+    assert system.wait_until_ended() == ["error"]
+    alert = Alert.objects.get(order_id=order_id)
+    assert (alert.kind, alert.step, alert.agent, alert.closed_at) == (
+        "step_failed",
+        "create-shipment",
+        "carrier",
+        None,
+    )
+    system.no_faults()
+    result = services.resubmit(order_id=order_id, by="operator:test", reason="the carrier is back")
+    assert result.act is services.Act.DONE
+    assert services.resubmit(order_id=order_id, by="operator:test").act is services.Act.ALREADY
+    assert system.wait_until_ended() == ["processed"]
+    assert step_of(order_id, "create-shipment").generation == 1
+    told = StatusMessage.objects.filter(order_id=order_id).order_by("id").values_list("kind", flat=True)
+    assert list(told) == ["received", "started", "failed", "completed"]
+    system.check()
+
+
+@pytest.mark.pattern("C10", "A6")
+def test_a_declined_card_waits_for_the_customer_and_is_then_undone(system: System) -> None:
+    """A refusal that the customer can mend is nobody's alert; when she does not, nothing of the order is left."""
+    system.start_all()
+    (order_id,) = system.place(payment_method="card_declined")
+    assert system.wait_until_ended() == ["compensated"]
+    assert system.effects(order_id) == ["reserve", "release"]
+    assert not Alert.objects.exists()
+    mails = [mail for mail in system.ledger("mail") if mail["order_id"] == str(order_id)]
+    assert len(mails) == 1
+    assert "cancelled" in mails[0]["subject"]
+    system.check()
+
+
+@pytest.mark.pattern("A6", "C7", "O1", "O2")
+def test_a_definite_refusal_is_an_error_at_once_and_is_resubmitted_under_a_new_key(system: System) -> None:
+    """The refusal is kept under its key, so a mended cause can only succeed under the next one."""
+    system.faults("carrier", refuse_rate=1.0)
+    system.start_all()
+    (order_id,) = system.place()
+    assert system.wait_until_ended(seconds=20) == ["error"]
+    system.no_faults()
+    services.resubmit(order_id=order_id, by="operator:test")
+    assert system.wait_until_ended() == ["processed"]
+    assert step_of(order_id, "create-shipment").generation == 2
+    system.check()
+
+
+@pytest.mark.pattern("C10", "T5")
+def test_a_processed_order_is_undone_in_reverse_order(system: System) -> None:
+    """An operator undoes what was finished: refund, cancel, void and release, each once."""
+    system.start_all()
+    orders = system.place(3)
+    assert system.wait_until_ended() == ["processed"] * 3
+    for order_id in orders:
+        assert (
+            services.compensate(order_id=order_id, by="operator:test", reason="test").act is services.Act.DONE
+        )
+        assert services.compensate(order_id=order_id, by="operator:test").act is services.Act.ALREADY
+    assert system.wait_until_ended() == ["compensated"] * 3
+    for order_id in orders:
+        assert system.effects(order_id)[4:6] == ["refund", "cancel"]
+        assert set(system.effects(order_id)[6:]) == {"void", "release"}
+    system.check()
+
+
+@pytest.mark.pattern("C10")
+def test_an_order_undone_while_a_call_is_under_way_waits_for_it(system: System) -> None:
+    """F13: the effect of the call that was under way is undone too, whenever it landed."""
+    system.faults("warehouse", latency_ms=[1500, 1500])
+    system.start_all()
+    (order_id,) = system.place()
+    until(lambda: "authorise" in system.effects(order_id), what="the parallel step's effect")
+    services.compensate(order_id=order_id, by="operator:test")
+    assert system.wait_until_ended() == ["compensated"]
+    assert sorted(system.effects(order_id)) == ["authorise", "release", "reserve", "void"]
+    system.check()
+
+
+@pytest.mark.pattern("C10", "V4")
+def test_an_undo_that_fails_for_good_is_an_alert_of_its_own(system: System) -> None:
+    """F34: the order stays in Error until an operator has the undo tried again, under a key of its own."""
+    system.start_all()
+    (order_id,) = system.place()
+    assert system.wait_until_ended() == ["processed"]
+    system.faults("payments", refuse_rate=1.0)
+    services.compensate(order_id=order_id, by="operator:test")
+    assert system.wait_until_ended(seconds=20) == ["error"]
+    assert Alert.objects.get(closed_at=None).kind == "compensation_failed"
+    assert "cancel" not in system.effects(order_id)
+    system.no_faults()
+    services.resubmit(order_id=order_id, by="operator:test")
+    assert system.wait_until_ended() == ["compensated"]
+    system.check()

@@ -1,0 +1,257 @@
+"""The whole system as real processes: roles, sandbox, PostgreSQL; started, killed and looked at by a test."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+
+from orders import services, wiring
+from orders.models import OrderProcess, Product
+from tests.support import invariants
+from tests.support.wait import until
+
+ENDED = ("processed", "compensated", "error")
+ADDRESS = {"name": "Ada", "street": "Lane 1", "city": "Delft", "postal_code": "2611", "country": "NL"}
+SERVICES = ("warehouse", "payments", "carrier")
+
+# Short enough for a test, long enough for a machine that is busy with others.
+QUICK = {
+    "STEP_COMPLETE_BY": "4",
+    "ORDER_COMPLETE_BY": "120",
+    "SUPERVISOR_PERIOD": "0.3",
+    "CUSTOMER_WAIT": "1",
+}
+
+
+class Process:
+    """One process of the system. Its output goes to a file that a failing test can be read with."""
+
+    def __init__(self, name: str, argv: list[str], env: dict[str, str], log: Path) -> None:
+        self.name = name
+        self.log = log
+        with log.open("ab") as output:
+            self._popen = subprocess.Popen(
+                argv, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+        self.pid = self._popen.pid
+
+    def kill(self) -> None:
+        """SIGKILL, and the end of it."""
+        self._popen.kill()
+        self._popen.wait(10)
+
+    def terminate(self, seconds: float = 10.0) -> int:
+        """SIGTERM; returns the exit status. Fails if it takes longer."""
+        self._popen.terminate()
+        return self._popen.wait(seconds)
+
+    def pause(self) -> None:
+        """SIGSTOP: it lives, holds what it holds, and does nothing."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def end(self) -> None:
+        """Whatever its state, it and its children are gone afterwards."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._popen.wait(10)
+
+    def says(self, text: str) -> bool:
+        """Whether its output has this text."""
+        return text in self.log.read_text(errors="replace")
+
+
+class System:
+    """A sandbox, and the roles that a test starts. `settings` are environment variables for all of them."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        port = _free_ports()
+        self.sandbox_url = f"http://127.0.0.1:{port}"
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            **QUICK,
+            **environment,
+            "DATABASE_URL": database_url(),
+            "VAR_DIR": str(folder),
+            "SANDBOX_BIND": f"127.0.0.1:{port}",
+            "SECRET_KEY": settings.SECRET_KEY,
+            "PYTHONUNBUFFERED": "1",
+        }
+        self.acknowledged: list[UUID] = []
+        self._processes: list[Process] = []
+        call_command("load_demo", verbosity=0)
+        self.sku = Product.objects.order_by("sku").values_list("sku", flat=True)[0]
+        self.start("sandbox")
+        until(self._sandbox_answers, what="the sandbox")
+
+    def start(self, role: str, **environment: str) -> Process:
+        """Starts a role (submission, scheduler, agents, jobs) or the sandbox."""
+        command = ["-m", "sandbox"] if role == "sandbox" else ["manage.py", f"run_{role}"]
+        log = self.folder / f"{len(self._processes)}-{role}.log"
+        process = Process(role, [sys.executable, *command], {**self.environment, **environment}, log)
+        self._processes.append(process)
+        return process
+
+    def start_all(self, *roles: str) -> dict[str, Process]:
+        """Starts one of each role, by default of all."""
+        return {role: self.start(role) for role in roles or ("submission", "scheduler", "agents", "jobs")}
+
+    def place(self, count: int = 1, *, payment_method: str = "card_ok", **order: Any) -> list[UUID]:
+        """Places orders as the shop does, and remembers that they were acknowledged."""
+        new = services.NewOrder(
+            lines=[services.NewLine(sku=self.sku, quantity=1)],
+            ship_to=ADDRESS,
+            email="ada@example.com",
+            payment_method=payment_method,
+            **order,
+        )
+        placed = [services.place_order(client="guest", order=new).order_id for _ in range(count)]
+        self.acknowledged += placed
+        return placed
+
+    def faults(self, service: str, **faults: Any) -> None:
+        """Sets faults at the sandbox."""
+        self._call("PUT", f"/_faults/{service}", faults)
+
+    def no_faults(self) -> None:
+        """Takes all faults away."""
+        self._call("DELETE", "/_faults")
+
+    def ledger(self, service: str) -> list[dict[str, Any]]:
+        """Every effect that a remote service had."""
+        return self._call("GET", f"/_ledger/{service}")
+
+    def effects(self, order_id: UUID) -> list[str]:
+        """The operations that took effect for one order, in the order of time."""
+        entries = [entry for service in SERVICES for entry in self.ledger(service)]
+        mine = [entry for entry in entries if entry["order_id"] == str(order_id)]
+        return [entry["operation"] for entry in sorted(mine, key=lambda entry: entry["at"])]
+
+    def states(self, order_ids: Collection[UUID] | None = None) -> list[str]:
+        """The states of these orders, or of all, sorted."""
+        wanted = self.acknowledged if order_ids is None else order_ids
+        found = dict(
+            OrderProcess.objects.filter(order_id__in=list(wanted)).values_list("order_id", "process_state")
+        )
+        return sorted(found.get(order_id, "not inserted") for order_id in wanted)
+
+    def wait_until_ended(
+        self, order_ids: Collection[UUID] | None = None, *, seconds: float = 60.0
+    ) -> list[str]:
+        """Waits until these orders, or all, have ended; returns their states."""
+        until(
+            lambda: all(state in ENDED for state in self.states(order_ids)),
+            seconds=seconds,
+            what="the end of the orders",
+        )
+        return self.states(order_ids)
+
+    def check(self) -> None:
+        """All invariants, against the store and the ledgers."""
+        (workflow,) = wiring.workflows().values()
+        until(_is_quiet, seconds=15, what="empty channels")
+        invariants.check_when_quiet(
+            acknowledged=self.acknowledged,
+            workflow=workflow,
+            ledgers={service: self.ledger(service) for service in SERVICES},
+        )
+
+    def end(self) -> None:
+        """Ends every process."""
+        for process in reversed(self._processes):
+            process.end()
+
+    def logs(self) -> str:
+        """The last lines of every process, for a failing test."""
+        tails = [
+            f"--- {process.log.name}\n"
+            + "\n".join(process.log.read_text(errors="replace").splitlines()[-25:])
+            for process in self._processes
+        ]
+        return "\n".join(tails)
+
+    def _sandbox_answers(self) -> bool:
+        try:
+            self._call("GET", "/_faults")
+        except OSError:
+            return False
+        return True
+
+    def _call(self, method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"{self.sandbox_url}{path}",
+            data=data,
+            method=method,
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.loads(answer.read())
+
+
+@contextlib.contextmanager
+def blocked(table: str) -> Iterator[None]:
+    """Keeps a table from being written, by a lock on a connection of its own.
+
+    Whoever writes it next stops in the middle of its transaction, where a test can kill it.
+    """
+    other = connection.copy()
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {table} IN SHARE MODE")
+        yield
+    finally:
+        other.close()
+
+
+def somebody_waits_for(table: str) -> bool:
+    """Whether a transaction is stopped at a table that is `blocked`."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE relation = %s::regclass AND NOT granted", [table])
+        return bool(cursor.fetchone()[0])
+
+
+def database_url() -> str:
+    """The test database, for a child process."""
+    at = connection.settings_dict
+    return f"postgresql://{at['USER']}@/{at['NAME']}?host={at['HOST']}&port={at['PORT'] or 5432}"
+
+
+def _is_quiet() -> bool:
+    try:
+        invariants.channels_are_empty()
+        invariants.nothing_is_in_flight()
+    except AssertionError:
+        return False
+    return True
+
+
+def _free_ports() -> int:
+    """A port that is free together with the one above it, which the sandbox's SMTP sink takes."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port = int(first.getsockname()[1])
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
