@@ -9,13 +9,20 @@ from typing import Any
 import aiosmtplib
 import pytest
 
-from orders.agents.mail import MailServer, classify_mail, read_email_url
-from orders.agents.mail_text import as_wire, compose_cancellation, compose_confirmation, message_id, money
+from orders.agents.mail_text import (
+    PlainHeaders,
+    compose_cancellation,
+    compose_confirmation,
+    message_id,
+    money,
+    read_sender,
+)
+from orders.agents.smtp import MailServer, classify_mail, read_email_url
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Fault, Refused, Transient
 
 ORDER = uuid.UUID("01936c2e-0000-7000-8000-0000000000aa")
-SENDER = "Print Shop <orders@shop.example>"
+SENDER = read_sender("Print Shop <orders@shop.example>")
 
 
 def request(*, key: str = "", results: dict[str, Json] | None = None, **data: Any) -> Request:
@@ -51,7 +58,7 @@ def request(*, key: str = "", results: dict[str, Json] | None = None, **data: An
 
 def as_received(message: EmailMessage) -> EmailMessage:
     """The message as it is after it went over the wire."""
-    received = BytesParser(policy=default).parsebytes(as_wire(message))
+    received = BytesParser(policy=default).parsebytes(bytes(message))
     assert isinstance(received, EmailMessage)
     return received
 
@@ -78,7 +85,7 @@ def test_the_confirmation_lists_the_lines_the_total_and_the_address() -> None:
     mail = as_received(compose_confirmation(request(), sender=SENDER))
     text = mail.get_content()
     assert mail["To"] == "ada@example.org"
-    assert mail["From"] == SENDER
+    assert mail["From"] == "Print Shop <orders@shop.example>"
     assert mail["X-Order-Id"] == str(ORDER)
     assert "confirmed" in mail["Subject"]
     for part in ("Hello Ada Łucka,", str(ORDER), "2 × Tidal Lines: EUR 78.00", "1 × Első nap: EUR 49.00"):
@@ -90,13 +97,13 @@ def test_the_confirmation_lists_the_lines_the_total_and_the_address() -> None:
 
 def test_the_confirmation_names_the_tracking_number_when_there_is_one() -> None:
     shown = compose_confirmation(request(results={"create-shipment": {"tracking": "trk_1"}}), sender=SENDER)
-    assert "tracking number is trk_1." in shown.get_content()
+    assert "tracking number is trk_1." in as_received(shown).get_content()
 
 
 @pytest.mark.parametrize("result", [None, {}, {"tracking": 5}, {"tracking": "a\nb"}])
 def test_a_shipment_without_a_usable_tracking_number_is_no_hindrance(result: Any) -> None:
     shown = compose_confirmation(request(results={"create-shipment": result}), sender=SENDER)
-    assert "tracking" not in shown.get_content()
+    assert "tracking" not in as_received(shown).get_content()
 
 
 @pytest.mark.pattern("C10")
@@ -144,12 +151,41 @@ def test_a_key_that_cannot_be_a_message_id_is_refused(key: str) -> None:
         "ada@example@org",
         "ada\0@example.org",
         "ádá@example.org",
+        "a..b@example.org",
+        ".a@example.org",
         "a" * 250 + "@example.org",
     ],
 )
 def test_only_one_bare_address_gets_a_mail(email: str) -> None:
     with pytest.raises(ValueError, match="address"):
         compose_confirmation(request(email=email), sender=SENDER)
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "domain"),
+    [
+        ("orders@shop.example", "orders@shop.example", "shop.example"),
+        ("Print Shop <orders@localhost>", "Print Shop <orders@localhost>", "localhost"),
+        ("Plakát <orders@shop.example>", "=?utf-8?q?Plak=C3=A1t?= <orders@shop.example>", "shop.example"),
+    ],
+)
+def test_a_sender_is_an_address_with_or_without_a_name(text: str, header: str, domain: str) -> None:
+    sender = read_sender(text)
+    assert (sender.header, sender.domain) == (header, domain)
+    assert compose_confirmation(request(), sender=sender)["From"] == header
+
+
+@pytest.mark.parametrize("text", ["", "Shop", "Shop <>", "a@b\nBcc: x@y", "Shop\n <a@b.example>"])
+def test_another_sender_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="sender"):
+        read_sender(text)
+
+
+@pytest.mark.parametrize("value", ["a\nBcc: x@y", "a\rb", "a\0b", "é", "a\u2028b", "x" * 901, 5])
+def test_no_header_can_hold_another(value: Any) -> None:
+    message = EmailMessage(policy=PlainHeaders())
+    with pytest.raises(ValueError, match="one line"):
+        message["Subject"] = value
 
 
 def test_a_long_address_survives_the_wire() -> None:
