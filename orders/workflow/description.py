@@ -20,7 +20,8 @@ DEFAULT_PRIORITY = 5
 SHIP_TO = ("name", "street", "city", "postal_code", "country")
 FIRST_YEAR, LAST_YEAR = 2000, 2100
 
-_EMAIL = re.compile(r"[^\s@<>()\[\],;:\\\"]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_EMAIL = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 _BREAKS = frozenset({"Cc", "Zl", "Zp", "Cs"})
 
 
