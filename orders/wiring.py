@@ -42,7 +42,7 @@ def agents() -> dict[str, Agent]:
         Warehouse(urls.warehouse_url),
         Payments(urls.payments_url),
         Carrier(urls.carrier_url),
-        Mail(urls.email_url),
+        Mail(urls.email_url, sender=urls.email_from),
     ]
     return {agent.name: agent for agent in known}
 

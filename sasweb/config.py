@@ -6,9 +6,11 @@ value and what is allowed.
 
 import contextlib
 import os
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,6 +46,7 @@ class Config:
     payments_url: str
     carrier_url: str
     email_url: str
+    email_from: str
     alert_email: str
     alert_webhook_url: str
 
@@ -72,7 +75,8 @@ def read(environ: Env | None = None) -> Config:
         payments_url=_url(env, "PAYMENTS_URL", f"http://{sandbox}/payments", ("http", "https")),
         carrier_url=_url(env, "CARRIER_URL", f"http://{sandbox}/carrier", ("http", "https")),
         email_url=_url(env, "EMAIL_URL", f"smtp://{_next_port(sandbox)}", ("smtp", "smtps")),
-        alert_email=_value(env.str, "ALERT_EMAIL", "", "a mail address"),
+        email_from=_mail_address(env, "EMAIL_FROM", "Print Shop <orders@localhost>"),
+        alert_email=_mail_address(env, "ALERT_EMAIL", ""),
         alert_webhook_url=_url(env, "ALERT_WEBHOOK_URL", "", ("http", "https")),
     )
 
@@ -99,6 +103,16 @@ def _address(env: Env, name: str, default: str) -> str:
     host, _, port = value.rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 65_536:
         raise ConfigError(f"{name}={value!r} is not usable: allowed is HOST:PORT, as in {default}")
+    return value
+
+
+def _mail_address(env: Env, name: str, default: str) -> str:
+    value: str = env.str(name, default=default)
+    _, address = parseaddr(value)
+    if value and (not re.fullmatch(r"[^@\s]+@[^@\s]+", address) or not value.isprintable()):
+        raise ConfigError(
+            f"{name}={value!r} is not usable: allowed is a mail address, as in Shop <shop@example.org>"
+        )
     return value
 
 

@@ -13,8 +13,6 @@ from orders.agents.transport import CALL_TIMEOUT, unknown_operation
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Refused
 
-SENDER = "Print Shop <orders@localhost>"
-
 
 class Mail:
     """The agent of the mail server at `url`. `sender` is who mails come from, as in `Shop <orders@shop.example>`."""
@@ -22,7 +20,7 @@ class Mail:
     name = "mail"
     call_timeout = CALL_TIMEOUT
 
-    def __init__(self, url: str, *, sender: str = SENDER, capacity: int = 50) -> None:
+    def __init__(self, url: str, *, sender: str, capacity: int = 50) -> None:
         self.capacity = capacity
         self._remote = SmtpRemote(url, timeout=self.call_timeout)
         self._sender = read_sender(sender)

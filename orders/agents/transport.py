@@ -63,7 +63,8 @@ def classify(
     | 408, 425, 429, 500, 502, 503, 504               | Transient  | the remote says so; its Retry-After is kept  |
     | 409                                             | Transient  | the first call with this key still runs      |
     | 402                                             | Declined   | the customer can mend it                     |
-    | 401, 403, 404, 405, 407; an address that is none| Refused    | our set-up is wrong: code `misconfigured`    |
+    | 401, 403, 404, 405, 407                         | Unresolved | our set-up is wrong: code `misconfigured`    |
+    | an address that is none                         | Refused    | the same; nothing was sent                   |
     | other 4xx                                       | Refused    | a definite no; the remote's own code is kept |
     | 3xx, 501, 505, any other                        | Unresolved | nobody knows whether it was done             |
 
@@ -78,7 +79,8 @@ def classify(
     if cause == 402:
         return Declined(said.code or "http_402", message)
     if cause in SETUP_STATUSES:
-        return Refused(
+        # Answered before anybody looked at the key, so it says nothing of an earlier try that may have had its effect.
+        return Unresolved(
             "misconfigured", f"answer {cause}: check the address and the credentials. {said.message}".strip()
         )
     if 400 <= cause < 500:

@@ -51,7 +51,7 @@ def certificate_error() -> Exception:
     [
         *((status, Transient, f"http_{status}") for status in (408, 409, 425, 429, 500, 502, 503, 504)),
         (402, Declined, "http_402"),
-        *((status, Refused, "misconfigured") for status in (401, 403, 404, 405, 407)),
+        *((status, Unresolved, "misconfigured") for status in (401, 403, 404, 405, 407)),
         *((status, Refused, f"http_{status}") for status in (400, 406, 410, 412, 413, 422, 451)),
         *((status, Unresolved, "redirected") for status in (300, 301, 302, 303, 304, 307, 308)),
         *((status, Unresolved, f"http_{status}") for status in (501, 505, 507, 511, 100, 600)),
