@@ -1,0 +1,67 @@
+"""Runs the periodic jobs."""
+
+import os
+import sys
+from argparse import SUPPRESS, ArgumentParser
+from datetime import datetime
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import Error, close_old_connections, connections
+
+from orders import jobs
+from orders.selectors import last_sweep_at
+from sasweb import jobs_cluster, jobs_watch
+
+
+class Command(BaseCommand):
+    help = "Runs the periodic jobs, the supervisor among them, until it is stopped."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--watch-stdin",
+            action="store_true",
+            help="stop at once when the pipe on standard input is closed",
+        )
+        parser.add_argument("--cluster-of", type=int, metavar="PID", help=SUPPRESS)  # the cluster itself
+
+    def handle(self, *, watch_stdin: bool, cluster_of: int | None, **options: object) -> None:
+        if cluster_of:
+            run_cluster(watch=cluster_of)
+            return
+        period = settings.CONFIG.supervisor_period
+        watch = jobs_watch.JobsWatch(
+            [
+                sys.executable,
+                str(settings.BASE_DIR / "manage.py"),
+                "run_jobs",
+                "--cluster-of",
+                str(os.getpid()),
+            ],
+            last_sweep=ask_for_last_sweep,
+            unreachable=Error,
+            say=self.stdout.write,
+            age=jobs_watch.SweepAge(stale_after=max(jobs_watch.STALE_AFTER, 3 * period)),
+        )
+        pipe = watch_stdin or os.environ.get("SASWEB_LAUNCHER_PIPE") == "1"
+        watch.run(pipe=sys.stdin.fileno() if pipe else None)
+
+
+def run_cluster(*, watch: int) -> None:
+    """Runs the django-q2 cluster in this process; `watch` is the process that watches it."""
+    jobs_cluster.join(watch=watch)
+    jobs.prepare()
+    connections.close_all()  # the cluster forks, and a connection must not be shared
+    call_command("qcluster")
+
+
+def ask_for_last_sweep() -> datetime | None:
+    """When a supervisor last finished a sweep. Raises `django.db.Error` when the database cannot be asked."""
+    close_old_connections()
+    try:
+        return last_sweep_at()
+    except Error:
+        connections.close_all()
+        raise

@@ -1,0 +1,50 @@
+"""Behaves as a django-q2 cluster does: a process that forks workers, and forks another when one is dead.
+
+    python -m tests.launcher.fake_cluster [obedient | stubborn]
+
+SIGUSR2 makes a worker end in good order. A stubborn cluster, and its jobs, do not react to a stop.
+"""
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+
+from sasweb import jobs_cluster
+
+IS_OBEDIENT = "obedient" in sys.argv
+
+
+class Stop:
+    was_asked_for = False
+
+
+def on_term(*_: object) -> None:
+    Stop.was_asked_for = True
+
+
+def work() -> None:
+    signal.signal(signal.SIGUSR2, lambda *_: sys.exit(0))
+    print(f"worker {os.getpid()}", flush=True)
+    while not (jobs_cluster.is_stopping() and IS_OBEDIENT):
+        time.sleep(0.02)
+    print("a job was told to come to an end", flush=True)
+
+
+def main() -> None:
+    jobs_cluster.join(watch=os.getppid())
+    signal.signal(signal.SIGTERM, on_term)
+    context = multiprocessing.get_context("fork")
+    workers: list[multiprocessing.process.BaseProcess] = []
+    print(f"cluster {os.getpid()}", flush=True)
+    while workers or not Stop.was_asked_for:
+        workers = [worker for worker in workers if worker.is_alive()]
+        while len(workers) < 2 and not Stop.was_asked_for:
+            workers.append(context.Process(target=work, daemon=True))
+            workers[-1].start()
+        time.sleep(0.3)
+
+
+if __name__ == "__main__":
+    main()

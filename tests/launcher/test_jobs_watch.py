@@ -1,0 +1,154 @@
+"""A cluster that lost a process, or stands still, is replaced as a whole; and nothing of it outlives the watch."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from sasweb import children
+from sasweb.jobs_watch import SweepAge
+from tests.launcher.helpers import is_alive, line_with, python, wait_for
+
+SWEEP = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    database = tmp_path / "database"
+    database.write_text("sweeping")
+    return database
+
+
+@contextmanager
+def watched(
+    database: Path, behaviour: str = "obedient", *more: str, stdin: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[str]]:
+    with python("-m", "tests.launcher.watched", str(database), behaviour, *more, stdin=stdin) as watch:
+        try:
+            yield watch
+        finally:
+            watch.terminate()
+
+
+def pid_of(watch: subprocess.Popen[str], role: str) -> int:
+    """The number that the next process of that role tells."""
+    return int(line_with(watch, f"{role} ").split()[-1])
+
+
+def has_seen(watch: subprocess.Popen[str], pid: int) -> bool:
+    """Whether the watch holds a pidfd of the process."""
+    return any(f"Pid:\t{pid}\n" in info.read_text() for info in Path(f"/proc/{watch.pid}/fdinfo").iterdir())
+
+
+@pytest.mark.parametrize("role", ["cluster", "worker"])
+def test_a_killed_process_makes_a_new_group_within_two_seconds(database: Path, role: str) -> None:
+    with watched(database) as watch:
+        cluster = pid_of(watch, "cluster")
+        worker = pid_of(watch, "worker")
+        wait_for(lambda: has_seen(watch, worker))
+        begun = time.monotonic()
+        os.kill(cluster if role == "cluster" else worker, signal.SIGKILL)
+        assert "the cluster is replaced now" in line_with(watch, "replaced")
+        assert pid_of(watch, "cluster") != cluster
+        assert time.monotonic() - begun < 2
+        assert not children.group_members(cluster)
+
+
+def test_a_worker_that_ends_in_good_order_is_the_clusters_own_affair(database: Path) -> None:
+    with watched(database) as watch:
+        cluster = pid_of(watch, "cluster")
+        workers = [pid_of(watch, "worker"), pid_of(watch, "worker")]
+        wait_for(lambda: has_seen(watch, workers[0]))
+        os.kill(workers[0], signal.SIGUSR2)
+        assert pid_of(watch, "worker") not in workers
+        assert is_alive(cluster)
+        assert is_alive(workers[1])
+
+
+def test_a_cluster_that_sweeps_no_more_is_replaced(database: Path) -> None:
+    with watched(database) as watch:
+        first = pid_of(watch, "cluster")
+        database.write_text("still")
+        assert "no sweep of a supervisor is new: the cluster is replaced" in line_with(watch, "replaced")
+        assert pid_of(watch, "cluster") != first
+
+
+def test_a_stop_tells_the_jobs_and_then_the_cluster(database: Path) -> None:
+    with watched(database) as watch:
+        pid_of(watch, "worker")
+        pid_of(watch, "worker")
+        watch.terminate()
+        line_with(watch, "a job was told to come to an end")
+        assert watch.wait(timeout=5) == 0
+
+
+@pytest.mark.parametrize("behaviour", ["obedient", "stubborn"])
+def test_a_stop_leaves_nothing_even_of_a_cluster_that_does_not_stop(database: Path, behaviour: str) -> None:
+    with watched(database, behaviour) as watch:
+        cluster = pid_of(watch, "cluster")
+        pid_of(watch, "worker")
+        watch.terminate()
+        assert watch.wait(timeout=5) == 0
+        assert not children.group_members(cluster)
+
+
+def test_the_end_of_the_pipe_ends_the_group_at_once(database: Path) -> None:
+    with watched(database, "stubborn", "--pipe", stdin=subprocess.PIPE) as watch:
+        cluster = pid_of(watch, "cluster")
+        pid_of(watch, "worker")
+        assert watch.stdin
+        watch.stdin.close()
+        begun = time.monotonic()
+        assert watch.wait(timeout=5) == 0
+        assert time.monotonic() - begun < 0.9
+        assert not children.group_members(cluster)
+
+
+def test_a_killed_watch_takes_the_whole_cluster_with_it(database: Path) -> None:
+    with watched(database) as watch:
+        cluster = pid_of(watch, "cluster")
+        wait_for(lambda: len(children.group_members(cluster)) == 3)
+        watch.kill()
+        wait_for(lambda: not children.group_members(cluster))
+
+
+def test_sweeps_are_stale_when_the_answer_did_not_change_for_too_long() -> None:
+    age = SweepAge(stale_after=20, grace=30)
+    age.answered(SWEEP, now=0)
+    assert not age.is_stale(now=30)
+    assert age.is_stale(now=31)
+    age.answered(SWEEP + timedelta(seconds=2), now=31)
+    assert not age.is_stale(now=51)
+    assert age.is_stale(now=52)
+
+
+def test_a_clock_that_is_hours_off_does_not_matter() -> None:
+    age = SweepAge(stale_after=20, grace=30)
+    age.answered(SWEEP, now=0)
+    age.answered(SWEEP - timedelta(hours=5), now=10)
+    assert not age.is_stale(now=30)
+    assert age.is_stale(now=31)
+
+
+def test_a_database_that_cannot_be_asked_never_makes_a_cluster_stale() -> None:
+    age = SweepAge(stale_after=20, grace=30)
+    age.answered(SWEEP, now=0)
+    age.not_answered()
+    assert not age.is_stale(now=3_600)
+    age.answered(SWEEP, now=3_600)
+    assert not age.is_stale(now=3_630)
+    assert age.is_stale(now=3_631)
+
+
+def test_a_cluster_is_left_alone_while_the_database_is_down(database: Path) -> None:
+    with watched(database) as watch:
+        cluster = pid_of(watch, "cluster")
+        database.write_text("down")
+        wait_for(lambda: len(children.group_members(cluster)) == 3)
+        assert not children.wait_until(lambda: not is_alive(cluster), timeout=2.5)

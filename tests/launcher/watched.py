@@ -1,0 +1,33 @@
+"""Watches a fake cluster: python -m tests.launcher.watched FILE BEHAVIOUR [--pipe].
+
+FILE stands for the database: "sweeping" in it is a supervisor at work, "still" one that is not, "down" no database.
+"""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sasweb import jobs_watch
+
+
+def last_sweep() -> datetime | None:
+    said = Path(sys.argv[1]).read_text()
+    if said == "down":
+        raise ConnectionError
+    return datetime.now(UTC) if said == "sweeping" else None
+
+
+def main() -> None:
+    jobs_watch.STOP_GRACE = 1.0
+    jobs_watch.ASK_EVERY = 0.05
+    watch = jobs_watch.JobsWatch(
+        [sys.executable, "-m", "tests.launcher.fake_cluster", sys.argv[2]],
+        last_sweep=last_sweep,
+        unreachable=ConnectionError,
+        say=lambda text: print(text, flush=True),
+        age=jobs_watch.SweepAge(stale_after=1.0, grace=2.0),
+    )
+    watch.run(pipe=0 if "--pipe" in sys.argv else None)
+
+
+main()
