@@ -1,0 +1,328 @@
+"""Claims and locks of the state store: exclusive, in order, never too many, never waiting (C2, C3)."""
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from threading import Barrier
+from uuid import UUID
+
+import pytest
+from django.db import transaction
+from uuid_utils.compat import uuid7
+
+from orders.engine import state_store
+from orders.engine.rows import ProcessRow
+from orders.engine.sql import database_now
+from orders.models import OrderProcess, StepState
+from tests.support.factories import ago, ahead, make_order, step_of
+from tests.support.two_sessions import PATIENCE, Session, all_at_once, held, switch_off
+from tests.support.workflows import CAKE, CAKES
+
+NewSession = Callable[[], Session]
+
+
+def claim(limit: int = 100) -> list[UUID]:
+    return ids(state_store.claim(limit, CAKES, database_now()))
+
+
+def ids(rows: Iterable[ProcessRow]) -> list[UUID]:
+    return [row.order_id for row in rows]
+
+
+def many_orders(number: int, **fields: object) -> set[UUID]:
+    orders = [
+        OrderProcess(order_id=uuid7(), workflow=CAKE.name, version=CAKE.version, **fields)
+        for _ in range(number)
+    ]
+    OrderProcess.objects.bulk_create(orders)
+    return {order.order_id for order in orders}
+
+
+# --- which orders, and in which order
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("C2")
+def test_what_is_due_comes_first_then_priority_then_age() -> None:
+    older, newer = sorted([uuid7(), uuid7()])
+    newer_order = make_order(order_id=newer).order_id
+    older_order = make_order(order_id=older).order_id
+    low = make_order(priority=0).order_id
+    urgent = make_order(priority=9).order_id
+    due = make_order(not_before=ago(10), priority=0).order_id
+    due_longer = make_order(not_before=ago(20), priority=0).order_id
+    in_order = [due_longer, due, urgent, older_order, newer_order, low]
+    assert claim() == in_order
+    for limit in range(7):
+        assert claim(limit) == in_order[:limit]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("C2", "T3")
+def test_only_what_wants_a_scheduler_is_claimed() -> None:
+    make_order(not_before=ahead(60))
+    make_order(process_state="processing")
+    make_order(process_state="processing", not_before=ahead(60))
+    make_order(process_state="processed")
+    make_order(process_state="error", not_before=None)
+    make_order(process_state="compensated", goal="compensate")
+    ready = make_order()
+    undone = make_order(goal="compensate")
+    due_while_held = make_order(process_state="processing", not_before=ago(1))
+    assert claim() == [due_while_held.order_id, ready.order_id, undone.order_id]
+
+
+@pytest.mark.django_db
+def test_a_wait_is_over_at_its_very_moment() -> None:
+    now = database_now()
+    due = make_order(not_before=now).order_id
+    make_order(not_before=now + timedelta(microseconds=1))
+    assert ids(state_store.claim(10, CAKES, now)) == [due]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("C4")
+def test_a_workflow_version_that_this_release_does_not_know_is_left_alone() -> None:
+    make_order(version=CAKE.version + 1, priority=9)
+    make_order(workflow=CAKE, version=CAKE.version - 1, not_before=ago(1))
+    OrderProcess.objects.filter(pk=make_order(priority=9).pk).update(workflow="bake-bread")
+    known = [make_order(not_before=ago(1)).order_id, make_order().order_id]
+    assert claim(2) == known
+    assert claim() == known
+    everything = {row.pk for row in OrderProcess.objects.all()}
+    assert ids(state_store.lock(everything, CAKES)) == sorted(known)
+    assert state_store.claim(10, {}, database_now()) == []
+
+
+@pytest.mark.django_db
+def test_a_claim_reads_the_whole_row() -> None:
+    order = make_order(
+        process_state="processing",
+        not_before=ago(1),
+        goal="compensate",
+        failure_count=4,
+        overruns=2,
+        priority=7,
+        reply_to="app",
+        announced=False,
+    )
+    (row,) = state_store.claim(10, CAKES, database_now())
+    assert row._asdict() == {name: getattr(order, name) for name in ProcessRow._fields}
+    assert state_store.lock_one(order.order_id) == row
+    assert state_store.lock({order.order_id}, CAKES) == [row]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("C2")
+def test_no_plan_makes_a_claim_take_more_than_its_limit(switched_off: tuple[str, ...]) -> None:
+    ready = many_orders(300)
+    due = many_orders(20, not_before=ago(1))
+    switch_off(switched_off)
+    for limit in (1, 7, 20):
+        claimed = claim(limit)
+        assert len(claimed) == len(set(claimed)) == limit
+        assert set(claimed) <= due
+    claimed = claim(25)
+    assert len(claimed) == 25
+    assert set(claimed[:20]) == due
+    assert set(claimed[20:]) <= ready
+
+
+# --- against others
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.pattern("C2", "C3", "T6")
+def test_eight_schedulers_claim_every_order_exactly_once(switched_off: tuple[str, ...]) -> None:
+    """F9. In the first round all eight hold what they claimed at the same moment, so none can have waited."""
+    all_orders = many_orders(320) | many_orders(80, not_before=ago(1))
+    all_hold = Barrier(8)
+
+    def claim_until_none_is_left(number: int) -> list[UUID]:
+        claimed: list[UUID] = []
+        while True:
+            with transaction.atomic():
+                switch_off(switched_off)
+                now = database_now()
+                rows = state_store.claim(9, CAKES, now)
+                assert len(rows) <= 9
+                if not claimed:
+                    all_hold.wait(timeout=4)
+                taken = {
+                    "process_state": "processing",
+                    "locked_by": f"scheduler:{number}",
+                    "complete_by": now + timedelta(seconds=600),
+                    "not_before": None,
+                }
+                state_store.write_processes([row._replace(**taken) for row in rows])
+            claimed += ids(rows)
+            if not rows:
+                return claimed
+
+    by_scheduler = all_at_once(8, claim_until_none_is_left)
+    assert sum(len(claimed) for claimed in by_scheduler) == 400
+    assert set().union(*by_scheduler) == all_orders
+    for number, claimed in enumerate(by_scheduler):
+        held_now = OrderProcess.objects.filter(locked_by=f"scheduler:{number}", process_state="processing")
+        assert set(held_now.values_list("order_id", flat=True)) == set(claimed)
+
+
+@pytest.mark.pattern("C2", "C3")
+def test_a_claim_passes_over_what_another_is_claiming_without_waiting(new_session: NewSession) -> None:
+    first, second, third = sorted(many_orders(3))
+    due = make_order(not_before=ago(1)).order_id
+    one, other = new_session(), new_session()
+    one.begin()
+    other.begin()
+    assert one.do(lambda: claim(2)) == [due, first]
+    assert other.do(lambda: claim(2)) == [second, third]
+    one.rollback()
+    assert other.do(lambda: claim()) == [due, first, second, third]
+
+
+@pytest.mark.pattern("C2")
+@pytest.mark.parametrize(
+    ("seconds", "query"), [(None, '"not_before" IS NULL'), (-1.0, '"not_before" <= ')], ids=["ready", "due"]
+)
+def test_an_order_whose_state_changed_between_choice_and_lock_is_not_claimed(
+    new_session: NewSession, seconds: float | None, query: str
+) -> None:
+    not_before = None if seconds is None else ahead(seconds)
+    changed, left = sorted(many_orders(2, not_before=not_before))
+    scheduler = new_session()
+    scheduler.begin()
+    with held(scheduler, claim, at=query) as claimed:
+        OrderProcess.objects.filter(pk=changed).update(
+            process_state="processing", locked_by="scheduler:other", complete_by=ahead(600), not_before=None
+        )
+    assert claimed.result(timeout=PATIENCE) == [left]
+
+
+@pytest.mark.pattern("C2")
+def test_lock_leaves_out_what_another_has_in_hand_and_does_not_wait(new_session: NewSession) -> None:
+    first, second, third = sorted(many_orders(3))
+    one, other = new_session(), new_session()
+    one.begin()
+    other.begin()
+    assert one.do(lambda: ids(state_store.lock({second}, CAKES))) == [second]
+    assert other.do(lambda: ids(state_store.lock({third, second, first}, CAKES))) == [first, third]
+    one.commit()
+    assert other.do(lambda: ids(state_store.lock({third, second, first}, CAKES))) == [first, second, third]
+
+
+def test_a_claimed_order_can_still_get_child_rows_and_one_that_gets_them_can_be_claimed(
+    new_session: NewSession,
+) -> None:
+    """Trap 2: a full lock would make the insert wait for the pass, and the claim pass over the order."""
+    (order,) = many_orders(1)
+    scheduler, writer = new_session(), new_session()
+
+    def insert_step(name: str) -> None:
+        StepState.objects.create(process_id=order, name=name, position=0, agent="kitchen")
+
+    scheduler.begin()
+    assert scheduler.do(claim) == [order]
+    writer.do(lambda: insert_step("while it is claimed"))
+    scheduler.commit()
+    writer.begin()
+    writer.do(lambda: insert_step("not committed yet"))
+    scheduler.begin()
+    assert scheduler.do(claim) == [order]
+    assert scheduler.do(lambda: ids(state_store.lock({order}, CAKES))) == [order]
+
+
+def test_lock_one_waits_and_reads_what_the_other_wrote(new_session: NewSession) -> None:
+    order = make_order().order_id
+    scheduler, operator = new_session(), new_session()
+    scheduler.begin()
+    (row,) = scheduler.do(lambda: state_store.claim(1, CAKES, database_now()))
+    operator.begin()
+    locked = operator.start(lambda: state_store.lock_one(order))
+    operator.await_wait()
+    changed = row._replace(failure_count=3)
+    scheduler.do(lambda: state_store.write_processes([changed]))
+    scheduler.commit()
+    assert locked.result(timeout=PATIENCE) == changed
+    scheduler.begin()
+    assert scheduler.do(claim) == []
+
+
+@pytest.mark.django_db
+def test_lock_one_of_an_order_that_does_not_exist_is_none() -> None:
+    assert state_store.lock_one(uuid7()) is None
+    assert state_store.lock(set(), CAKES) == []
+
+
+# --- what supervisors look for
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("V1")
+def test_overdue_are_steps_and_orders_past_their_complete_by() -> None:
+    now = database_now()
+    late_step = make_order({"mix": {"state": "running", "complete_by": now}}, process_state="processing")
+    late_undo = make_order(
+        {"mix": {"state": "compensating", "complete_by": ago(5)}},
+        process_state="processing",
+        goal="compensate",
+    )
+    in_error = make_order({"mix": {"state": "running", "complete_by": ago(5)}}, process_state="error")
+    late_order = make_order(process_state="processing", complete_by=now)
+    make_order({"mix": {"state": "running", "complete_by": ahead(5)}}, process_state="processing")
+    make_order({"mix": "completed"}, process_state="processing", complete_by=ahead(5))
+    make_order(complete_by=ago(5))
+    late = {late_step.order_id, late_undo.order_id, in_error.order_id, late_order.order_id}
+    assert state_store.overdue(100, now) == late
+    assert state_store.overdue(100, now - timedelta(seconds=60)) == set()
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("V1")
+def test_of_many_overdue_the_longest_overdue_are_found_first() -> None:
+    orders = [
+        make_order({"mix": {"state": "running", "complete_by": ago(10 * n)}}, process_state="processing")
+        for n in (1, 3, 2)
+    ]
+    assert state_store.overdue(1, database_now()) == {orders[1].order_id}
+    assert state_store.overdue(2, database_now()) == {orders[1].order_id, orders[2].order_id}
+
+
+@pytest.mark.pattern("Q3")
+def test_unannounced_errors_are_shared_out_among_schedulers(new_session: NewSession) -> None:
+    make_order(process_state="error")
+    first, second = sorted(
+        make_order(process_state="error", announced=False, reply_to="app").order_id for _ in range(2)
+    )
+    one, other = new_session(), new_session()
+    one.begin()
+    other.begin()
+    assert one.do(lambda: ids(state_store.unannounced(1, CAKES))) == [first]
+    assert other.do(lambda: ids(state_store.unannounced(10, CAKES))) == [second]
+    assert other.do(lambda: ids(state_store.unannounced(10, {("bake-cake", 99): CAKE}))) == []
+
+
+# --- reading steps
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("T4")
+def test_steps_are_read_whole_and_in_the_order_of_the_workflow() -> None:
+    error = {"code": "no_eggs", "message": "há"}
+    orders = [
+        make_order({"mix": {"state": "failed", "error": error}, "bake": {"not_before": ahead(9)}}),
+        make_order(),
+    ]
+    nobody = uuid7()
+    found = state_store.steps_of([*(order.order_id for order in orders), nobody])
+    assert found.keys() == {orders[0].order_id, orders[1].order_id, nobody}
+    assert found[nobody] == []
+    for order in orders:
+        rows = found[order.order_id]
+        assert [row.name for row in rows] == [step.name for step in CAKE.steps]
+        for row in rows:
+            stored = step_of(order, row.name)
+            assert row._asdict() == {
+                name: stored.process_id if name == "order_id" else getattr(stored, name)
+                for name in row._fields
+            }
+    assert found[orders[0].order_id][0].error == error
+    assert state_store.steps_of([]) == {}

@@ -1,0 +1,145 @@
+"""Races that are forced, not hoped for: sessions whose steps a test puts in order, and crowds that begin together.
+
+Each session is a real thread with its own connection. What waits is seen in the server's lock table, and every wait has
+a bound.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier
+from typing import Any, TypeVar
+
+from django.db import connection, transaction
+
+from orders.engine.sql import fetch, run
+from tests.support.wait import until
+
+T = TypeVar("T")
+
+PATIENCE = 10.0
+"""Seconds after which something that does not come fails the test."""
+
+GATE = 20_260_101
+"""The advisory lock that `held` uses."""
+
+
+class Session:
+    """One database session. `do` runs a step to its end; `start` one that is going to wait for another session."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "session")
+        self._open: transaction.Atomic | None = None
+        self._started: Future[Any] | None = None
+        self.pid: int = self.do(lambda: fetch("SELECT pg_backend_pid()")[0][0])
+
+    def do(self, act: Callable[[], T]) -> T:
+        """Runs an act that must not have to wait for anybody."""
+        return self.start(act).result(timeout=PATIENCE)
+
+    def start(self, act: Callable[[], T]) -> "Future[T]":
+        """Begins an act and returns at once."""
+        started = self._thread.submit(act)
+        self._started = started
+        return started
+
+    def begin(self, *switched_off: str) -> None:
+        """Begins a transaction, without the given planner settings."""
+
+        def enter() -> None:
+            self._open = transaction.atomic()
+            self._open.__enter__()
+            switch_off(switched_off)
+
+        self.do(enter)
+
+    def commit(self) -> None:
+        """Commits the transaction that was begun."""
+        self.do(self._leave)
+
+    def rollback(self) -> None:
+        """Rolls back the transaction that was begun."""
+
+        def undo() -> None:
+            transaction.set_rollback(True)
+            self._leave()
+
+        self.do(undo)
+
+    def _leave(self) -> None:
+        left, self._open = self._open, None
+        assert left is not None, "no transaction was begun"
+        left.__exit__(None, None, None)
+
+    def is_waiting(self) -> bool:
+        """Whether another session holds what this one wants; to be asked from the test's own thread."""
+        return bool(fetch("SELECT cardinality(pg_blocking_pids(%s)) > 0", [self.pid])[0][0])
+
+    def await_wait(self) -> None:
+        """Returns once the act that was started waits for another session."""
+
+        def waits() -> bool:
+            if self._started is not None and self._started.done():
+                raise AssertionError(f"it did not wait, and said {self._started.result()!r}")
+            return self.is_waiting()
+
+        until(waits, seconds=PATIENCE, what="the wait for a lock")
+
+    def close(self) -> None:
+        """Rolls back what is open and gives up the connection."""
+        if self._open is not None:
+            self.rollback()
+        self._thread.submit(lambda: connection.close()).result(timeout=PATIENCE)
+        self._thread.shutdown()
+
+
+@contextmanager
+def held(session: Session, act: Callable[[], T], *, at: str) -> Iterator["Future[T]"]:
+    """Begins an act and holds its first statement with `at` in it when it has its snapshot but has locked no row yet.
+
+    So what the test commits inside the block happens between the choice of a row and its locking. Leaving the block
+    lets the act go on.
+    """
+    gated: list[str] = []
+
+    def gate(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if not gated and at in sql:
+            gated.append(sql)
+            closed = f"WHERE (SELECT pg_advisory_xact_lock_shared({GATE})) IS NOT NULL AND"
+            sql = sql.replace("WHERE", closed, 1)
+        return execute(sql, params, many, context)
+
+    def gated_act() -> T:
+        with connection.execute_wrapper(gate):
+            return act()
+
+    fetch("SELECT pg_advisory_lock(%s)", [GATE])
+    try:
+        future = session.start(gated_act)
+        session.await_wait()
+        yield future
+    finally:
+        fetch("SELECT pg_advisory_unlock(%s)", [GATE])
+
+
+def all_at_once(number: int, act: Callable[[int], T]) -> list[T]:
+    """Runs `act(0)`, `act(1)` … each in a thread with its own connection, beginning together; returns what they say."""
+    barrier = Barrier(number)
+
+    def one(n: int) -> T:
+        try:
+            fetch("SELECT 1")
+            barrier.wait(timeout=PATIENCE)
+            return act(n)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(number, "crowd") as threads:
+        futures = [threads.submit(one, n) for n in range(number)]
+        return [future.result(timeout=3 * PATIENCE) for future in futures]
+
+
+def switch_off(settings: Sequence[str]) -> None:
+    """Switches planner settings off until the transaction ends."""
+    for setting in settings:
+        run(f"SET LOCAL {setting} = off")
