@@ -9,29 +9,32 @@ from django.utils import timezone
 from django_q.models import Schedule
 from django_q.tasks import async_task
 
-from orders import wiring
+from orders import notifications, retention, wiring
 from orders.engine.backoff import full_jitter
 from orders.engine.errors import LeadershipLost
 from orders.engine.supervisor import Supervisor
 
 log = structlog.get_logger()
 
+EVERY_MINUTES = {"supervisor_shift": 1, "tell_operators": 1, "delete_what_is_old": 60}
+"""The jobs of this module, and how often each is started."""
 SHIFT = 150.0
 """Seconds that one supervisor job lasts. Less than the cluster's timeout, more than two of its schedules apart."""
 
 
 def prepare() -> None:
     """Enters the periodic jobs into the cluster's schedule, and has one shift start without waiting for it."""
-    Schedule.objects.update_or_create(
-        name="supervisor",
-        defaults={
-            "func": "orders.jobs.supervisor_shift",
-            "schedule_type": Schedule.MINUTES,
-            "minutes": 1,
-            "repeats": -1,
-            "next_run": timezone.now(),
-        },
-    )
+    for name, minutes in EVERY_MINUTES.items():
+        Schedule.objects.update_or_create(
+            name=name,
+            defaults={
+                "func": f"orders.jobs.{name}",
+                "schedule_type": Schedule.MINUTES,
+                "minutes": minutes,
+                "repeats": -1,
+                "next_run": timezone.now(),
+            },
+        )
     async_task("orders.jobs.supervisor_shift", task_name="first supervisor shift")
 
 
@@ -56,6 +59,16 @@ def supervisor_shift(seconds: float = SHIFT) -> None:
         else:
             time.sleep(settings.CONFIG.supervisor_period)
     supervisor.release()
+
+
+def tell_operators() -> None:
+    """Delivers the alerts that nobody has been told of (O1)."""
+    notifications.tell_operators()
+
+
+def delete_what_is_old() -> None:
+    """Deletes what has passed its time."""
+    retention.delete_what_is_old()
 
 
 def _sweep_if_leading(supervisor: Supervisor) -> None:

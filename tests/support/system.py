@@ -81,7 +81,7 @@ class System:
     """A sandbox, and the roles that a test starts. `settings` are environment variables for all of them."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
-        port = _free_ports()
+        port = free_ports()
         self.sandbox_url = f"http://127.0.0.1:{port}"
         self.folder = folder
         self.environment = {
@@ -244,7 +244,7 @@ def _is_quiet() -> bool:
     return True
 
 
-def _free_ports() -> int:
+def free_ports() -> int:
     """A port that is free together with the one above it, which the sandbox's SMTP sink takes."""
     while True:
         with socket.socket() as first, socket.socket() as second:
