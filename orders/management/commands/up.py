@@ -1,0 +1,135 @@
+"""Starts everything on one machine, and keeps it running."""
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from sasweb import launch
+from sasweb.children import wait_until
+from sasweb.config import Config
+from sasweb.launch import LaunchError
+from sasweb.log_lines import Output
+from sasweb.postgres import LOCK_PATIENCE, EmbeddedPostgres, try_lock
+from sasweb.postgres_place import PostgresError
+from sasweb.processes import ProcessManager, Spec
+
+POSTGRES_START = 60.0  # seconds; recovery after a crash takes long when much had been written
+SLOW_START = 30.0  # seconds after which it is said that the start takes long
+
+
+class Command(BaseCommand):
+    help = "Starts PostgreSQL (unless DATABASE_URL is set), the web, all roles and the sandbox, with prefixed logs."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--scale", default="", metavar="ROLE=N,…", help="how many of a role; one if not said"
+        )
+
+    def handle(self, *, scale: str, **options: object) -> None:
+        try:
+            numbers = launch.read_scale(scale)
+            with the_only_launcher(settings.CONFIG.var_dir):
+                up(settings.CONFIG, numbers)
+        except (LaunchError, PostgresError, OSError) as error:
+            sys.exit(f"sasweb: {error}")
+
+
+@contextlib.contextmanager
+def the_only_launcher(var_dir: Path) -> Iterator[None]:
+    """Holds the lock of `VAR_DIR`. Raises `LaunchError` when another launcher has it."""
+    var_dir.mkdir(parents=True, exist_ok=True)
+    lock = os.open(var_dir / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if not wait_until(lambda: try_lock(lock), timeout=LOCK_PATIENCE):
+            other = os.read(lock, 20).decode()
+            raise LaunchError(
+                f"it runs already, as process {other}, in VAR_DIR={var_dir}; set another VAR_DIR"
+            )
+        os.truncate(lock, 0)
+        os.write(lock, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(lock)
+
+
+def up(config: Config, scale: dict[str, int]) -> None:
+    """Runs everything until a signal asks for the stop. Raises `LaunchError` or `PostgresError`."""
+    launch.check_ports(config, scale)
+    url = os.environ.get("DATABASE_URL", "")
+    output = Output(sys.stdout.fileno())
+    output.expect([*(f"{role}.1" for role in scale), "postgres", "load_demo"])
+    if url:
+        launch.check_database(url)
+        with ProcessManager(output) as manager:
+            run_roles(manager, config, scale, url)
+        return
+    server = EmbeddedPostgres(config.var_dir / "postgres", note=config.var_dir / "database-url")
+    try:
+        with ProcessManager(output) as manager:
+            start_postgres(manager, server)
+            run_roles(manager, config, scale, server.url)
+    finally:
+        server.forget()
+
+
+def start_postgres(manager: ProcessManager, server: EmbeddedPostgres) -> None:
+    """Starts the embedded server as a child like the others, and waits until it takes connections."""
+    child = manager.start(
+        Spec(
+            name="postgres",
+            argv=server.argv,
+            env=server.environment,
+            user=server.place.user,
+            prepare=server.prepare,
+            death_signal=signal.SIGINT,
+            stop_signals=(signal.SIGINT, signal.SIGQUIT, signal.SIGKILL),
+            is_foundation=True,
+        )
+    )
+    deadline = time.monotonic() + POSTGRES_START
+    manager.run(
+        until=lambda: server.is_ready() or child.deaths.quick > 0 or time.monotonic() > deadline, poll=0.05
+    )
+    if not manager.is_stopping:
+        if not server.is_ready():
+            raise LaunchError("the embedded PostgreSQL does not start; its own words are above")
+        server.complete_start()
+
+
+def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], database_url: str) -> None:
+    """Prepares the database, starts all roles, tells how to reach them, and keeps them running."""
+    env = launch.environment(config, database_url=database_url)
+    for name, *arguments in (("migrate", "--no-input"), ("load_demo",)):
+        status = manager.run_to_end(launch.task(name, *arguments, env=env))
+        if manager.is_stopping:
+            return
+        if status:
+            raise LaunchError(f"manage.py {name} failed; its own words are above")
+    token = config.var_dir / "demo-token"
+    if token.is_file():
+        manager.output.plain(f"API token: {token.read_text().strip()}")
+    for spec in launch.specs(scale, env):
+        manager.start(spec)
+    if scale["web"]:
+        wait_for_the_web(manager, config)
+    manager.run()
+
+
+def wait_for_the_web(manager: ProcessManager, config: Config) -> None:
+    """Tells when the web is ready; and that it is not, when that takes long."""
+    begun = time.monotonic()
+    manager.run(until=lambda: launch.is_ready(config) or time.monotonic() > begun + SLOW_START, poll=0.1)
+    if not manager.is_stopping and not launch.is_ready(config):
+        manager.output.line("up", f"not ready after {SLOW_START:.0f} s; the lines above may say why")
+        manager.run(until=lambda: launch.is_ready(config))
+    if not manager.is_stopping:
+        manager.output.plain(launch.banner(config))
