@@ -1,0 +1,65 @@
+"""Reads request bodies: strict JSON, in UTF-8, no larger than `DATA_UPLOAD_MAX_MEMORY_SIZE`."""
+
+import json
+from collections.abc import Mapping
+from typing import IO, Any, NoReturn
+
+from django.conf import settings
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+
+from orders.api.problems import ProblemError
+
+
+class StrictJSONParser(BaseParser):
+    """Takes what RFC 8259 calls interoperable: no doubled names, no NaN or Infinity, no lone surrogates in names."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The body's value. Raises `ParseError`, and `ProblemError` when the body is too large."""
+        try:
+            return json.loads(
+                self._read(stream, parser_context or {}).decode(),
+                object_pairs_hook=_object,
+                parse_constant=_refuse_constant,
+            )
+        except UnicodeDecodeError as error:
+            raise ParseError("The body is not UTF-8.") from error
+        except RecursionError as error:
+            raise ParseError("The body is nested too deeply.") from error
+        except json.JSONDecodeError as error:
+            raise ParseError(f"The body is not JSON: line {error.lineno}, column {error.colno}.") from error
+        except ValueError as error:  # among them a number of thousands of digits
+            raise ParseError(
+                "The body has a value that JSON cannot carry from one program to another."
+            ) from error
+
+    def _read(self, stream: IO[bytes], context: Mapping[str, Any]) -> bytes:
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        request = context.get("request")
+        announced = request.META.get("CONTENT_LENGTH") if request is not None else None
+        if announced and int(announced) > limit:
+            raise ProblemError("body_too_large")
+        body = stream.read(limit + 1)
+        if len(body) > limit:
+            raise ProblemError("body_too_large")
+        return body
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ParseError("The body has an object with the same name twice.")
+    for name in made:
+        name.encode()  # a lone surrogate could not even be named in the answer
+    return made
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ParseError(f"The body has {name}, which is not JSON.")

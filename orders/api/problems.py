@@ -1,0 +1,198 @@
+"""Errors as `application/problem+json` (RFC 9457): every code, and the one place that makes an answer of an error."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+log = structlog.get_logger()
+
+MEDIA_TYPE = "application/problem+json"
+
+MOST_ERRORS = 100
+"""Of more mistakes in one request only so many are listed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A kind of error. `retryable`: the same request may succeed later, unchanged."""
+
+    code: str
+    status: int
+    title: str
+    meaning: str
+    retryable: bool = False
+
+
+PROBLEMS: Mapping[str, Problem] = {
+    code: Problem(code=code, status=status, title=title, meaning=meaning, retryable=status in (408, 429, 503))
+    for code, status, title, meaning in (
+        ("validation_failed", 400, "The request is not valid", "`errors` names each place and what is wrong there."),
+        ("malformed_request", 400, "The request cannot be read", "The body is not JSON in UTF-8, or not well-formed."),
+        ("not_authenticated", 401, "No token was given", "Send `Authorization: Token <token>`."),
+        ("invalid_token", 401, "The token is not valid", "It is unknown, has expired, or its account is closed."),
+        ("permission_denied", 403, "This is not permitted", "The token's account has no right to do this."),
+        ("not_found", 404, "There is no such thing", "It does not exist, or belongs to another client."),
+        ("method_not_allowed", 405, "This method is not possible here", "The header `Allow` lists those that are."),
+        ("not_acceptable", 406, "No such representation", "Answers are `application/json`."),
+        ("body_too_large", 413, "The body is too large", "A request's body may have 256 KiB."),
+        ("unsupported_media_type", 415, "The body's type is not supported", "Send `Content-Type: application/json`."),
+        ("idempotency_key_reused", 422, "The Idempotency-Key was used for another order",
+         "A key stands for one order for ever. Take a new key for a new order."),
+        ("rate_limited", 429, "Too many requests", "Wait as long as `Retry-After` says."),
+        ("internal_error", 500, "Something went wrong here",
+         "It has been recorded under the request id. With an Idempotency-Key an order can be sent again safely."),
+        ("unavailable", 503, "Temporarily unavailable",
+         "Try again after `Retry-After`; with an Idempotency-Key an order can be sent again safely."),
+    )
+}  # fmt: skip
+
+BY_EXCEPTION: Mapping[type[Exception], str] = {
+    exceptions.ValidationError: "validation_failed",
+    exceptions.ParseError: "malformed_request",
+    exceptions.NotAuthenticated: "not_authenticated",
+    exceptions.AuthenticationFailed: "invalid_token",
+    exceptions.PermissionDenied: "permission_denied",
+    PermissionDenied: "permission_denied",
+    exceptions.NotFound: "not_found",
+    Http404: "not_found",
+    exceptions.MethodNotAllowed: "method_not_allowed",
+    exceptions.NotAcceptable: "not_acceptable",
+    exceptions.UnsupportedMediaType: "unsupported_media_type",
+    exceptions.Throttled: "rate_limited",
+    OperationalError: "unavailable",
+    InterfaceError: "unavailable",
+}
+
+
+class ProblemError(Exception):
+    """Raised by a view to answer with a problem. `errors` are entries with a place in the request and a `detail`."""
+
+    def __init__(self, code: str, detail: str = "", *, errors: Sequence[Mapping[str, str]] = ()) -> None:
+        super().__init__(code, detail)
+        self.problem = PROBLEMS[code]
+        self.detail = detail
+        self.errors = errors
+
+
+def invalid(detail: str, **place: str) -> ProblemError:
+    """The problem of one value that is not allowed. `place` is pointer, parameter or header, and its name."""
+    return ProblemError("validation_failed", errors=[{**place, "detail": detail}])
+
+
+def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
+    """The answer to an exception of a view."""
+    request = context["request"]
+    code = next((code for kind, code in BY_EXCEPTION.items() if isinstance(error, kind)), "internal_error")
+    problem = error.problem if isinstance(error, ProblemError) else PROBLEMS[code]
+    errors: Sequence[Mapping[str, str]] = ()
+    detail = problem.meaning
+    if isinstance(error, ProblemError):
+        errors, detail = error.errors, error.detail or detail
+    elif isinstance(error, exceptions.ValidationError):
+        errors = list(pointed(error.detail))
+    elif isinstance(error, exceptions.ParseError | exceptions.AuthenticationFailed):
+        detail = str(error.detail)
+    if problem.status >= 500:
+        _log(problem, error, request.path)
+    body = as_json(problem, request, detail=detail, errors=errors)
+    return Response(body, status=problem.status, headers=_headers(problem, error), content_type=MEDIA_TYPE)
+
+
+def as_json(
+    problem: Problem, request: Any, *, detail: str = "", errors: Sequence[Mapping[str, str]] = ()
+) -> dict[str, Any]:
+    """A problem's members."""
+    body: dict[str, Any] = {
+        "type": f"/api/problems/{problem.code}",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": detail or problem.meaning,
+        "code": problem.code,
+        "request_id": getattr(request, "request_id", ""),
+        "retryable": problem.retryable,
+    }
+    if errors:
+        body["errors"] = list(errors)[:MOST_ERRORS]
+    return body
+
+
+def pointed(detail: Any, pointer: str = "") -> Iterable[dict[str, str]]:
+    """The mistakes that a serializer found, each with the JSON pointer (RFC 6901) to where it is."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            is_whole = name == "non_field_errors"
+            yield from pointed(inner, pointer if is_whole else f"{pointer}/{_escaped(str(name))}")
+    elif isinstance(detail, list):
+        for index, inner in enumerate(detail):
+            is_message = isinstance(inner, str)
+            yield from pointed(inner, pointer if is_message else f"{pointer}/{index}")
+    else:
+        yield {"pointer": pointer, "detail": str(detail)}
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")[:200]
+
+
+def _headers(problem: Problem, error: Exception) -> dict[str, str]:
+    headers = {}
+    if scheme := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = scheme
+    if problem.status == 503:
+        headers["Retry-After"] = "1"
+    elif wait := getattr(error, "wait", None):
+        headers["Retry-After"] = str(int(wait))
+    return headers
+
+
+def _log(problem: Problem, error: Exception, path: str) -> None:
+    if problem.code == "unavailable":
+        reason = str(error).strip().split("\n")[0]
+        log.warning("database unavailable", action="request", path=path, error=reason)
+    else:
+        log.error("a request failed", action="request", path=path, exc_info=error)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's answer 400, given before any view was reached."""
+    return _outside(request, "malformed_request") or defaults.bad_request(request, exception)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's answer 403."""
+    return _outside(request, "permission_denied") or defaults.permission_denied(request, exception)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's answer 404."""
+    return _outside(request, "not_found") or defaults.page_not_found(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's answer 500. It has logged the exception."""
+    return _outside(request, "internal_error") or defaults.server_error(request)
+
+
+def _outside(request: HttpRequest, code: str) -> HttpResponse | None:
+    if not request.path.startswith("/api/"):
+        return None
+    problem = PROBLEMS[code]
+    return JsonResponse(as_json(problem, request), status=problem.status, content_type=MEDIA_TYPE)
+
+
+def page(request: HttpRequest, code: str) -> HttpResponse:
+    """What a problem's `type` leads to: the problem, explained in a few lines of plain text."""
+    problem = PROBLEMS.get(code)
+    if problem is None:
+        raise Http404
+    again = "may succeed later" if problem.retryable else "will fail again"
+    text = f"{problem.code} ({problem.status})\n\n{problem.title}.\n{problem.meaning}\nThe same request {again}.\n"
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")

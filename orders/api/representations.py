@@ -1,0 +1,172 @@
+"""What clients are sent: the JSON form of the selectors' dataclasses."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from orders.models.state import Goal, ProcessState, StepStatus
+from orders.selectors import OrderView, ProductView
+
+
+class Out(serializers.Serializer[Any]):
+    """An object of an answer. The fields named in `sparse` are left out when they have no value."""
+
+    sparse: ClassVar[tuple[str, ...]] = ()
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        made = super().to_representation(instance)
+        return {name: value for name, value in made.items() if value is not None or name not in self.sparse}
+
+
+class MoneyOut(Out):
+    """An amount in minor units: `{"amount": 3900, "currency": "EUR"}` is € 39.00."""
+
+    amount = serializers.IntegerField()
+    currency = serializers.CharField()
+
+
+class LinkOut(Out):
+    """Where a thing itself is."""
+
+    self = serializers.CharField()  # type: ignore[assignment]
+
+
+class OrderLinksOut(LinkOut):
+    """Where an order and its history are."""
+
+    events = serializers.CharField()
+
+
+class ProductOut(Out):
+    """A product for sale."""
+
+    sku = serializers.CharField()
+    title = serializers.CharField()
+    artist = serializers.CharField()
+    description = serializers.CharField()
+    price = MoneyOut()
+    links = serializers.SerializerMethodField()
+
+    @extend_schema_field(LinkOut)
+    def get_links(self, product: ProductView) -> Mapping[str, str]:
+        return {"self": reverse("api:product", args=[product.sku])}
+
+
+class ErrorOut(Out):
+    """Why something failed. `waits_for` says who can mend it, as in "customer"."""
+
+    sparse = ("waits_for",)
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+    waits_for = serializers.CharField(required=False)
+
+    def to_representation(self, instance: Mapping[str, str]) -> dict[str, Any]:
+        return dict(instance)
+
+
+class LineOut(Out):
+    """A line of an order, with the title and price of that time."""
+
+    sku = serializers.CharField()
+    title = serializers.CharField()
+    quantity = serializers.IntegerField()
+    unit_price = MoneyOut()
+
+
+class StepOut(Out):
+    """A step of an order. `not_before` is there while it waits to be tried again, `error` after a failure."""
+
+    sparse = ("not_before", "error")
+
+    name = serializers.CharField()
+    state = serializers.ChoiceField(choices=StepStatus.choices)
+    attempts = serializers.IntegerField()
+    complete_by = serializers.DateTimeField(allow_null=True)
+    started_at = serializers.DateTimeField(allow_null=True)
+    completed_at = serializers.DateTimeField(allow_null=True)
+    not_before = serializers.DateTimeField(required=False)
+    error = ErrorOut(required=False)
+
+
+class OrderOut(Out):
+    """An order and its progress. `error` is there when its submission was set aside."""
+
+    sparse = ("error",)
+
+    id = serializers.UUIDField()
+    state = serializers.ChoiceField(choices=ProcessState.choices)
+    goal = serializers.ChoiceField(choices=Goal.choices)
+    failure_count = serializers.IntegerField()
+    complete_by = serializers.DateTimeField(allow_null=True)
+    placed_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    total = MoneyOut(allow_null=True)
+    lines = LineOut(many=True)
+    steps = StepOut(many=True)
+    error = ErrorOut(required=False)
+    links = serializers.SerializerMethodField()
+
+    @extend_schema_field(OrderLinksOut)
+    def get_links(self, order: OrderView) -> Mapping[str, str]:
+        return {"self": order_url(order.id), "events": reverse("api:order-events", args=[order.id])}
+
+
+class EventOut(Out):
+    """One thing that happened to an order."""
+
+    sparse = ("error",)
+
+    id = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    kind = serializers.CharField()
+    step = serializers.CharField(allow_blank=True)
+    attempt = serializers.IntegerField()
+    error = ErrorOut(required=False)
+
+
+class MessageOut(Out):
+    """A message on a response queue."""
+
+    id = serializers.IntegerField()
+    order_id = serializers.UUIDField()
+    kind = serializers.CharField()
+    posted_at = serializers.DateTimeField()
+    body = serializers.JSONField()
+
+
+class ProductPageOut(Out):
+    """A page of products; `next` leads to the following one."""
+
+    results = ProductOut(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
+class OrderPageOut(Out):
+    """A page of orders, newest first."""
+
+    results = OrderOut(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
+class EventPageOut(Out):
+    """A page of an order's history, oldest first."""
+
+    results = EventOut(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
+class MessagePageOut(Out):
+    """A page of a response queue's messages, oldest first."""
+
+    results = MessageOut(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
+def order_url(order_id: UUID) -> str:
+    """The path of an order."""
+    return reverse("api:order", args=[order_id])

@@ -1,0 +1,121 @@
+"""What clients send: the body of an order, and the headers that steer an answer.
+
+Nothing passes here that the submission process would set aside (`orders.workflow.description`).
+"""
+
+import re
+from collections import Counter
+from typing import Any
+
+from django.utils.http import parse_etags
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from orders.api.fields import Strict, Text, Token, Whole
+from orders.api.problems import invalid
+from orders.selectors import queue_of
+from orders.services import NewLine, NewOrder
+
+ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+EMAIL = rf"{ATOM}(\.{ATOM})*@[A-Za-z0-9-]{{1,63}}(\.[A-Za-z0-9-]{{1,63}})+"
+QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
+IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
+LONGEST_WAIT = 60
+"""Seconds that an answer may be held back."""
+
+PART = {"max_length": 200}
+
+
+class LineIn(Strict):
+    """A product and how many of it."""
+
+    sku = Text(max_length=40)
+    quantity = Whole(min_value=1, max_value=999)
+
+
+class AddressIn(Strict):
+    """Where an order goes."""
+
+    name = Text(**PART)
+    street = Text(**PART)
+    city = Text(**PART)
+    postal_code = Text(**PART)
+    country = Token(pattern="[A-Za-z]{2}", says="This must be a country's code of two letters (ISO 3166).")
+
+    def validate_country(self, country: str) -> str:
+        return country.upper()
+
+
+@extend_schema_field(OpenApiTypes.EMAIL)
+class EmailField(Token):
+    """A mail address in ASCII."""
+
+
+class NewOrderIn(Strict):
+    """An order as it is placed. `payment_method` is the payment gateway's token; `reply_to` names a response queue."""
+
+    lines = LineIn(many=True, min_length=1, max_length=100)
+    ship_to = AddressIn()
+    email = EmailField(pattern=EMAIL, says="This must be a mail address.", max_length=254)
+    payment_method = Token(pattern="[!-~]{1,64}", says="This must be 1 to 64 printable ASCII characters.")
+    priority = Whole(min_value=0, max_value=9, default=5, help_text="9 goes first")
+    reply_to = Token(
+        pattern=QUEUE_NAME,
+        says="This must be 1 to 64 letters, digits, dots, underscores or hyphens.",
+        default="",
+    )
+
+    def validate_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        counts = Counter(line["sku"] for line in lines)
+        seen: set[str] = set()
+        mistakes: list[dict[str, Any]] = []
+        for line in lines:
+            is_again = counts[line["sku"]] > 1 and line["sku"] in seen
+            seen.add(line["sku"])
+            mistakes.append({"sku": ["An earlier line has this product."]} if is_again else {})
+        if any(mistakes):
+            raise serializers.ValidationError(mistakes)  # type: ignore[arg-type]
+        return lines
+
+
+def read_order(request: Request) -> NewOrder:
+    """The order in a request's body; its response queue is one of the client's own. Raises `ValidationError`."""
+    body = NewOrderIn(data=request.data)
+    body.is_valid(raise_exception=True)
+    order = body.validated_data
+    lines = [NewLine(sku=line["sku"], quantity=line["quantity"]) for line in order["lines"]]
+    reply_to = queue_of(request.user.pk, order["reply_to"]) if order["reply_to"] else ""
+    return NewOrder(**{**order, "lines": lines, "ship_to": dict(order["ship_to"]), "reply_to": reply_to})
+
+
+def read_idempotency_key(request: Request) -> str | None:
+    """The header Idempotency-Key. Raises `ProblemError`."""
+    key = request.headers.get("Idempotency-Key")
+    if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
+        raise invalid("This must be 1 to 255 printable ASCII characters.", header="Idempotency-Key")
+    return key
+
+
+def read_wait(request: Request) -> int:
+    """The seconds of `Prefer: wait=N`; 0 without. A preference that makes no sense is passed over (RFC 7240)."""
+    for preference in re.split("[,;]", request.headers.get("Prefer", "")):
+        name, _, value = preference.partition("=")
+        value = value.strip().strip('"')
+        if name.strip().lower() == "wait" and value.isascii() and value.isdigit():
+            return min(int(value[:9]), LONGEST_WAIT)
+    return 0
+
+
+def read_known_versions(request: Request) -> set[str] | None:
+    """The versions in If-None-Match that the client has; `*` stands for any. None without the header."""
+    header = request.headers.get("If-None-Match")
+    if header is None:
+        return None
+    return {etag.removeprefix("W/").strip('"') for etag in parse_etags(header)}
+
+
+def etag(version: str) -> str:
+    """The ETag of a version. Weak: the same version is not always the same bytes."""
+    return f'W/"{version}"'

@@ -1,0 +1,86 @@
+"""Adds to the OpenAPI document the problems that each operation may answer with."""
+
+from typing import Any
+
+from orders.api.documentation import PROBLEMS as SPECIFIC
+from orders.api.problems import MEDIA_TYPE, PROBLEMS
+
+EVERYWHERE = ("not_acceptable", "rate_limited", "internal_error", "unavailable")
+WITH_TOKEN = ("not_authenticated",)
+
+PLACE = {
+    "type": "object",
+    "description": "A mistake: where (one of pointer, parameter, header), and what.",
+    "properties": {
+        "pointer": {"type": "string", "description": "JSON pointer (RFC 6901) into the body"},
+        "parameter": {"type": "string", "description": "a query parameter"},
+        "header": {"type": "string", "description": "a header of the request"},
+        "detail": {"type": "string"},
+    },
+    "required": ["detail"],
+}
+PROBLEM_SCHEMA = {
+    "type": "object",
+    "description": "A problem (RFC 9457).",
+    "properties": {
+        "type": {"type": "string", "format": "uri-reference"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string", "enum": list(PROBLEMS)},
+        "request_id": {"type": "string"},
+        "retryable": {"type": "boolean", "description": "the same request may succeed later, unchanged"},
+        "errors": {"type": "array", "items": PLACE},
+    },
+    "required": ["type", "title", "status", "detail", "code", "request_id", "retryable"],
+}
+
+
+def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Gives each operation its problem responses, with an example of each code."""
+    result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            codes = (*operation.pop(SPECIFIC, ()), *EVERYWHERE, *_token_codes(operation))
+            for status in sorted({PROBLEMS[code].status for code in codes}):
+                here = [code for code in codes if PROBLEMS[code].status == status]
+                operation["responses"][str(status)] = _response(here)
+    return result
+
+
+def _token_codes(operation: dict[str, Any]) -> tuple[str, ...]:
+    needs_token = {} not in operation.get("security", [{}])
+    has_body = "requestBody" in operation
+    return (
+        *(WITH_TOKEN if needs_token else ()),
+        "invalid_token",
+        *(("malformed_request",) if has_body else ()),
+    )
+
+
+def _response(codes: list[str]) -> dict[str, Any]:
+    examples = {code: {"value": _example(code)} for code in codes}
+    return {
+        "description": " or ".join(PROBLEMS[code].title for code in codes),
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "examples": examples}},
+    }
+
+
+def _example(code: str) -> dict[str, Any]:
+    problem = PROBLEMS[code]
+    example: dict[str, Any] = {
+        "type": f"/api/problems/{code}",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": problem.meaning,
+        "code": code,
+        "request_id": "4f1c0a52f7a94c0c8a7f1f3f7f6c2b11",
+        "retryable": problem.retryable,
+    }
+    if code == "validation_failed":
+        mistake = {
+            "pointer": "/lines/0/quantity",
+            "detail": "Ensure this value is less than or equal to 999.",
+        }
+        example["errors"] = [mistake]
+    return example
