@@ -1,11 +1,12 @@
 """Django's settings. What may differ between two installations is in `sasweb.config`."""
 
+import os
 import sys
 from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from sasweb import config
+from sasweb import config, logs
 
 try:
     CONFIG = config.read()
@@ -37,6 +38,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "sasweb.middleware.request_id",
+    "sasweb.middleware.probes",
+    "sasweb.middleware.security_headers",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -63,11 +67,18 @@ TEMPLATES = [
 ]
 
 
-def database(url: str) -> dict[str, Any]:
+WEB_THREADS = 32
+"""Threads of one web process. At most half of them may wait for something to happen (`orders.api.waiting`)."""
+
+
+def database(url: str, *, pool: bool = False) -> dict[str, Any]:
     """Django's form of a PostgreSQL URL, with the time-outs that keep a stopped process from holding its locks.
 
     A process that is stopped inside a transaction loses its locks after 5 s (docs/architecture.md, "Nobody holds a
     lock for ever"); `migrate` lifts the limit for itself. The keepalives find a dead server within 15 s.
+
+    With a `pool` a request borrows its connection. One that gets none within 3 s fails; an attempt to connect is given
+    up after 1 s, since the pool doubles its pauses and would find a server that is back minutes late.
     """
     parts: dict[str, Any] = dict(conninfo_to_dict(url))
     name, user, password = parts.pop("dbname", ""), parts.pop("user", ""), parts.pop("password", "")
@@ -77,6 +88,8 @@ def database(url: str) -> dict[str, Any]:
     parts["options"] = f"{parts.get('options', '')} {limits}".strip()
     parts.setdefault("connect_timeout", 5)
     parts.update(keepalives_idle=5, keepalives_interval=5, keepalives_count=2)
+    if pool:
+        parts["pool"] = {"min_size": 2, "max_size": 20, "timeout": 3.0, "reconnect_timeout": 1.0}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
@@ -89,7 +102,8 @@ def database(url: str) -> dict[str, Any]:
     }
 
 
-DATABASES = {"default": database(CONFIG.database_url)}
+# Set by sasweb.asgi and sasweb.wsgi. Everything else has a connection a process, or forks, which no pool survives.
+DATABASES = {"default": database(CONFIG.database_url, pool=os.environ.get("DATABASE_POOL") == "1")}
 
 # The periodic jobs. Traps, each seen: no connection pool in the cluster (it forks); a redelivered job must be harmless
 # (retry > timeout > the longest job); catch_up off, or an hour's outage starts sixty shifts at once.
@@ -120,6 +134,78 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 
-STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+# Static files come from where they are written, unless `collectstatic` has been run: then hashed, compressed, and
+# cached for ever.
+COLLECTED = BASE_DIR / "staticfiles"
+IS_COLLECTING = "collectstatic" in sys.argv[1:2]
+HAS_COLLECTED = IS_COLLECTING or (not DEBUG and (COLLECTED / "staticfiles.json").is_file())
+STATIC_URL = "/static/"
+STATIC_ROOT = COLLECTED if HAS_COLLECTED else None
+STATICFILES_DIRS = [folder for folder in (BASE_DIR / "static",) if folder.is_dir()]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if HAS_COLLECTED
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = not HAS_COLLECTED
+WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
+"""Bytes of a request's body. Nothing here takes files."""
+
+# Outside DEBUG the web is served over https by the proxy in front, which also redirects from http and decides for
+# which other hosts HSTS is to hold.
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEBUG
+if not DEBUG:
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS for subdomains, which are not ours to bind
+    "security.W008",  # the redirect to https is the proxy's; here it would turn probes over http away
+    "security.W021",  # HSTS preload, which is for the domain's owner to ask for
+]
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["orders.api.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["orders.api.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "orders.api.problems.exception_handler",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    "URL_FORMAT_OVERRIDE": None,
+}
+REST_KNOX = {"TOKEN_TTL": None, "AUTO_REFRESH": False, "AUTH_HEADER_PREFIX": "Token"}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "sasweb orders",
+    "VERSION": "1",
+    "DESCRIPTION": (
+        "Place orders and follow them. Errors are `application/problem+json` (RFC 9457) with a stable `code`; "
+        "each code has a page at `/api/problems/{code}`."
+    ),
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "orders.api.schema.add_problems",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "OrderState": "orders.models.state.ProcessState",
+        "StepState": "orders.models.state.StepStatus",
+    },
+}
+
+logs.configure()
+LOGGING = logs.settings()

@@ -1,8 +1,15 @@
 """The project's addresses."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("api/", include("orders.api.urls")),
 ]
+
+# /api/ speaks problem+json even where no view of the API was reached.
+handler400 = "orders.api.problems.bad_request"
+handler403 = "orders.api.problems.permission_denied"
+handler404 = "orders.api.problems.page_not_found"
+handler500 = "orders.api.problems.server_error"

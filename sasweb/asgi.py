@@ -1,0 +1,155 @@
+"""The web process: `python -m gunicorn -k asgi sasweb.asgi:application`.
+
+    /healthz      answered here, so that it answers while every thread is busy
+    /events/…     Django's ASGI side, for streams that stay open
+    the rest      Django's WSGI side in threads, which costs a fifth of the CPU time
+
+A request's body is read here, before a thread is taken: a slow sender holds no thread, a chunked body gets the length
+that WSGI needs, and of a body that is too large nothing is kept.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+from urllib.parse import quote_from_bytes
+
+from a2wsgi import WSGIMiddleware
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+from django.core.wsgi import get_wsgi_application
+
+from sasweb import shutdown
+
+Message: TypeAlias = MutableMapping[str, Any]
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+BODY_TIMEOUT = 30.0
+"""Seconds that a client may take to send a whole body."""
+
+MOST_DISCARDED = 32 * 1024 * 1024
+"""Bytes of a body that is too large that are read and dropped, so that its sender comes to read the answer."""
+
+QUERY_SAFE = "".join(map(chr, range(0x21, 0x7F)))
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
+os.environ.setdefault("DATABASE_POOL", "1")
+
+streams = get_asgi_application()
+
+# The queue of answers is not bounded: a thread that waits for a slow or a vanished reader would be lost, and what
+# the WSGI side answers is small.
+pages = WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS, send_queue_size=0)  # type: ignore[arg-type]
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """The ASGI application: sends each request to the side that answers it."""
+    if scope["type"] == "lifespan":
+        await live(receive, send)
+    elif scope["type"] != "http":
+        await send({"type": "websocket.close", "code": 1000})
+    elif scope["path"] == "/healthz":
+        await answer(send, 200, b"ok\n")
+    elif scope["path"].startswith("/events/"):
+        await streams(scope, receive, send)  # type: ignore[arg-type]
+    else:
+        await serve_page(scope, receive, send)
+
+
+async def live(receive: Receive, send: Send) -> None:
+    """Answers the server's messages about its own start and stop."""
+    await receive()
+    shutdown.watch_signals()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await asyncio.to_thread(shutdown.close_pool)
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
+    """Has a thread answer a request, once its body is here."""
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT):
+            body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    except TimeoutError:
+        await answer(send, 408, b"the request's body did not arrive in time\n")
+        return
+    except ConnectionError:
+        return
+    length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
+    page_scope = as_wsgi_takes_it(scope, length)
+    watcher = watch_client(page_scope, receive)
+
+    async def receive_body() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send_without_body(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    try:
+        await pages(page_scope, receive_body, send_without_body if scope["method"] == "HEAD" else send)  # type: ignore[arg-type]
+    finally:
+        if watcher:
+            watcher.cancel()
+
+
+async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[bytes, bool]:
+    """The body, and whether it is larger than `limit` bytes, when none of it is kept.
+
+    Raises `ConnectionError` when the client leaves before the end.
+    """
+    headers = dict(scope["headers"])
+    announced = int(headers.get(b"content-length", 0))
+    if announced > limit and b"expect" in headers:
+        return b"", True  # the client waits for our leave to send it
+    kept, size, more = bytearray(), 0, announced > 0 or b"transfer-encoding" in headers
+    while more and size <= MOST_DISCARDED:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionError("the client left before the end of the body")
+        chunk, more = message.get("body", b""), message.get("more_body", False)
+        size += len(chunk)
+        if size <= limit and announced <= limit:
+            kept += chunk
+        else:
+            kept.clear()
+    return bytes(kept), size > limit
+
+
+def as_wsgi_takes_it(scope: Scope, length: int) -> Scope:
+    """The scope with the body's true length, and a query string in ASCII."""
+    headers = [
+        (name, value)
+        for name, value in scope["headers"]
+        if name not in (b"content-length", b"transfer-encoding")
+    ]
+    headers.append((b"content-length", str(length).encode()))
+    query = scope["query_string"]
+    if not query.isascii():
+        query = quote_from_bytes(query, safe=QUERY_SAFE).encode()
+    return {**scope, "headers": headers, "query_string": query}
+
+
+def watch_client(scope: Scope, receive: Receive) -> asyncio.Task[None] | None:
+    """For a request that may wait: sets the event `sasweb.gone` of its scope when the client leaves."""
+    may_wait = b"wait=" in scope["query_string"] or any(name == b"prefer" for name, _ in scope["headers"])
+    if not may_wait:
+        return None
+    gone = scope["sasweb.gone"] = threading.Event()
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    return asyncio.create_task(watch())
+
+
+async def answer(send: Send, status: int, text: bytes) -> None:
+    """Answers with one line of text."""
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})

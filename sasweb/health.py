@@ -1,0 +1,57 @@
+"""Whether this process can do its work: the database answers, and its tables are those of this release."""
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+PATIENCE = 0.8
+"""Seconds after which a database that has not answered counts as one that does not."""
+
+
+class Readiness:
+    """Asks in a thread of its own, one question at a time: a database that hangs holds up nobody else."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="readiness")
+        self._lock = threading.Lock()
+        self._question: Future[str] | None = None
+        self._is_migrated = False
+
+    def what_is_missing(self) -> str:
+        """Why this process is not ready, in one line; empty when it is. Takes `PATIENCE` seconds at most."""
+        with self._lock:
+            if self._question is None or self._question.done():
+                self._question = self._executor.submit(self._ask)
+            question = self._question
+        try:
+            return question.result(timeout=PATIENCE)
+        except TimeoutError:
+            return f"the database did not answer within {PATIENCE} s"
+
+    def _ask(self) -> str:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+            return "" if self._is_migrated else self._missing_migrations()
+        except (DatabaseError, InterfaceError):
+            return "the database does not answer"
+        finally:
+            connection.close()
+
+    def _missing_migrations(self) -> str:
+        executor = MigrationExecutor(connection)
+        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        if plan:
+            return f"{len(plan)} migrations have not been applied"
+        self._is_migrated = True
+        return ""
+
+
+READINESS = Readiness()
+
+
+def what_is_missing() -> str:
+    """Why this process is not ready, in one line; empty when it is."""
+    return READINESS.what_is_missing()

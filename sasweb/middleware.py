@@ -1,0 +1,75 @@
+"""What every request passes: a request id, the questions of a load balancer, the security headers."""
+
+import re
+import secrets
+from collections.abc import Callable
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from sasweb import health
+
+Handler = Callable[[HttpRequest], HttpResponseBase]
+
+SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+# Swagger UI writes style attributes and draws its icons from data: URLs. It runs no script but our own files.
+DOCS_POLICY = f"{POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+
+
+def request_id(get_response: Handler) -> Handler:
+    """Gives each request an id, or keeps the one it came with; in the answer's X-Request-ID and in every log line."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        given = request.headers.get("X-Request-ID", "")
+        number = given if SANE_REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+        request.request_id = number  # type: ignore[attr-defined]
+        with structlog.contextvars.bound_contextvars(request_id=number):
+            response = get_response(request)
+        response["X-Request-ID"] = number
+        return response
+
+    return middleware
+
+
+def probes(get_response: Handler) -> Handler:
+    """Answers /healthz and /readyz, whatever host name the probe used."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if request.path_info == "/healthz":
+            return _line("ok", status=200)
+        if request.path_info == "/readyz":
+            problem = health.what_is_missing()
+            return _line(problem or "ready", status=503 if problem else 200)
+        return get_response(request)
+
+    return middleware
+
+
+def _line(text: str, *, status: int) -> HttpResponse:
+    body = f"{text}\n"
+    headers = {"Content-Length": str(len(body)), "Cache-Control": "no-store"}
+    return HttpResponse(body, status=status, headers=headers, content_type="text/plain; charset=utf-8")
+
+
+def security_headers(get_response: Handler) -> Handler:
+    """Adds the content security policy and the permissions policy; Django's own middleware adds the rest."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        policy = DOCS_POLICY if request.path_info == "/api/docs/" else POLICY
+        response.headers.setdefault("Content-Security-Policy", policy)
+        response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+        return response
+
+    return middleware
