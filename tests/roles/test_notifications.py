@@ -92,7 +92,7 @@ def test_a_group_of_alerts_is_told_of_once_by_mail_and_webhook(
     assert tell_operators() == 2
     assert tell_operators() == 0
     assert len(box.mails) == 2
-    subject = message_from_string(box.mails[0], policy=policy.default)["Subject"]
+    subject = message_from_string(box.mails[0], policy=policy.default)["Subject"].strip()
     assert subject == "sasweb: 30 × a step failed for good at create-shipment (carrier)"
     received = hook.received  # type: ignore[attr-defined]
     assert [(call["code"], call["count"]) for call in received] == [("http_503", 30), ("card_gone", 1)]
