@@ -132,7 +132,13 @@ class EmbeddedPostgres:
         self.complete_start()
 
     def is_ready(self) -> bool:
-        """Whether the server takes connections."""
+        """Whether the server takes connections. It is asked only when its own note says so: it logs each refusal."""
+        note = self.place.data / "postmaster.pid"
+        try:
+            if note.read_text().splitlines()[7].strip() != "ready":
+                return False
+        except (FileNotFoundError, IndexError):
+            return False
         try:
             psycopg.connect(self._url("postgres"), connect_timeout=2).close()
         except psycopg.OperationalError:
