@@ -1,0 +1,337 @@
+"""What the statements cost when 20,000 orders have finished: each finds its rows by its index.
+
+The SQL is captured from the functions themselves, and PostgreSQL is asked how it would run exactly that.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from pytest_django.plugin import DjangoDbBlocker
+
+from orders.engine import alerts, leases, state_store
+from orders.engine.channels import leases as request_leases
+from orders.engine.channels import replies, requests, submissions
+from orders.engine.sql import database_now, fetch, run
+from orders.engine.state_store.writes import StepWrite
+from orders.models import AgentRequest, OrderProcess, StepState
+from tests.support.workflows import CAKES
+
+pytestmark = pytest.mark.django_db
+
+FILL = [
+    # 20,000 that have finished, 400 ready, 10 due, 10 waiting, 40 being processed of which 10 are overdue
+    """
+    INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, locked_by, complete_by,
+                                     failure_count, overruns, priority, not_before, reply_to, announced)
+    SELECT lpad(to_hex(n), 32, '0')::uuid, 'bake-cake', 3, 'complete', state,
+           CASE WHEN state = 'processing' THEN 'scheduler:1' END,
+           CASE WHEN state = 'processing' THEN now() + (n % 4 - 0.5) * interval '1 minute' ELSE now() END,
+           0, 0, n % 10,
+           CASE WHEN n > 20400 AND n <= 20420 THEN now() + (n - 20410.5) * interval '1 minute' END, '', n % 1000 <> 7
+      FROM (SELECT n, CASE WHEN n <= 20000 THEN 'processed' WHEN n <= 20420 THEN 'pending'
+                           ELSE 'processing' END AS state FROM generate_series(1, 20460) AS n) AS g
+    """,
+    """
+    INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation,
+                                  undo_generation, outcome, complete_by, failure_count, undo_failure_count,
+                                  extended_waits, request)
+    SELECT p.order_id, s.name, s.position, 'kitchen', s.state,
+           s.attempt, s.attempt, 1, 1, CASE s.state WHEN 'completed' THEN 'done' WHEN 'running' THEN 'unknown'
+                                                    ELSE 'none' END,
+           CASE WHEN s.state = 'running' THEN p.complete_by END, 0, 0, 0, '{}'
+      FROM orders_orderprocess AS p,
+           LATERAL (SELECT name, position,
+                           CASE WHEN p.process_state = 'processed' THEN 'completed'
+                                WHEN p.process_state = 'processing' AND name = 'mix' THEN 'running'
+                                ELSE 'not_started' END AS state,
+                           CASE WHEN p.process_state = 'processed'
+                                  OR p.process_state = 'processing' AND name = 'mix' THEN 1 ELSE 0 END AS attempt
+                      FROM (VALUES ('mix', 0), ('heat-oven', 1), ('bake', 2), ('box', 3)) AS v(name, position)) AS s
+    """,
+    """
+    INSERT INTO orders_event (order_id, kind, step, attempt, actor, detail)
+    SELECT order_id, 'step_completed', name, 1, 'scheduler:1', '{}' FROM orders_stepstate
+    """,
+    # 10,000 requests that are leased, or wait for the oven, and a few that the kitchen could take
+    """
+    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses, body,
+                                     complete_by, priority, deliveries, leased_by, leased_until)
+    SELECT gen_random_uuid(), n, 'mix', CASE WHEN n % 500 = 0 OR n % 2 = 1 THEN 'kitchen' ELSE 'oven' END, 'mix-it',
+           1, false, n::text, '', '{}', now() + interval '1 hour', n % 10, n % 2,
+           CASE WHEN n % 2 = 1 THEN 'agents:1' END,
+           CASE WHEN n % 2 = 1 THEN now() + (n - 20) * interval '1 hour' END
+      FROM generate_series(1, 10000) AS n
+    """,
+    """
+    INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
+    SELECT gen_random_uuid(), n, 1, false, 'done', '{}', 1, 'agents:1' FROM generate_series(1, 20000) AS n
+    """,
+    """
+    INSERT INTO orders_submissionmessage (order_id, client, body)
+    SELECT gen_random_uuid(), 'guest', '{}' FROM generate_series(1, 10000)
+    """,
+    """
+    INSERT INTO orders_submissionkey (client, key, body_hash, order_id)
+    SELECT 'guest', n::text, '', gen_random_uuid() FROM generate_series(1, 10000) AS n
+    """,
+    """
+    INSERT INTO orders_alert (order_id, kind, code, message, step, agent, closed_by, resolution, closed_at)
+    SELECT gen_random_uuid(), 'step_failed', 'no', 'no', '', '', 'ada', 'done',
+           CASE WHEN n % 100 > 0 THEN now() END
+      FROM generate_series(1, 10000) AS n
+    """,
+]
+BIG = (
+    "orders_orderprocess",
+    "orders_stepstate",
+    "orders_event",
+    "orders_agentrequest",
+    "orders_agentreply",
+    "orders_submissionmessage",
+    "orders_submissionkey",
+    "orders_alert",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def full_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Committed, and analysed, once for all the tests here; each of them rolls back what it changes."""
+    with django_db_blocker.unblock():
+        with connection.cursor() as cursor:
+            for statement in FILL:
+                cursor.execute(statement)
+        run(f"ANALYZE {', '.join(BIG)}")
+        yield
+        run(f"TRUNCATE {', '.join(BIG)} CASCADE")
+
+
+class Plan:
+    """How PostgreSQL would run one statement."""
+
+    def __init__(self, sql: str, params: Any) -> None:
+        self.sql = sql
+        ((found,),) = fetch(f"EXPLAIN (FORMAT JSON) {sql}", params)
+        (self.tree,) = found if isinstance(found, list) else json.loads(found)
+
+    def nodes(self) -> Iterator[dict[str, Any]]:
+        waiting = [self.tree["Plan"]]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += node.get("Plans", [])
+
+    @property
+    def indexes(self) -> set[str]:
+        return {node["Index Name"] for node in self.nodes() if "Index Name" in node}
+
+    @property
+    def scanned_whole(self) -> set[str]:
+        return {
+            node["Relation Name"]
+            for node in self.nodes()
+            if node["Node Type"] == "Seq Scan" and node["Relation Name"] in BIG
+        }
+
+    @property
+    def sorts(self) -> bool:
+        return any(node["Node Type"] == "Sort" for node in self.nodes())
+
+
+def plans_of(act: Callable[[], object]) -> list[Plan]:
+    """The plans of all the statements that an act runs, in their order, under the settings that it has made."""
+    ran: list[tuple[str, Any]] = []
+
+    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        ran.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        act()
+    return [Plan(sql, params) for sql, params in ran if not sql.lstrip().startswith("SET ")]
+
+
+def some_orders(number: int) -> list[UUID]:
+    return list(OrderProcess.objects.filter(process_state="processing").values_list("pk", flat=True)[:number])
+
+
+def some_step_ids(number: int) -> list[int]:
+    return list(StepState.objects.filter(state="running").values_list("pk", flat=True)[:number])
+
+
+def some_leases(number: int) -> list[AgentRequest]:
+    return list(AgentRequest.objects.filter(leased_by="agents:1").order_by("-id")[:number])
+
+
+@pytest.mark.pattern("C2")
+def test_a_claim_finds_what_is_due_and_what_is_ready_by_their_own_indexes() -> None:
+    due, ready = plans_of(lambda: state_store.claim(50, CAKES, database_now()))[1:]
+    assert (due.indexes, due.scanned_whole, due.sorts) == ({"process_waiting"}, set(), False)
+    assert (ready.indexes, ready.scanned_whole, ready.sorts) == ({"process_ready"}, set(), False)
+
+
+BURST = """
+    INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, failure_count, overruns,
+                                     priority, not_before, reply_to, announced)
+    SELECT gen_random_uuid(), 'bake-cake', 3, 'complete', 'pending', 0, 0, 5, {not_before}, '', true
+      FROM generate_series(1, 10000) AS n
+"""
+
+
+@pytest.mark.pattern("C2")
+@pytest.mark.parametrize("not_before", ["NULL", "now()"], ids=["ready", "due"])
+def test_a_burst_of_orders_is_claimed_without_sorting_all_of_it(not_before: str) -> None:
+    """The statistics are those of a quiet day, when hardly anything waits; they are renewed long after the burst."""
+    OrderProcess.objects.filter(process_state="pending").update(process_state="processed", not_before=None)
+    run("ANALYZE orders_orderprocess")
+    run(BURST.format(not_before=not_before))
+    _, *claims = plans_of(lambda: state_store.claim(50, CAKES, database_now()))
+    assert [(plan.scanned_whole, plan.sorts) for plan in claims] == [(set(), False)] * len(claims)
+    assert claims[-1].indexes == {"process_ready" if not_before == "NULL" else "process_waiting"}
+
+
+def test_hot_tables_keep_room_for_updates_and_are_vacuumed_early() -> None:
+    hot = ("orders_orderprocess", "orders_stepstate", "orders_agentrequest", "orders_agentreply")
+    found = fetch("SELECT relname, reloptions FROM pg_class WHERE relname = ANY(%s)", [list(hot)])
+    assert {
+        name: {"autovacuum_vacuum_scale_factor=0.01", "fillfactor=80"} - set(options or ())
+        for name, options in found
+    } == {name: set() for name in hot}
+
+
+@pytest.mark.pattern("V1", "V7")
+def test_a_sweep_finds_overdue_steps_and_orders_by_their_own_indexes() -> None:
+    found: set[UUID] = set()
+    _, overdue = plans_of(lambda: found.update(state_store.overdue(500, database_now())))
+    assert len(found) == 10
+    assert overdue.indexes == {"step_in_flight", "process_overdue"}
+    assert overdue.scanned_whole == set()
+
+
+def test_orders_not_yet_announced_are_found_by_their_own_index() -> None:
+    (plan,) = plans_of(lambda: state_store.unannounced(200, CAKES))
+    assert (plan.indexes, plan.scanned_whole) == ({"process_unannounced"}, set())
+
+
+QUIET_THEN_BURST = """
+    TRUNCATE orders_agentrequest, orders_agentreply;
+    {requests} generate_series(1, 20) AS n;
+    {replies} generate_series(1, 20) AS n;
+    ANALYZE orders_agentrequest, orders_agentreply;
+    {requests} generate_series(21, 10000) AS n;
+    {replies} generate_series(21, 10000) AS n;
+"""
+REQUESTS = """
+    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses, body,
+                                     complete_by, priority, deliveries)
+    SELECT gen_random_uuid(), n, 'mix', 'kitchen', 'mix-it', 1, false, n::text, '', '{}',
+           now() + interval '1 hour', 5, 0 FROM
+"""
+REPLIES = """
+    INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
+    SELECT gen_random_uuid(), n, 1, false, 'done', '{}', 1, 'agents:1' FROM
+"""
+
+
+def test_a_burst_of_messages_is_claimed_without_sorting_all_of_it() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(QUIET_THEN_BURST.format(requests=REQUESTS, replies=REPLIES))
+    choose, _ = plans_of(lambda: request_leases.claim(room={"kitchen": 10}, me="agents:2", seconds=8.0))
+    (peek,) = plans_of(lambda: replies.peek(200))
+    assert (choose.indexes, choose.scanned_whole, choose.sorts) == ({"request_free"}, set(), False)
+    assert (peek.indexes, peek.scanned_whole, peek.sorts) == ({"orders_agentreply_pkey"}, set(), False)
+
+
+def test_free_requests_of_an_agent_are_found_by_priority_without_sorting() -> None:
+    claimed: list[object] = []
+    room = {"kitchen": 5, "oven": 50}
+    choose, lease = plans_of(
+        lambda: claimed.extend(request_leases.claim(room=room, me="agents:2", seconds=8.0))
+    )
+    assert len(claimed) == 55
+    assert (choose.indexes, choose.scanned_whole, choose.sorts) == ({"request_free"}, set(), False)
+    assert (lease.indexes, lease.scanned_whole) == ({"orders_agentrequest_pkey"}, set())
+
+
+def test_lapsed_leases_are_found_by_their_own_index() -> None:
+    freed: list[int] = []
+    (plan,) = plans_of(lambda: freed.append(request_leases.free_lapsed()))
+    assert freed == [10]
+    assert (plan.indexes, plan.scanned_whole) == ({"request_leased", "orders_agentrequest_pkey"}, set())
+
+
+def test_replies_are_peeked_at_and_taken_by_their_key() -> None:
+    peek, take = plans_of(lambda: replies.take([reply for reply, _ in replies.peek(200)]))
+    assert (peek.indexes, peek.scanned_whole, peek.sorts) == ({"orders_agentreply_pkey"}, set(), False)
+    assert (take.indexes, take.scanned_whole) == ({"orders_agentreply_pkey"}, set())
+
+
+def test_submissions_are_taken_and_deleted_by_their_key() -> None:
+    take, delete = plans_of(lambda: submissions.delete([message for message, _ in submissions.take(200)]))
+    assert (take.indexes, take.scanned_whole, take.sorts) == (
+        {"orders_submissionmessage_pkey"},
+        set(),
+        False,
+    )
+    assert (delete.indexes, delete.scanned_whole) == ({"orders_submissionmessage_pkey"}, set())
+
+
+def test_a_used_idempotency_key_is_found_by_its_index() -> None:
+    order = some_orders(1)[0]
+    _, known = plans_of(
+        lambda: submissions.post_once(order_id=order, client="guest", body={}, key="77", body_hash="")
+    )
+    assert (known.indexes, known.scanned_whole) == ({"one_order_per_key"}, set())
+
+
+@pytest.mark.parametrize("number", [1, 200])
+def test_no_statement_of_a_pass_reads_a_whole_table(number: int) -> None:
+    orders = some_orders(number)
+    steps = {
+        row.id: row for rows in state_store.steps_of(orders).values() for row in rows if row.attempt == 1
+    }
+    ask = [
+        requests.Ask(step_id, "mix-it", "mix,bake", False, f"key{step_id}", "", 5)
+        for step_id in list(steps)[:number]
+    ]
+    acts: dict[str, Callable[[], object]] = {
+        "lock": lambda: state_store.lock(orders, CAKES),
+        "lock one": lambda: state_store.lock_one(orders[0]),
+        "read steps": lambda: state_store.steps_of(orders),
+        "write steps": lambda: state_store.write_steps([StepWrite(step, 1) for step in steps.values()]),
+        "write processes": lambda: state_store.write_processes(state_store.lock(orders, CAKES)),
+        "explain failures": lambda: state_store.last_call_failures(list(steps.values())),
+        "discard requests": lambda: requests.discard(list(steps)),
+        "post requests": lambda: requests.post(ask),
+        "recall requests": lambda: requests.recall(list(steps)),
+        "close alerts": lambda: alerts.close_alerts(orders, by="ada", resolution="done"),
+        "check the lead": lambda: leases.renew(
+            "x", term=leases.acquire("x", holder="me", seconds=9) or 0, seconds=9, report={}
+        ),
+    }
+    whole = {what: set.union(*(plan.scanned_whole for plan in plans_of(act))) for what, act in acts.items()}
+    assert whole == {what: set() for what in acts}
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_no_statement_of_an_agent_host_reads_the_whole_request_queue(number: int) -> None:
+    held = [(request.pk, request.deliveries) for request in some_leases(number)]
+    answers = [request_leases.Answered(pk, deliveries, "done", "{}", 1) for pk, deliveries in held]
+    acts: dict[str, Callable[[], object]] = {
+        "renew": lambda: request_leases.renew(held, me="agents:1", seconds=8.0),
+        "complete": lambda: request_leases.complete(answers, me="agents:1"),
+        "release": lambda: request_leases.release(held, me="agents:1"),
+        "claim a suspect": lambda: request_leases.claim_suspect(
+            agents=["kitchen"], me="agents:1", seconds=8.0
+        ),
+    }
+    whole = {what: set.union(*(plan.scanned_whole for plan in plans_of(act))) for what, act in acts.items()}
+    assert whole == {what: set() for what in acts}
+
+
+def test_a_plan_that_reads_a_whole_table_is_noticed() -> None:
+    (plan,) = plans_of(lambda: fetch("SELECT count(*) FROM orders_stepstate WHERE agent = %s", ["oven"]))
+    assert plan.scanned_whole == {"orders_stepstate"}
