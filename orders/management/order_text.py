@@ -1,0 +1,211 @@
+"""One order as text: its header, its steps, its alert, where its time went, its timeline."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import groupby
+
+from orders.agents.mail_text import money
+from orders.management import wording
+from orders.management.tables import Column, Fit, brief, clock, duration, number, paragraph, printable, table
+from orders.models.state import Outcome
+from orders.operations.detail import AlertFacts, Detail, OrderFacts
+from orders.operations.history import Cause, EventFacts, Spent
+from orders.operations.standing import StepFacts, Tries
+
+LABEL = 12
+
+
+def describe(detail: Detail, *, tries: Tries, now: datetime, width: int) -> str:
+    """The whole of it."""
+    parts = ["\n".join(_header(detail, now))]
+    if detail.steps:
+        parts.append(_steps(detail, now, width))
+    if detail.alert:
+        parts.append(_alert(detail, detail.alert, now, width))
+    if detail.events:
+        parts.append(_spent(detail.spent, width))
+        parts.append(_longest(detail, tries, width))
+        parts.append(_timeline(detail, tries, width))
+    return "\n\n".join(parts)
+
+
+def _header(detail: Detail, now: datetime) -> Iterator[str]:
+    yield f"{'order':<{LABEL}}{detail.order_id}"
+    if detail.queued:
+        queued = detail.queued
+        waited = duration((now - queued.posted_at).total_seconds())
+        yield f"{'state':<{LABEL}}in the submission queue for {waited}, {number(queued.ahead, 'submission')} before it"
+        yield f"{'client':<{LABEL}}{printable(queued.client)}"
+    elif detail.set_aside:
+        kept = detail.set_aside
+        waited = duration((now - kept.set_aside_at).total_seconds())
+        yield f"{'state':<{LABEL}}set aside for {waited}: {printable(kept.reason)}"
+        yield f"{'client':<{LABEL}}{printable(kept.client)}"
+        yield f"{'to do':<{LABEL}}mend the cause, then manage.py set_aside replay {kept.number}"
+    elif detail.order:
+        for label, value in _facts(detail, detail.order, now):
+            yield f"{label:<{LABEL}}{printable(value)}"
+
+
+def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[str, str]]:
+    code = detail.alert.code if detail.alert else ""
+    stands = wording.standing(order.standing, now=now, code=code)
+    yield "state", stands if stands.startswith(order.state) else f"{stands} ({order.state})"
+    undone = ": its effects are to be undone" if order.goal == "compensate" else ""
+    yield "goal", f"{order.goal}{undone}"
+    yield "workflow", f"{order.workflow}, version {order.version}; priority {order.priority}"
+    placed = order.placed_at or order.created_at
+    yield "placed", f"{placed:%Y-%m-%d %H:%M:%S} UTC, {duration((now - placed).total_seconds())} ago"
+    if order.finished_at:
+        yield "took", duration((order.finished_at - detail.began).total_seconds())
+    if order.state == "processing" and order.complete_by:
+        yield "complete by", _relative(order.complete_by, now)
+    if order.locked_by:
+        yield "locked by", order.locked_by
+    if order.failure_count:
+        overran = f", {order.overruns} of them the order's own" if order.overruns else ""
+        yield "failures", f"{order.failure_count}{overran}"
+    if order.total is not None and order.currency is not None:
+        yield "total", money(order.total, order.currency)
+    if order.email:
+        yield "customer", order.email + (f" ({order.customer})" if order.customer else " (guest)")
+    if order.reply_to:
+        yield "reply to", order.reply_to
+
+
+def _relative(moment: datetime, now: datetime) -> str:
+    seconds = (moment - now).total_seconds()
+    return f"in {brief(seconds)}" if seconds >= 0 else f"{brief(-seconds)} ago"
+
+
+def _steps(detail: Detail, now: datetime, width: int) -> str:
+    columns = (
+        Column("STEP", fit=Fit.CUT, least=17),
+        Column("AGENT", fit=Fit.CUT, least=9),
+        Column("STATE"),
+        Column("TRY", right=True),
+        Column("GEN", right=True),
+        Column("OUTCOME"),
+        Column("FAIL", right=True),
+        Column("DUE", fit=Fit.WRAP),
+        Column("KEY"),
+    )
+    rows = [
+        (
+            step.name,
+            step.agent,
+            step.state,
+            step.attempt,
+            step.generation,
+            None if step.outcome == Outcome.NONE else step.outcome,
+            step.failure_count + step.undo_failure_count,
+            _due(step, now),
+            step.key.replace(f"{detail.order_id}/{step.name}", "…") if step.attempt else None,
+        )
+        for step in detail.steps
+    ]
+    lines = [table(columns, rows, width=width), f"  … in a key is {detail.order_id}/STEP"]
+    for step in detail.steps:
+        if step.error:
+            said = ": ".join(str(step.error[name]) for name in ("code", "message") if step.error.get(name))
+            lines.append(paragraph(f"{step.name}: {said}", indent="  ", width=width))
+    return "\n".join(lines)
+
+
+def _due(step: StepFacts, now: datetime) -> str | None:
+    """The step's complete-by, or what it waits for."""
+    if step.complete_by is not None:
+        held = ", no agent yet" if step.asked_at is not None and step.held_by is None else ""
+        return f"{_relative(step.complete_by, now)}{held}"
+    if step.not_before is not None:
+        waits_for = "customer" if step.state == "failed" else "retry"
+        return f"{waits_for} {_relative(step.not_before, now)}"
+    return None
+
+
+def _alert(detail: Detail, alert: AlertFacts, now: datetime, width: int) -> str:
+    on = f" ({alert.step}, {alert.agent})" if alert.step else ""
+    opened = duration((now - alert.opened_at).total_seconds())
+    lines = [
+        f"open alert, {opened} old: {alert.kind.replace('_', ' ')}{on}: {alert.code}",
+        paragraph(alert.message, indent="  ", width=width),
+    ]
+    if detail.order:
+        lines.append(f"  to do: manage.py resubmit {detail.order_id}")
+    return "\n".join(lines)
+
+
+def _spent(spent: Spent, width: int) -> str:
+    """Why it took so long."""
+    columns = (
+        Column("SPENT", right=True),
+        Column("SHARE", right=True),
+        Column("WAITING FOR", fit=Fit.WRAP),
+    )
+    rows = [
+        (duration(seconds), f"{100 * seconds / (spent.total or 1):.0f} %", f"{cause}{_parts(spent, cause)}")
+        for cause, seconds in spent.by_cause.items()
+    ]
+    return f"where the time went: {duration(spent.total)} in all\n{table(columns, rows, width=width)}"
+
+
+def _parts(spent: Spent, cause: str) -> str:
+    if cause != Cause.AGENTS.value:
+        return ""
+    agents = ", ".join(
+        f"{agent} {duration(seconds)}" for agent, seconds in spent.by_agent.items() if seconds >= 0.001
+    )
+    if not spent.failed_calls:
+        return f": {agents}"
+    took = duration(spent.failed_call_seconds)
+    return f": {agents}; {number(spent.failed_calls, 'failed call')} took {took}"
+
+
+def _longest(detail: Detail, tries: Tries, width: int) -> str:
+    columns = (
+        Column("LONGEST", right=True),
+        Column("FROM", right=True),
+        Column("WAITING FOR", fit=Fit.WRAP, least=24),
+        Column("AFTER", fit=Fit.WRAP, least=40),
+    )
+    rows = []
+    for wait in detail.spent.longest:
+        on = wait.on if wait.cause is Cause.AGENTS else f"{wait.cause}{f' ({wait.on})' if wait.on else ''}"
+        after = wording.event(detail.events[wait.after], tries) if wait.after >= 0 else "it was posted"
+        rows.append((duration(wait.seconds), clock((wait.began - detail.began).total_seconds()), on, after))
+    return table(columns, rows, width=width)
+
+
+def _timeline(detail: Detail, tries: Tries, width: int) -> str:
+    columns = (
+        Column("AT", right=True),
+        Column("GAP", right=True),
+        Column("WHAT", fit=Fit.WRAP),
+        Column("WHO", fit=Fit.CUT, least=20),
+    )
+    rows = []
+    before = detail.began
+    for first, last, calls in _folded(detail.events):
+        said = wording.event(first, tries)
+        if calls > 1:
+            said = (
+                f"calls {first.detail.get('try')} to {last.detail.get('try')} of {said.partition(' of ')[2]}"
+            )
+        at = clock((first.at - detail.began).total_seconds())
+        rows.append((at, duration((first.at - before).total_seconds()), said, first.actor))
+        before = last.at
+    began = f"{detail.began:%Y-%m-%d %H:%M:%S} UTC"
+    return f"timeline, from {began}\n{table(columns, rows, width=width)}"
+
+
+def _folded(events: list[EventFacts]) -> Iterator[tuple[EventFacts, EventFacts, int]]:
+    """The events, with failed calls of one attempt that say the same as one."""
+
+    def alike(event: EventFacts) -> object:
+        if event.kind != "call_failed":
+            return id(event)
+        return event.step, event.attempt, event.detail.get("code"), event.detail.get("message")
+
+    for _, group in groupby(events, key=alike):
+        found = list(group)
+        yield found[0], found[-1], len(found)

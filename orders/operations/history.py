@@ -1,0 +1,219 @@
+"""Where an order's time went, from its events. Pure.
+
+Every moment between two events is put down to one cause: what the order was waiting for then. A request that waits for
+an agent and the call itself look the same in the history, so both are "agents".
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class Cause(StrEnum):
+    """What an order can be waiting for."""
+
+    QUEUE = "the submission queue"
+    SCHEDULER = "a scheduler"
+    AGENTS = "agents and their calls"
+    COMPLETE_BY = "complete-by to pass, the agent having given up"
+    BACKOFF = "backoff before the next try"
+    CUSTOMER = "the customer"
+    OPERATOR = "an operator"
+    SETTLING = "unanswered calls to settle"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventFacts:
+    """One thing that happened to an order."""
+
+    at: datetime
+    kind: str
+    step: str
+    attempt: int
+    actor: str
+    detail: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """A stretch of time with one cause; `on` names the agents or steps, `after` the number of the event before it."""
+
+    cause: Cause
+    on: str
+    began: datetime
+    seconds: float
+    after: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """The whole: seconds by cause, and the longest waits, longest first."""
+
+    total: float
+    by_cause: dict[str, float]
+    by_agent: dict[str, float]
+    longest: list[Wait]
+    failed_calls: int
+    failed_call_seconds: float
+
+
+ANSWERS = frozenset(
+    {"step_completed", "step_compensated", "step_refused", "step_failed", "undo_failed", "step_recalled"}
+)
+
+
+def moment(value: object) -> datetime | None:
+    """A time as an event's detail has it; None when it has none."""
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+@dataclass
+class _Order:
+    """What an order is waiting for, as far as its events have told."""
+
+    queued: bool = True
+    stopped: bool = False
+    ended: bool = False
+    undoing: bool = False
+    unanswered: set[str] = field(default_factory=set)
+    in_flight: dict[str, str] = field(default_factory=dict)
+    given_up: set[str] = field(default_factory=set)
+    waits: dict[str, tuple[Cause, datetime]] = field(default_factory=dict)
+
+    def take(self, event: EventFacts, *, last_call: bool = False) -> None:
+        """Moves on by one event; `last_call` says of a failed call that its attempt was given up after it."""
+        self.given_up.discard(event.step)
+        match event.kind:
+            case "received":
+                self.queued = False
+            case "set_aside" | "error":
+                self.stopped, self.waits = True, {}
+            case "replayed":
+                self.queued, self.stopped = True, False
+            case "resubmitted" | "undo_requested":
+                self.stopped = self.ended = False
+                self.undoing |= event.kind == "undo_requested"
+                self.waits = {}
+            case "processed" | "compensated":
+                self.ended, self.in_flight, self.waits = True, {}, {}
+            case "step_started" | "undo_started":
+                self.in_flight[event.step] = str(event.detail.get("agent", event.step))
+                self.waits.pop(event.step, None)
+                self.unanswered.discard(event.step)
+            case "step_declined":
+                self._put_off(event, Cause.CUSTOMER, event.detail.get("waits_until"))
+            case "step_timed_out" | "undo_timed_out":
+                self.unanswered.add(event.step)
+                self._put_off(event, Cause.BACKOFF, event.detail.get("until"))
+            case "call_failed" if last_call:
+                self.given_up.add(event.step)
+            case kind if kind in ANSWERS:
+                self.in_flight.pop(event.step, None)
+
+    def _put_off(self, event: EventFacts, cause: Cause, until: object) -> None:
+        self.in_flight.pop(event.step, None)
+        if (ends := moment(until)) is not None:
+            self.waits[event.step] = cause, ends
+
+    def cause(self) -> tuple[Cause, str, datetime | None] | None:
+        """The present cause, on whom, and when it ends by itself; None when the order is at its end."""
+        if self.ended:
+            return None
+        if self.stopped:
+            return Cause.OPERATOR, "", None
+        if self.queued:
+            return Cause.QUEUE, "", None
+        if self.in_flight and self.in_flight.keys() <= self.given_up:
+            return Cause.COMPLETE_BY, " and ".join(sorted(self.given_up)), None
+        if self.in_flight:
+            return Cause.AGENTS, " and ".join(sorted(set(self.in_flight.values()))), None
+        for cause in (Cause.BACKOFF, Cause.CUSTOMER):
+            steps = {step: until for step, (why, until) in self.waits.items() if why is cause}
+            if steps:
+                return cause, " and ".join(sorted(steps)), min(steps.values())
+        if self.undoing and self.unanswered:
+            return Cause.SETTLING, " and ".join(sorted(self.unanswered)), None
+        return Cause.SCHEDULER, "", None
+
+
+def waits(events: Sequence[EventFacts], *, began: datetime, now: datetime) -> Iterator[Wait]:
+    """What the order waited for, from the moment it was posted to its end, or until `now`."""
+    order = _Order()
+    given_up = _given_up(events)
+    since = began
+    for number in range(len(events) + 1):
+        until = max(since, events[number].at if number < len(events) else now)
+        yield from _between(order, since, until, after=number - 1)
+        if number < len(events):
+            order.take(events[number], last_call=number in given_up)
+        since = until
+
+
+def _given_up(events: Sequence[EventFacts]) -> set[int]:
+    """The failed calls after which their attempts were given up: nothing came of them until they timed out."""
+    found: set[int] = set()
+    timed_out: set[str] = set()
+    for number in range(len(events) - 1, -1, -1):
+        event = events[number]
+        if event.kind == "call_failed":
+            if event.step in timed_out:
+                found.add(number)
+                timed_out.discard(event.step)
+        elif event.kind in ("step_timed_out", "undo_timed_out"):
+            timed_out.add(event.step)
+        else:
+            timed_out.discard(event.step)
+    return found
+
+
+def _between(order: _Order, since: datetime, until: datetime, *, after: int) -> Iterator[Wait]:
+    """A wait that ends by itself is followed by a wait for a scheduler, to notice it."""
+    found = order.cause()
+    if found is None:
+        return
+    cause, on, ends = found
+    turn = max(since, min(until, ends)) if ends is not None else until
+    if turn > since:
+        yield Wait(cause=cause, on=on, began=since, seconds=(turn - since).total_seconds(), after=after)
+    if until > turn:
+        yield Wait(
+            cause=Cause.SCHEDULER, on="", began=turn, seconds=(until - turn).total_seconds(), after=after
+        )
+
+
+def spent(events: Sequence[EventFacts], *, began: datetime, now: datetime, most: int = 3) -> Spent:
+    """Where the time went, and the `most` longest waits."""
+    found = _joined(waits(events, began=began, now=now))
+    by_cause: Counter[str] = Counter()
+    by_agent: Counter[str] = Counter()
+    for wait in found:
+        by_cause[wait.cause.value] += wait.seconds  # type: ignore[assignment]
+        if wait.cause is Cause.AGENTS:
+            by_agent[wait.on] += wait.seconds  # type: ignore[assignment]
+    failed = [event.detail.get("seconds") for event in events if event.kind == "call_failed"]
+    return Spent(
+        total=sum(wait.seconds for wait in found),
+        by_cause=dict(by_cause.most_common()),
+        by_agent=dict(by_agent.most_common()),
+        longest=sorted(found, key=lambda wait: -wait.seconds)[:most],
+        failed_calls=len(failed),
+        failed_call_seconds=sum(seconds for seconds in failed if isinstance(seconds, int | float)),
+    )
+
+
+def _joined(found: Iterator[Wait]) -> list[Wait]:
+    """One wait where only notes were made meanwhile."""
+    joined: list[Wait] = []
+    for wait in found:
+        last = joined[-1] if joined else None
+        if last is not None and (last.cause, last.on) == (wait.cause, wait.on):
+            joined[-1] = Wait(**{**vars(last), "seconds": last.seconds + wait.seconds})
+        else:
+            joined.append(wait)
+    return joined
