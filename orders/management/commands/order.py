@@ -1,0 +1,33 @@
+"""`manage.py order ID`: everything about one order, and why it took as long as it did."""
+
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from orders.management import order_text
+from orders.management.operator import DONE, ReadingCommand, Stop, find_order, now, tries
+from orders.operations.detail import order_detail
+
+
+class Command(ReadingCommand):
+    help = (
+        "Shows one order: where it stands, its steps, its open alert, where its time went and what happened."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("id", help="the order's id, or a part of its beginning or end that is unique")
+
+    def work(self, options: dict[str, Any]) -> int:
+        order_id = find_order(options["id"])
+        moment: datetime = now()
+        limits = tries()
+        detail = order_detail(order_id, tries=limits, now=moment)
+        if detail is None:
+            raise Stop(f"there is no order {order_id}")
+        if options["json"]:
+            self.show_json(detail)
+        else:
+            self.stdout.write(order_text.describe(detail, tries=limits, now=moment, width=self.width))
+        return DONE
