@@ -1,0 +1,131 @@
+"""The reply queue and the response queues: nothing is read twice, nothing is lost, and nobody waits (C5, Q3)."""
+
+import json
+from collections.abc import Callable
+from uuid import UUID
+
+import pytest
+from django.db import transaction
+from pytest_django import DjangoAssertNumQueries
+from uuid_utils.compat import uuid7
+
+from orders.engine.channels import replies, status
+from orders.engine.channels.status import Status, StatusKind
+from orders.engine.rows import ReplyRow
+from orders.models import AgentReply, StatusMessage
+from tests.support.factories import make_order, make_reply, step_of
+from tests.support.two_sessions import Session, all_at_once, switch_off
+
+NewSession = Callable[[], Session]
+
+
+def post_replies(number: int) -> list[tuple[int, UUID]]:
+    made = AgentReply.objects.bulk_create(
+        AgentReply(order_id=uuid7(), step_id=n, attempt=1, outcome="done", body={}, instance="agents:1")
+        for n in range(number)
+    )
+    return [(reply.pk, reply.order_id) for reply in made]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("C5", "T5")
+def test_a_reply_is_taken_whole_and_its_body_as_the_agent_sent_it() -> None:
+    order = make_order({"mix": "running", "box": "compensating"}, goal="compensate")
+    body = {"id": "há", "deep": [{"a": None}, 1.5, 12345678901234567890]}
+    made = make_reply(step_of(order, "mix"), body=body, calls=4, instance="agents:7")
+    undone = make_reply(step_of(order, "box"), "failed", body={})
+    taken = replies.take([undone.pk, made.pk])
+    assert [reply.id for reply in taken] == [made.pk, undone.pk]
+    fields = {name: getattr(made, name) for name in ReplyRow._fields if name not in ("body", "posted_at")}
+    assert {name: value for name, value in taken[0]._asdict().items() if name in fields} == fields
+    assert json.loads(taken[0].body) == body
+    assert taken[0].posted_at is not None
+    assert (taken[1].undo, taken[1].outcome, taken[1].attempt) == (True, "failed", 2)
+    assert AgentReply.objects.count() == 0
+    assert replies.take([made.pk]) == []
+    assert replies.take([]) == []
+
+
+@pytest.mark.django_db
+def test_a_peek_shows_the_oldest_and_takes_nothing() -> None:
+    posted = post_replies(5)
+    assert replies.peek(3) == posted[:3]
+    assert replies.peek(10) == posted
+    assert replies.take([posted[1][0]])[0].order_id == posted[1][1]
+    assert replies.peek(10) == [posted[0], *posted[2:]]
+
+
+@pytest.mark.django_db
+def test_all_replies_about_one_order_are_taken_and_no_other() -> None:
+    order, other = make_order({"mix": "running", "box": "running"}), make_order({"mix": "running"})
+    mine = {make_reply(step_of(order, name)).pk for name in ("mix", "box")}
+    left = make_reply(step_of(other, "mix"))
+    assert {reply.id for reply in replies.take_all_of(order.order_id)} == mine
+    assert list(AgentReply.objects.values_list("pk", flat=True)) == [left.pk]
+
+
+@pytest.mark.pattern("C3")
+def test_two_schedulers_peek_at_different_replies_without_waiting(new_session: NewSession) -> None:
+    posted = post_replies(5)
+    one, other = new_session(), new_session()
+    one.begin()
+    other.begin()
+    assert one.do(lambda: replies.peek(2)) == posted[:2]
+    assert other.do(lambda: replies.peek(10)) == posted[2:]
+    one.rollback()
+    assert other.do(lambda: replies.peek(10)) == posted
+
+
+@pytest.mark.django_db
+def test_no_plan_makes_a_peek_exceed_its_limit(switched_off: tuple[str, ...]) -> None:
+    posted = post_replies(60)
+    switch_off(switched_off)
+    assert replies.peek(7) == posted[:7]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.pattern("C3", "T6")
+def test_eight_schedulers_take_every_reply_exactly_once() -> None:
+    posted = post_replies(200)
+
+    def take_until_none_is_left(_: int) -> list[int]:
+        taken: list[int] = []
+        while True:
+            with transaction.atomic():
+                rows = replies.take([reply_id for reply_id, _ in replies.peek(7)])
+            taken += [row.id for row in rows]
+            if not rows:
+                return taken
+
+    by_scheduler = all_at_once(8, take_until_none_is_left)
+    assert sum(map(len, by_scheduler)) == 200
+    assert set().union(*by_scheduler) == {reply_id for reply_id, _ in posted}
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("Q2", "Q3")
+def test_an_application_is_told_on_its_own_queue_with_the_order_id(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    orders = [uuid7() for _ in range(3)]
+    messages = [
+        Status("app-1", orders[0], StatusKind.RECEIVED),
+        Status("", orders[1], StatusKind.RECEIVED),
+        Status("app-2", orders[2], StatusKind.FAILED, {"step": "há", "code": None}),
+        Status("app-1", orders[0], StatusKind.COMPLETED),
+    ]
+    with django_assert_num_queries(1):
+        status.post(iter(messages))
+    assert list(StatusMessage.objects.order_by("id").values_list("queue", "order_id", "kind", "body")) == [
+        ("app-1", orders[0], "received", {}),
+        ("app-2", orders[2], "failed", {"step": "há", "code": None}),
+        ("app-1", orders[0], "completed", {}),
+    ]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("Q2")
+def test_nobody_to_tell_is_no_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(0):
+        status.post([Status("", uuid7(), StatusKind.RECEIVED)])
+        status.post([])

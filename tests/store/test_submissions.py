@@ -1,0 +1,202 @@
+"""The submission queue: one message per idempotency key, shared out without waiting, set aside and replayed (S1–S3)."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+from django.db import transaction
+from uuid_utils.compat import uuid7
+
+from orders.engine.channels import submissions
+from orders.engine.channels.submissions import Posted
+from orders.engine.contracts import Rejected, Submission
+from orders.engine.sql import fetch
+from orders.models import SetAside, SubmissionKey, SubmissionMessage
+from tests.support.two_sessions import PATIENCE, Session, all_at_once, switch_off
+
+NewSession = Callable[[], Session]
+BODY = {"lines": [{"sku": "há", "quantity": 2}], "note": None, "deep": {"a": [1, 2.5, True]}}
+
+
+def post_once(order_id: UUID, *, client: str = "app", key: str = "k", body_hash: str = "h") -> Posted:
+    with transaction.atomic():
+        return submissions.post_once(
+            order_id=order_id, client=client, body=BODY, key=key, body_hash=body_hash
+        )
+
+
+def rejected(order_id: UUID | None = None, reason: str = "no such product") -> Rejected:
+    posted_at = datetime(2030, 1, 1, tzinfo=UTC)
+    submission = Submission(order_id=order_id or uuid7(), client="app", body=BODY, posted_at=posted_at)
+    return Rejected(submission=submission, reason=reason)
+
+
+def take(limit: int = 100) -> list[UUID]:
+    return [submission.order_id for _, submission in submissions.take(limit)]
+
+
+# --- posting
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("S1")
+def test_what_is_posted_is_taken_oldest_first_as_it_was_sent() -> None:
+    orders = [uuid7() for _ in range(3)]
+    for order_id in reversed(orders):
+        submissions.post(order_id=order_id, client=f"client of {order_id}", body=BODY)
+    taken = submissions.take(2)
+    assert [submission.order_id for _, submission in taken] == [orders[2], orders[1]]
+    (first_id, first), _ = taken
+    stored = SubmissionMessage.objects.get(pk=first_id)
+    assert (first.client, first.body, first.posted_at) == (f"client of {orders[2]}", BODY, stored.posted_at)
+    submissions.delete([first_id])
+    assert take() == [orders[1], orders[0]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.pattern("S3")
+def test_of_twenty_posts_with_one_key_exactly_one_is_new() -> None:
+    """F3."""
+    orders = [uuid7() for _ in range(20)]
+    answers = all_at_once(20, lambda n: post_once(orders[n]))
+    (new,) = [answer for answer in answers if answer.is_new]
+    assert orders[answers.index(new)] == new.order_id
+    assert {answer.order_id for answer in answers} == {new.order_id}
+    assert {answer.same_body for answer in answers} == {True}
+    assert list(SubmissionMessage.objects.values_list("order_id", "body")) == [(new.order_id, BODY)]
+    assert SubmissionKey.objects.count() == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("S3")
+def test_a_used_key_with_another_body_is_told_apart_and_posts_nothing() -> None:
+    """F4."""
+    first, second = uuid7(), uuid7()
+    assert post_once(first) == Posted(order_id=first, is_new=True, same_body=True)
+    assert post_once(second) == Posted(order_id=first, is_new=False, same_body=True)
+    assert post_once(second, body_hash="other") == Posted(order_id=first, is_new=False, same_body=False)
+    assert take() == [first]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("S3")
+def test_a_key_belongs_to_its_client() -> None:
+    first, second, third = uuid7(), uuid7(), uuid7()
+    assert post_once(first).is_new
+    assert post_once(second, client="another").is_new
+    assert post_once(third, key="another").is_new
+    assert take() == [first, second, third]
+
+
+@pytest.mark.pattern("S3")
+def test_a_key_whose_post_was_rolled_back_is_free_again(new_session: NewSession) -> None:
+    """F1: nothing was acknowledged, so the second post must not be told of an order that does not exist."""
+    first, second = uuid7(), uuid7()
+    one, other = new_session(), new_session()
+    one.begin()
+    assert one.do(lambda: post_once(first)).is_new
+    waiting = other.start(lambda: post_once(second))
+    other.await_wait()
+    one.rollback()
+    assert waiting.result(timeout=PATIENCE) == Posted(order_id=second, is_new=True, same_body=True)
+    assert list(SubmissionMessage.objects.values_list("order_id", flat=True)) == [second]
+
+
+# --- taking
+
+
+def test_what_another_has_in_hand_is_passed_over_without_waiting(new_session: NewSession) -> None:
+    orders = [uuid7() for _ in range(4)]
+    for order_id in orders:
+        submissions.post(order_id=order_id, client="app", body={})
+    one, other = new_session(), new_session()
+    one.begin()
+    other.begin()
+    assert one.do(lambda: take(2)) == orders[:2]
+    assert other.do(take) == orders[2:]
+    one.rollback()
+    assert other.do(take) == orders
+
+
+@pytest.mark.django_db
+def test_no_plan_makes_take_exceed_its_limit(switched_off: tuple[str, ...]) -> None:
+    orders = [uuid7() for _ in range(50)]
+    for order_id in orders:
+        submissions.post(order_id=order_id, client="app", body={})
+    switch_off(switched_off)
+    assert take(7) == orders[:7]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.pattern("S2", "T6")
+def test_eight_takers_take_every_message_exactly_once() -> None:
+    orders = {uuid7() for _ in range(200)}
+    for order_id in orders:
+        submissions.post(order_id=order_id, client="app", body={})
+
+    def take_until_none_is_left(_: int) -> list[UUID]:
+        taken: list[UUID] = []
+        while True:
+            with transaction.atomic():
+                messages = submissions.take(7)
+                submissions.delete([message_id for message_id, _ in messages])
+            taken += [submission.order_id for _, submission in messages]
+            if not messages:
+                return taken
+
+    by_taker = all_at_once(8, take_until_none_is_left)
+    assert sum(map(len, by_taker)) == 200
+    assert set().union(*by_taker) == orders
+
+
+# --- setting aside
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("S3")
+def test_what_is_set_aside_is_kept_whole_with_its_reason_once() -> None:
+    one, other = rejected(), rejected(reason="no address")
+    submissions.set_aside([one, other])
+    submissions.set_aside([Rejected(submission=one.submission, reason="a better reason")])
+    assert list(
+        SetAside.objects.order_by("id").values_list("order_id", "client", "body", "reason", "posted_at")
+    ) == [
+        (one.submission.order_id, "app", BODY, "a better reason", one.submission.posted_at),
+        (other.submission.order_id, "app", BODY, "no address", other.submission.posted_at),
+    ]
+    assert fetch(
+        "SELECT bool_and(set_aside_at IS NOT NULL AND replayed_at IS NULL) FROM orders_setaside"
+    ) == [(True,)]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("S3")
+def test_a_replay_puts_it_back_on_the_queue_once() -> None:
+    one = rejected()
+    submissions.set_aside([one, rejected()])
+    kept = SetAside.objects.get(order_id=one.submission.order_id)
+    assert submissions.replay(kept.pk) == one.submission.order_id
+    ((_, again),) = submissions.take(10)
+    assert (again.order_id, again.client, again.body) == (one.submission.order_id, "app", BODY)
+    kept.refresh_from_db()
+    assert kept.replayed_at is not None
+    assert submissions.replay(kept.pk) is None
+    assert submissions.replay(0) is None
+    assert len(take()) == 1
+    submissions.set_aside([one])
+    assert SetAside.objects.filter(order_id=one.submission.order_id).count() == 2
+
+
+def test_two_operators_replay_a_submission_once(new_session: NewSession) -> None:
+    """F33."""
+    submissions.set_aside([rejected()])
+    kept = SetAside.objects.get()
+    one, other = new_session(), new_session()
+    one.begin()
+    assert one.do(lambda: submissions.replay(kept.pk)) == kept.order_id
+    second = other.start(lambda: submissions.replay(kept.pk))
+    other.await_wait()
+    one.commit()
+    assert second.result(timeout=PATIENCE) is None
+    assert SubmissionMessage.objects.count() == 1
