@@ -1,0 +1,52 @@
+"""Capped exponential backoff with full jitter."""
+
+import random
+
+import pytest
+
+from orders.engine.backoff import full_jitter
+
+
+class Highest(random.Random):
+    """Chooses the upper end of every range, and notes the ranges."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.ranges: list[tuple[float, float]] = []
+
+    def uniform(self, a: float, b: float) -> float:
+        self.ranges.append((a, b))
+        return b
+
+
+@pytest.mark.parametrize(
+    ("tries", "longest"), [(1, 2.0), (2, 4.0), (3, 8.0), (5, 32.0), (6, 60.0), (7, 60.0)]
+)
+def test_the_longest_wait_doubles_with_each_failure_up_to_the_cap(tries: int, longest: float) -> None:
+    assert full_jitter(tries, first=2.0, cap=60.0, rng=Highest()) == longest
+
+
+def test_a_wait_may_be_anything_from_nothing_up() -> None:
+    """Full jitter: half of the range would leave a crowd of retries a crowd."""
+    rng = Highest()
+    full_jitter(4, first=2.0, cap=60.0, rng=rng)
+    assert rng.ranges == [(0.0, 16.0)]
+
+
+def test_the_first_wait_is_capped_too() -> None:
+    assert full_jitter(1, first=2.0, cap=0.5, rng=Highest()) == 0.5
+
+
+@pytest.mark.parametrize("tries", [0, -1])
+def test_fewer_than_one_failure_counts_as_one(tries: int) -> None:
+    assert full_jitter(tries, first=2.0, cap=60.0, rng=Highest()) == 2.0
+
+
+def test_a_thousand_million_failures_are_no_overflow() -> None:
+    assert full_jitter(10**9, first=2.0, cap=60.0, rng=Highest()) == 60.0
+
+
+def test_waits_differ_and_stay_in_range_without_a_generator_of_ones_own() -> None:
+    waits = [full_jitter(3, first=2.0, cap=60.0) for _ in range(200)]
+    assert all(0.0 <= wait <= 8.0 for wait in waits)
+    assert len(set(waits)) > 1

@@ -1,0 +1,271 @@
+"""One remote call with its retries: inside the complete-by, with backoff, and silent after it (A2–A6)."""
+
+import asyncio
+import json
+import time
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from orders.engine.calls import FAILURES_KEPT, MARGIN, Call, CallStats
+from orders.engine.channels.leases import ABANDONED, Answered, Lease
+from orders.engine.contracts import Json, Request
+from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
+from tests.support.agents import ScriptedAgent
+
+ORDER = UUID("01936c2e-0000-7000-8000-0000000000aa")
+BLIP = Transient("http_503", "try again")
+PLENTY = 60.0
+"""Seconds to complete-by that no test here comes near."""
+
+
+def lease(seconds_left: float = PLENTY, **fields: Any) -> Lease:
+    given: dict[str, Any] = {
+        "id": 7,
+        "deliveries": 1,
+        "order_id": ORDER,
+        "step": "mix",
+        "agent": "kitchen",
+        "operation": "mix-it",
+        "attempt": 2,
+        "undo": False,
+        "key": f"{ORDER}/mix/1",
+        "reverses": "",
+        "body": {"data": {"portions": 3}, "results": {}},
+        "seconds_left": seconds_left,
+    }
+    return Lease(**(given | fields))
+
+
+def make(agent: ScriptedAgent, leased: Lease | None = None) -> Call:
+    return Call(lease=leased or lease(), agent=agent, stats=CallStats(), lease_seconds=8.0)
+
+
+def run(agent: ScriptedAgent, seconds_left: float = PLENTY) -> tuple[Answered, Call]:
+    async def in_loop() -> tuple[Answered, Call]:
+        call = make(agent, lease(seconds_left))
+        return await call.run(), call
+
+    return asyncio.run(in_loop())
+
+
+async def hang(request: Request) -> Json:
+    await asyncio.Event().wait()
+    raise AssertionError("never")
+
+
+def scripted(*script: Any, call_timeout: float = 5.0) -> ScriptedAgent:
+    return ScriptedAgent("kitchen", *script, call_timeout=call_timeout)
+
+
+@pytest.mark.pattern("A4")
+def test_an_answer_is_done_with_what_the_agent_returned() -> None:
+    answer, call = run(scripted({"cake": 1}))
+    assert answer == Answered(7, 1, "done", '{"cake": 1}', 1)
+    assert call.failures == []
+
+
+@pytest.mark.pattern("A3", "C5")
+def test_the_agent_is_given_the_whole_request() -> None:
+    agent = scripted({})
+    run(agent, seconds_left=42.0)
+    assert agent.asked == [
+        Request(
+            order_id=ORDER,
+            step="mix",
+            operation="mix-it",
+            attempt=2,
+            key=f"{ORDER}/mix/1",
+            data={"portions": 3},
+            results={},
+            undo=False,
+            reverses="",
+            seconds_left=42.0,
+        )
+    ]
+
+
+@pytest.mark.pattern("C10")
+@pytest.mark.parametrize(("undo", "method"), [(False, "perform"), (True, "compensate")])
+def test_an_undo_is_the_agents_compensate(undo: bool, method: str) -> None:
+    class Twofold(ScriptedAgent):
+        async def perform(self, request: Request) -> Json:
+            return {"method": "perform"}
+
+        async def compensate(self, request: Request) -> Json:
+            return {"method": "compensate"}
+
+    async def in_loop() -> Answered:
+        return await make(Twofold("kitchen"), lease(undo=undo)).run()
+
+    assert json.loads(asyncio.run(in_loop()).body) == {"method": method}
+
+
+@pytest.mark.pattern("A2", "A3")
+def test_a_transient_fault_is_tried_again_with_the_same_key() -> None:
+    agent = scripted(BLIP, {"ok": True})
+    answer, call = run(agent)
+    assert (answer.outcome, answer.calls) == ("done", 2)
+    assert [request.key for request in agent.asked] == [f"{ORDER}/mix/1"] * 2
+    assert [(failure["try"], failure["code"], failure["message"]) for failure in call.failures] == [
+        (1, "http_503", "try again")
+    ]
+
+
+@pytest.mark.pattern("A2")
+def test_the_wait_that_the_remote_asks_for_is_kept() -> None:
+    tried: list[float] = []
+
+    async def busy(request: Request) -> Json:
+        tried.append(time.monotonic())
+        raise Transient("http_429", "slow down", retry_after=0.5)
+
+    async def ready(request: Request) -> Json:
+        tried.append(time.monotonic())
+        return {}
+
+    assert run(scripted(busy, ready))[0].outcome == "done"
+    assert tried[1] - tried[0] >= 0.49
+
+
+@pytest.mark.pattern("A5")
+def test_a_wait_beyond_the_complete_by_is_not_waited_for() -> None:
+    """The answer could only come too late, so the call is abandoned at once."""
+    began = time.monotonic()
+    answer, _ = run(scripted(Transient("http_503", "later", retry_after=3_600.0)))
+    assert answer == Answered(7, 1, ABANDONED, "{}", 1)
+    assert time.monotonic() - began < PLENTY / 2
+
+
+@pytest.mark.pattern("A2", "A5")
+def test_tries_go_on_until_the_complete_by_and_then_the_call_is_abandoned() -> None:
+    agent = scripted(BLIP)
+    answer, call = run(agent, seconds_left=MARGIN + 0.6)
+    assert (answer.outcome, answer.body) == (ABANDONED, "{}")
+    assert answer.calls == len(agent.asked) == len(call.failures)
+
+
+@pytest.mark.pattern("A5")
+def test_an_agent_that_hangs_is_stopped_before_the_complete_by() -> None:
+    answer, call = run(scripted(hang), seconds_left=MARGIN + 0.3)
+    assert (answer.outcome, answer.calls) == (ABANDONED, 1)
+    assert [failure["message"] for failure in call.failures] == ["no answer within 0.3 s"]
+
+
+@pytest.mark.pattern("A2")
+def test_one_try_that_hangs_does_not_use_up_the_others() -> None:
+    answer, call = run(scripted(hang, {"ok": True}, call_timeout=0.05))
+    assert (answer.outcome, answer.calls) == ("done", 2)
+    assert call.failures[0]["code"] == "no_answer"
+    assert 0.04 <= call.failures[0]["seconds"] < 5.0
+
+
+@pytest.mark.pattern("A5")
+@pytest.mark.parametrize("seconds_left", [MARGIN, 0.0, -1.0])
+def test_a_call_whose_time_is_up_before_it_begins_asks_nobody(seconds_left: float) -> None:
+    """Another instance may already have been given the step, or its undo may already have been sent."""
+    agent = scripted({"too": "late"})
+    answer, _ = run(agent, seconds_left)
+    assert (answer.outcome, agent.asked) == (ABANDONED, [])
+
+
+@pytest.mark.pattern("A6")
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [
+        (Refused("no_flour", "there is none"), "refused"),
+        (Declined("no_flour", "there is none"), "declined"),
+        (Unresolved("no_flour", "there is none"), "failed"),
+        (Fault("no_flour", "there is none"), "failed"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Fault) else value,
+)
+def test_a_nontransient_fault_is_answered_at_once(fault: Fault, outcome: str) -> None:
+    agent = scripted(fault)
+    answer, call = run(agent)
+    assert answer == Answered(7, 1, outcome, '{"code": "no_flour", "message": "there is none"}', 1)
+    assert len(agent.asked) == 1
+    assert [failure["code"] for failure in call.failures] == ["no_flour"]
+
+
+@pytest.mark.pattern("A6")
+def test_a_refusal_after_a_transient_fault_is_answered() -> None:
+    answer, call = run(scripted(BLIP, Refused("no_flour", "there is none")))
+    assert (answer.outcome, answer.calls, len(call.failures)) == ("refused", 2, 2)
+
+
+@pytest.mark.pattern("A6")
+def test_an_agent_that_breaks_in_an_unforeseen_way_has_failed_with_its_outcome_unknown() -> None:
+    answer, _ = run(scripted(ZeroDivisionError("in the recipe")))
+    assert answer.outcome == "failed"
+    assert json.loads(answer.body) == {
+        "code": "agent_failed",
+        "message": "ZeroDivisionError: in the recipe",
+    }
+
+
+@pytest.mark.pattern("A6")
+@pytest.mark.parametrize(
+    "result",
+    [{"at": object()}, {"weight": float("nan")}, {"name": "a\x00b"}, {"name": "\ud800"}],
+    ids=["not JSON", "not a number", "a NUL", "a lone surrogate"],
+)
+def test_an_answer_that_the_store_cannot_keep_is_a_failure_and_not_the_end_of_the_host(result: Json) -> None:
+    """The effect may have happened. PostgreSQL's jsonb would refuse the whole statement, and all answers with it."""
+    answer, _ = run(scripted(result))
+    assert (answer.outcome, json.loads(answer.body)["code"]) == ("failed", "agent_failed")
+
+
+def test_a_message_that_the_store_cannot_keep_is_made_one_that_it_can() -> None:
+    answer, call = run(scripted(ValueError("a\x00b \ud800")))
+    for text in (answer.body, json.dumps(call.failures)):
+        assert "\\u0000" not in text
+        assert "\\ud800" not in text
+
+
+def test_a_time_out_of_the_agents_own_is_transient() -> None:
+    answer, call = run(scripted(TimeoutError(), {"ok": True}))
+    assert (answer.outcome, [failure["code"] for failure in call.failures]) == ("done", ["no_answer"])
+
+
+@pytest.mark.pattern("A5")
+def test_a_call_that_is_cancelled_has_no_answer() -> None:
+    """Its lease was lost: another instance may have been given it."""
+
+    async def in_loop() -> None:
+        task = asyncio.create_task(make(scripted(hang)).run())
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(in_loop())
+
+
+def test_only_so_many_failures_are_written_to_the_history() -> None:
+    async def in_loop() -> Call:
+        call = make(scripted({}))
+        for _ in range(FAILURES_KEPT + 5):
+            call._note(BLIP, time.monotonic())
+        return call
+
+    assert len(asyncio.run(in_loop()).failures) == FAILURES_KEPT
+
+
+def test_a_call_holds_its_delivery_of_the_request_until_its_lease_lapses() -> None:
+    call = make(scripted({}), lease(id=7, deliveries=3))
+    assert call.held == (7, 3)
+    assert 7.0 < call.held_until.left() <= 8.0
+    call.confirm(2.0)
+    assert 1.0 < call.held_until.left() <= 2.0
+
+
+@pytest.mark.pattern("A9")
+def test_calls_and_failed_calls_are_counted_and_timed() -> None:
+    stats = CallStats()
+    stats.record(seconds=1.0, failed=False)
+    assert stats == CallStats(calls=1, failed_calls=0, mean_seconds=1.0)
+    stats.record(seconds=2.0, failed=True)
+    assert (stats.calls, stats.failed_calls) == (2, 1)
+    assert stats.mean_seconds == pytest.approx(1.1)

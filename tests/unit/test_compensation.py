@@ -1,0 +1,169 @@
+"""What an order needs next while it is being undone: what is undone, in which order, and what is waited for (C10)."""
+
+from dataclasses import replace
+
+import pytest
+
+from orders.engine.compensation import is_settled, next_undo_moves
+from orders.engine.contracts import Undo, Workflow
+from orders.engine.errors import WorkflowError
+from orders.engine.progress import Moves, Verdict
+from orders.engine.rows import StepRow
+from tests.support.workflows import CAKE
+from tests.unit.rows import NOW, at, chain, step_row, step_rows
+
+ALL = [step.name for step in CAKE.steps]
+DONE = dict.fromkeys(ALL, "completed")
+
+pytestmark = pytest.mark.pattern("C10")
+
+
+def names(moves: Moves) -> list[str]:
+    return sorted(row.name for row, _ in moves.start)
+
+
+def rounds(workflow: Workflow, steps: list[StepRow]) -> list[list[str]]:
+    """Which steps are undone together, round by round, when each undo succeeds."""
+    found = []
+    while (moves := next_undo_moves(workflow, steps, NOW)).verdict is Verdict.GOING:
+        found.append(names(moves))
+        steps = [step._replace(state="compensated") if step.name in found[-1] else step for step in steps]
+        assert len(found) <= len(steps)
+    assert moves == Moves(verdict=Verdict.FINISHED)
+    return found
+
+
+def test_a_whole_order_is_undone_in_reverse_and_its_notice_is_sent_last() -> None:
+    assert rounds(CAKE, step_rows(DONE)) == [["deliver"], ["box", "decorate"], ["bake"], ["mix"], ["tell"]]
+
+
+def test_only_what_was_done_is_undone() -> None:
+    states = {"mix": "completed", "heat-oven": "completed"}
+    assert rounds(CAKE, step_rows(states)) == [["mix"], ["tell"]]
+
+
+def test_a_notice_is_sent_even_when_nothing_was_ever_done() -> None:
+    assert rounds(CAKE, step_rows()) == [["tell"]]
+
+
+def test_an_order_with_nothing_to_undo_and_nobody_to_tell_is_finished() -> None:
+    workflow = chain("first", "second")
+    assert next_undo_moves(workflow, step_rows({}, workflow), NOW) == Moves(verdict=Verdict.FINISHED)
+
+
+def test_a_step_that_the_remote_refused_has_nothing_to_undo() -> None:
+    states = {"mix": "completed", "heat-oven": "completed", "bake": "failed"}
+    assert rounds(CAKE, step_rows(states)) == [["mix"], ["tell"]]
+
+
+def test_a_skipped_step_that_was_never_asked_has_nothing_to_undo() -> None:
+    workflow = chain("first", "second")
+    assert rounds(workflow, step_rows({"first": "completed", "second": "skipped"}, workflow)) == [["first"]]
+
+
+def test_a_step_without_an_effect_does_not_break_the_reverse_order() -> None:
+    first, second, third = chain("first", "second", "third").steps
+    workflow = Workflow(name="chain", version=1, steps=(first, replace(second, undo=Undo.NONE), third))
+    done = step_rows(dict.fromkeys(("first", "second", "third"), "completed"), workflow)
+    assert rounds(workflow, done) == [["third"], ["first"]]
+
+
+@pytest.mark.parametrize("state", ["completed", "failed", "not_started", "skipped"])
+def test_a_step_without_an_effect_is_never_undone(state: str) -> None:
+    assert is_settled(
+        step_row("heat-oven", {"state": state, "outcome": "unknown"}), CAKE.by_name["heat-oven"]
+    )
+
+
+@pytest.mark.parametrize("running", ["bake", "heat-oven", "tell"])
+def test_a_forward_call_under_way_is_awaited(running: str) -> None:
+    """Also of a step that has nothing to undo: the order has not ended while something of it runs."""
+    workflow_states = {"mix": "completed", running: "running"}
+    moves = next_undo_moves(CAKE, step_rows(workflow_states), NOW)
+    assert moves.verdict is Verdict.GOING
+    assert moves.in_flight
+    assert running not in names(moves)
+
+
+def test_nothing_is_undone_before_a_forward_call_that_depends_on_it_has_ended() -> None:
+    moves = next_undo_moves(CAKE, step_rows({"mix": "completed", "bake": "running"}), NOW)
+    assert moves == Moves(verdict=Verdict.GOING, start=[], in_flight=True)
+
+
+def test_what_nothing_under_way_depends_on_is_undone_meanwhile() -> None:
+    states = {"mix": "completed", "heat-oven": "completed", "bake": "completed"}
+    moves = next_undo_moves(CAKE, step_rows(states | {"decorate": "completed", "box": "running"}), NOW)
+    assert (names(moves), moves.in_flight) == (["decorate"], True)
+
+
+def test_no_notice_is_sent_while_something_is_still_to_be_undone() -> None:
+    moves = next_undo_moves(CAKE, step_rows({"mix": "compensating"}), NOW)
+    assert (names(moves), moves.in_flight) == ([], True)
+
+
+@pytest.mark.parametrize("state", ["not_started", "failed"])
+def test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first(state: str) -> None:
+    unknown = {"state": state, "attempt": 1, "outcome": "unknown", "settles_at": at(3)}
+    moves = next_undo_moves(CAKE, step_rows({"mix": unknown}), NOW)
+    assert moves == Moves(verdict=Verdict.GOING, start=[], in_flight=False, wake_at=at(3))
+
+
+@pytest.mark.parametrize("state", ["not_started", "failed"])
+def test_a_call_whose_outcome_is_unknown_is_undone_once_it_can_no_longer_land(state: str) -> None:
+    unknown = {"state": state, "attempt": 1, "outcome": "unknown", "settles_at": NOW}
+    assert names(next_undo_moves(CAKE, step_rows({"mix": unknown}), NOW)) == ["mix"]
+
+
+def test_the_wait_before_a_retry_forward_does_not_delay_the_undo() -> None:
+    unknown = {"attempt": 1, "outcome": "unknown", "settles_at": NOW, "not_before": at(60)}
+    assert names(next_undo_moves(CAKE, step_rows({"mix": unknown}), NOW)) == ["mix"]
+
+
+def test_a_completed_step_is_undone_without_any_wait() -> None:
+    states = {"mix": {"state": "completed", "settles_at": at(30)}}
+    assert names(next_undo_moves(CAKE, step_rows(states), NOW)) == ["mix"]
+
+
+def test_an_undo_under_way_is_not_sent_again() -> None:
+    moves = next_undo_moves(CAKE, step_rows({"mix": "compensating"}), NOW)
+    assert moves == Moves(verdict=Verdict.GOING, start=[], in_flight=True)
+
+
+def test_an_undo_that_timed_out_is_sent_again_after_its_backoff() -> None:
+    timed_out = {"state": "compensating", "complete_by": None, "not_before": at(4)}
+    steps = step_rows({"mix": timed_out})
+    assert next_undo_moves(CAKE, steps, NOW) == Moves(verdict=Verdict.GOING, start=[], wake_at=at(4))
+    assert names(next_undo_moves(CAKE, steps, at(4))) == ["mix"]
+
+
+def test_the_undos_before_it_wait_for_one_that_is_to_be_sent_again() -> None:
+    timed_out = {"state": "compensating", "complete_by": None, "not_before": at(4)}
+    moves = next_undo_moves(CAKE, step_rows({"mix": "completed", "bake": timed_out}), NOW)
+    assert (names(moves), moves.wake_at) == ([], at(4))
+
+
+@pytest.mark.pattern("O2")
+def test_a_resubmitted_undo_still_waits_until_the_forward_call_can_no_longer_land() -> None:
+    """The operator was quicker than the settle time (rule 8)."""
+    resubmitted = {
+        "state": "compensating",
+        "complete_by": None,
+        "attempt": 1,
+        "outcome": "unknown",
+        "settles_at": at(3),
+    }
+    moves = next_undo_moves(CAKE, step_rows({"mix": resubmitted}), NOW)
+    assert moves == Moves(verdict=Verdict.GOING, start=[], in_flight=False, wake_at=at(3))
+
+
+def test_a_notice_is_sent_once() -> None:
+    assert next_undo_moves(CAKE, step_rows({"tell": "compensated"}), NOW) == Moves(verdict=Verdict.FINISHED)
+
+
+def test_a_confirmation_that_was_sent_is_followed_by_a_notice() -> None:
+    assert names(next_undo_moves(CAKE, step_rows({"tell": "completed"}), NOW)) == ["tell"]
+
+
+def test_stored_steps_that_are_not_those_of_the_workflow_are_an_error() -> None:
+    with pytest.raises(WorkflowError, match="are not those of bake-cake v3"):
+        next_undo_moves(CAKE, step_rows()[1:], NOW)

@@ -1,0 +1,98 @@
+"""How a workflow is declared, and which declarations are refused."""
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from orders.engine.contracts import Step, Undo, Workflow
+from orders.engine.errors import SaswebError, WorkflowError
+from tests.support.workflows import CAKE
+
+
+def step(name: str, **declared: object) -> Step:
+    return Step(name=name, agent="hand", operation="do", data=dict, **declared)  # type: ignore[arg-type]
+
+
+def declare(*steps: Step) -> Workflow:
+    return Workflow(name="made-up", version=2, steps=steps)
+
+
+def test_a_workflow_without_steps_is_refused() -> None:
+    with pytest.raises(WorkflowError, match=r"^made-up v2 has no steps$"):
+        declare()
+
+
+def test_a_step_declared_twice_is_refused() -> None:
+    with pytest.raises(WorkflowError, match=r"^made-up v2: step 'a' is declared twice$"):
+        declare(step("a"), step("b"), step("a"))
+
+
+@pytest.mark.parametrize("link", ["after", "needs"])
+def test_a_step_after_one_that_is_not_declared_before_it_is_refused(link: str) -> None:
+    with pytest.raises(
+        WorkflowError, match=r"^made-up v2: step 'a' comes after 'b', which is not declared before it$"
+    ):
+        declare(step("a", **{link: ("b",)}), step("b"))
+
+
+@pytest.mark.parametrize("link", ["after", "needs"])
+def test_a_step_after_one_that_does_not_exist_is_refused(link: str) -> None:
+    with pytest.raises(WorkflowError, match="'nowhere'"):
+        declare(step("a"), step("b", **{link: ("nowhere",)}))
+
+
+def test_a_step_after_itself_is_refused() -> None:
+    with pytest.raises(WorkflowError, match="step 'a' comes after 'a'"):
+        declare(step("a", after=("a",)))
+
+
+def test_steps_cannot_wait_for_each_other() -> None:
+    with pytest.raises(WorkflowError):
+        declare(step("a", after=("b",)), step("b", after=("a",)))
+
+
+@pytest.mark.pattern("C4", "C5")
+def test_a_step_that_needs_the_result_of_one_it_does_not_come_after_is_refused() -> None:
+    """It would be sent without that result whenever it starts first."""
+    with pytest.raises(WorkflowError, match="'b'"):
+        declare(step("a"), step("b", needs=("a",)))
+
+
+@pytest.mark.pattern("C5")
+def test_a_step_may_need_the_result_of_any_step_that_it_comes_after_through_others() -> None:
+    declared = declare(step("a"), step("b", after=("a",)), step("c", after=("b",), needs=("a",)))
+    assert declared.by_name["c"].needs == ("a",)
+
+
+def test_a_workflow_error_is_one_of_the_projects_errors() -> None:
+    assert issubclass(WorkflowError, SaswebError)
+
+
+@pytest.mark.pattern("C4")
+def test_the_dependents_of_a_step_are_all_that_come_after_it_also_through_others() -> None:
+    assert CAKE.dependents == {
+        "mix": ("bake", "box", "decorate", "deliver", "tell"),
+        "heat-oven": ("bake", "box", "decorate", "deliver", "tell"),
+        "bake": ("box", "decorate", "deliver", "tell"),
+        "decorate": ("deliver", "tell"),
+        "box": ("deliver", "tell"),
+        "deliver": ("tell",),
+        "tell": (),
+    }
+
+
+def test_the_steps_are_found_by_name_in_the_order_of_their_declaration() -> None:
+    assert list(CAKE.by_name) == ["mix", "heat-oven", "bake", "decorate", "box", "deliver", "tell"]
+    assert CAKE.by_name["box"] is CAKE.steps[4]
+
+
+def test_a_step_is_reversed_and_escalated_unless_it_says_otherwise() -> None:
+    declared = step("a")
+    assert declared.undo is Undo.REVERSE
+    assert (declared.remedy.extended_waits, declared.remedy.then) == (0, "error")
+
+
+def test_a_declared_workflow_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        CAKE.version = 4  # type: ignore[misc]
+    assert replace(CAKE, version=4).version == 4

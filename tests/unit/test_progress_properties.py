@@ -1,0 +1,363 @@
+"""Any workflow under any course of events: what must hold of every order, whatever happens to it.
+
+A whole world in memory: the rows, the requests, a remote service with its ledger, a supervisor and a clock that only
+moves when it is told to. Hypothesis makes up a workflow and a course of events; afterwards the world is left in peace,
+and the order has to come to an end. Only the decisions are the real ones: `OrderPass` (which asks `next_moves` and
+`next_undo_moves`) and `rule_on`.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orders.engine.contracts import Remedy, Step, Undo, Workflow
+from orders.engine.order_pass import ENDED, OrderPass
+from orders.engine.remedies import Ruling, SupervisorRules, rule_on
+from orders.engine.rows import ReplyRow, StepRow
+from tests.unit.rows import ME, NOW, process_row, reply_to, step_rows
+
+RULES = SupervisorRules(threshold=3, undo_patience=2)
+COMPLETE_BY, SETTLE, CUSTOMER_WAIT, EXTENDED_WAIT = 30.0, 5.0, 60.0, 120.0
+SOME_TURNS = 300
+"""Turns of a world left in peace that no order comes near."""
+FINISHED = {"completed", "skipped"}
+
+
+@st.composite
+def workflows(draw: st.DrawFn) -> Workflow:
+    """One to five steps; each comes after some of those before it."""
+    names = ["a", "b", "c", "d", "e"][: draw(st.integers(1, 5))]
+    steps = []
+    for number, name in enumerate(names):
+        after = tuple(earlier for earlier in names[:number] if draw(st.booleans()))
+        undo = draw(st.sampled_from([Undo.REVERSE, Undo.REVERSE, Undo.REVERSE, Undo.NOTICE, Undo.NONE]))
+        remedy = draw(
+            st.sampled_from(
+                [Remedy(), Remedy(then="compensate"), Remedy(extended_waits=1, wait=EXTENDED_WAIT)]
+            )
+        )
+        steps.append(
+            Step(
+                name=name,
+                agent="hand",
+                operation=f"{name}-it",
+                data=dict,
+                after=after,
+                complete_by=COMPLETE_BY,
+                settle=SETTLE,
+                customer_wait=CUSTOMER_WAIT,
+                undo=undo,
+                remedy=remedy,
+            )
+        )
+    return Workflow(name="any", version=1, steps=tuple(steps))
+
+
+@dataclass
+class Call:
+    """A request that was sent, until it is answered or may no longer land. `step` is as it was then."""
+
+    step: StepRow
+    undo: bool
+    key: str
+    reverses: str
+    begun: bool = False
+
+
+@dataclass
+class World:
+    """Everything there is besides the decisions. The remote does the effect of one key once; no more is asked of it."""
+
+    workflow: Workflow
+    now: datetime = NOW
+    calls: list[Call] = field(default_factory=list)
+    unread: list[ReplyRow] = field(default_factory=list)
+    posted: list[ReplyRow] = field(default_factory=list)
+    effects: set[str] = field(default_factory=set)
+    performed: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    story: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.row = process_row(workflow="any", version=1)
+        self.steps = {step.name: step for step in step_rows({}, self.workflow)}
+
+    @property
+    def ended(self) -> bool:
+        return self.row.process_state in ENDED
+
+    # The scheduler
+
+    def run_pass(self) -> None:
+        one = OrderPass(row=self.row, steps=list(self.steps.values()), workflow=self.workflow, instance=ME)
+        unread, self.unread = self.unread, []
+        for reply in unread:
+            one.take(reply, self.now)
+        never_begun = {call.step.id for call in self.calls if not call.begun and not call.undo}
+        for step in one.recallable():
+            if step.id in never_begun:
+                one.recalled(step.id)
+                self.calls = [call for call in self.calls if call.step.id != step.id]
+        one.advance(self.now)
+        self.story += [f"{event.kind} {event.step}" for event in one.events]
+        self.check_attempts_only_grow(one)
+        self.calls = [call for call in self.calls if call.begun or call.step.id not in one.asked_before]
+        by_id = {step.id: step for step in one.steps.values()}
+        for ask in one.asks:
+            step = by_id[ask.step_id]
+            if ask.undo:
+                self.check_everything_after_it_is_undone(step, one.steps)
+            else:
+                self.check_everything_before_it_is_finished(step, one.steps)
+            self.calls.append(Call(step, ask.undo, ask.key, ask.reverses))
+        self.row, self.steps = one.row, dict(one.steps)
+        self.check_what_is_in_flight_has_an_end()
+
+    # The agents and the remote
+
+    def land(self, call: Call) -> None:
+        """The remote does what it was asked, unless it has done or refused it before."""
+        call.begun = True
+        if call.undo:
+            self.effects.discard(call.reverses)
+        elif call.key not in self.performed | self.refused:
+            self.effects.add(call.key)
+        if call.key not in self.refused:
+            self.performed.add(call.key)
+
+    def answer(self, call: Call, outcome: str) -> None:
+        """The agent answers, if it is still in time (A5). What was answered to a key once is answered again."""
+        call.begun = True
+        if outcome == "done":
+            self.land(call)
+        if outcome != "failed":  # else nobody knows, and it may still land
+            if call.key in self.performed:
+                outcome = "done"
+            elif outcome == "done":
+                outcome = "refused"
+            self.refused |= {call.key} - self.performed
+            self.calls.remove(call)
+        if self.now < call.step.complete_by:
+            reply = reply_to(call.step, outcome, undo=call.undo, id=len(self.posted) + 1)
+            self.posted.append(reply)
+            self.unread.append(reply)
+
+    # The supervisor
+
+    def sweep(self) -> None:
+        overdue = [step for step in self.steps.values() if step.complete_by and step.complete_by <= self.now]
+        failed = False
+        for step in overdue:
+            ruling, after = rule_on(
+                step,
+                self.workflow.by_name[step.name],
+                goal=self.row.goal,
+                rules=RULES,
+                now=self.now,
+                jitter=float,
+            )
+            self.story.append(f"{ruling.name} {step.name}")
+            assert after.attempt == step.attempt
+            self.steps[step.name] = after
+            failed |= ruling is Ruling.FAIL
+            if ruling is Ruling.UNDO:
+                self.row = self.row._replace(goal="compensate")
+        overran = self.row.process_state == "processing" and self.row.complete_by <= self.now
+        if failed and not self.ended:
+            self.row = self.row._replace(process_state="error", locked_by=None, not_before=None)
+        elif (overdue or overran) and not self.ended:
+            self.row = self.row._replace(process_state="pending", locked_by=None, not_before=None)
+
+    # The clock
+
+    def wait(self) -> None:
+        """Moves on to the next moment at which anything is due; a call that can no longer land is gone."""
+        rows: list[Any] = [self.row, *self.steps.values()]
+        moments = {moment for row in rows for moment in (row.complete_by, row.not_before) if moment}
+        moments |= {step.settles_at for step in self.steps.values() if step.settles_at}
+        later = [moment for moment in moments if moment > self.now]
+        if later:
+            self.now = min(later)
+        self.calls = [
+            call
+            for call in self.calls
+            if call.step.complete_by + timedelta(seconds=0 if call.undo else SETTLE) > self.now
+        ]
+
+    # What must hold
+
+    def check_attempts_only_grow(self, one: OrderPass) -> None:
+        asked = {ask.step_id for ask in one.asks}
+        for name, after in one.steps.items():
+            before = self.steps[name]
+            assert after.attempt == before.attempt + (after.id in asked), (name, self.story)
+            assert after.answered >= before.answered
+            assert after.answered <= after.attempt
+
+    def check_everything_before_it_is_finished(self, step: StepRow, steps: dict[str, StepRow]) -> None:
+        for earlier in self.workflow.by_name[step.name].after:
+            assert steps[earlier].state in FINISHED, (step.name, earlier, self.story)
+
+    def check_everything_after_it_is_undone(self, step: StepRow, steps: dict[str, StepRow]) -> None:
+        """And the step's own forward call can no longer land either (rule 8)."""
+        declared = self.workflow.by_name[step.name]
+        assert declared.undo is not Undo.NONE, (step.name, self.story)
+        is_notice = declared.undo is Undo.NOTICE
+        later = [name for name in self.workflow.by_name if name != step.name]
+        for name in later if is_notice else self.workflow.dependents[step.name]:
+            if self.workflow.by_name[name].undo is Undo.REVERSE:
+                assert steps[name].key() not in self.effects, (step.name, name, self.story)
+                assert not self.may_land(name), (step.name, name, self.story)
+            assert steps[name].state != "running", (step.name, name, self.story)
+        assert not self.may_land(step.name), (step.name, self.story)
+
+    def may_land(self, name: str) -> bool:
+        """Whether a forward call of this step is under way whose effect has not happened yet."""
+        return any(
+            call.step.name == name
+            and call.begun
+            and not call.undo
+            and call.key not in self.performed | self.refused
+            for call in self.calls
+        )
+
+    def check_what_is_in_flight_has_an_end(self) -> None:
+        for step in self.steps.values():
+            assert (step.state == "running") <= (step.complete_by is not None), (step.name, self.story)
+            if step.complete_by is not None:
+                assert step.state in ("running", "compensating"), (step.name, self.story)
+        if self.row.process_state == "processing":
+            assert self.row.locked_by == ME
+            assert self.row.complete_by is not None
+        else:
+            assert self.row.locked_by is None
+
+
+EVENTS = [
+    *["done"] * 4,
+    *["wait"] * 4,
+    *["land"] * 2,
+    "begin",
+    "refused",
+    "declined",
+    "failed",
+    "copy",
+    "undo",
+]
+courses = st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, 4)), max_size=40)
+
+
+def happen(world: World, event: str, which: int) -> None:
+    """One event, if it can happen now, and what the processes that are awake do about it."""
+    if event == "wait":
+        world.wait()
+        world.sweep()
+    elif event == "undo" and world.row.goal == "complete":
+        world.row = world.row._replace(
+            goal="compensate", process_state="pending", locked_by=None, not_before=None
+        )
+    elif event == "copy" and world.posted:
+        world.unread.append(world.posted[which % len(world.posted)])
+    elif event not in ("copy", "undo") and world.calls:
+        call = world.calls[which % len(world.calls)]
+        if event == "begin":
+            call.begun = True
+        elif event == "land":
+            world.land(call)
+        else:
+            world.answer(call, event)
+    world.run_pass()
+
+
+def leave_in_peace(world: World) -> None:
+    """From now on every call succeeds and time passes: the order has to come to an end (I11)."""
+    for _ in range(SOME_TURNS):
+        if world.ended:
+            return
+        answered = [call for call in world.calls if call.step.attempt > world.steps[call.step.name].answered]
+        if answered:
+            happen(world, "done", world.calls.index(answered[-1]))
+        else:
+            happen(world, "wait", 0)
+    raise AssertionError(f"no end: {world.row} {list(world.steps.values())} {world.story}")
+
+
+def check_the_end(world: World) -> None:
+    """What the remote did is what the state says (I2)."""
+    steps = world.steps.values()
+    if world.row.process_state == "processed":
+        assert {step.state for step in steps} == {"completed"}, world.story
+        assert world.effects == {step.key() for step in steps}, world.story
+    elif world.row.process_state == "compensated":
+        for step in steps:
+            undo = world.workflow.by_name[step.name].undo
+            assert undo is not Undo.REVERSE or step.key() not in world.effects, (step.name, world.story)
+            assert undo is not Undo.NOTICE or step.state == "compensated", (step.name, world.story)
+    else:
+        assert any(step.state == "failed" for step in steps), world.story
+    for step in steps:
+        remedy = world.workflow.by_name[step.name].remedy
+        most = RULES.threshold * (1 + RULES.undo_patience) + remedy.extended_waits
+        assert step.attempt <= most, (step.name, world.story)
+
+
+@pytest.mark.pattern("C1", "C4", "C8", "C9", "C10", "A7")
+@settings(max_examples=1_500, deadline=None, database=None, print_blob=True)
+@given(workflow=workflows(), course=courses)
+def test_every_order_keeps_its_order_and_ends_whatever_happens(
+    workflow: Workflow, course: list[tuple[str, int]]
+) -> None:
+    """I2, I3, I4, I7, I8, I10, I11."""
+    world = World(workflow)
+    world.run_pass()
+    for event, which in course:
+        happen(world, event, which)
+    leave_in_peace(world)
+    check_the_end(world)
+
+
+@pytest.mark.pattern("C6", "T3")
+@settings(max_examples=50, deadline=None, database=None, print_blob=True)
+@given(workflow=workflows())
+def test_an_order_to_which_nothing_happens_is_processed_with_one_attempt_a_step(workflow: Workflow) -> None:
+    world = World(workflow)
+    world.run_pass()
+    leave_in_peace(world)
+    assert world.row.process_state == "processed"
+    assert {step.attempt for step in world.steps.values()} == {1}
+
+
+@pytest.mark.pattern("C10")
+@settings(max_examples=100, deadline=None, database=None, print_blob=True)
+@given(workflow=workflows(), turns=st.integers(0, 8))
+def test_an_order_is_undone_from_any_point_also_after_its_end(workflow: Workflow, turns: int) -> None:
+    world = World(workflow)
+    world.run_pass()
+    for _ in range(turns):
+        happen(world, "done", 0)
+    happen(world, "undo", 0)
+    leave_in_peace(world)
+    assert world.row.process_state == "compensated"
+    check_the_end(world)
+
+
+@pytest.mark.pattern("V2", "V3", "V4")
+@settings(max_examples=100, deadline=None, database=None, print_blob=True)
+@given(workflow=workflows(), turns=st.integers(0, 4), lands=st.booleans())
+def test_an_order_whose_remote_falls_silent_ends_after_so_many_tries(
+    workflow: Workflow, turns: int, lands: bool
+) -> None:
+    world = World(workflow)
+    world.run_pass()
+    for _ in range(turns):
+        happen(world, "done", 0)
+    for _ in range(SOME_TURNS):
+        if lands and world.calls:
+            world.land(world.calls[-1])
+        happen(world, "wait", 0)
+    assert world.ended, world.story
+    check_the_end(world)

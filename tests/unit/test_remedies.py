@@ -1,0 +1,147 @@
+"""What the supervisor decides about a step that has passed its complete-by time (V2–V4)."""
+
+import pytest
+
+from orders.engine.contracts import Step
+from orders.engine.remedies import Ruling, SupervisorRules, rule_on
+from orders.engine.rows import StepRow
+from tests.support.workflows import CAKE
+from tests.unit.rows import NOW, at, step_row
+
+RULES = SupervisorRules(threshold=3, undo_patience=2)
+
+
+def rule(
+    step: StepRow, *, goal: str = "complete", rules: SupervisorRules = RULES, declared: Step | None = None
+) -> tuple[Ruling, StepRow]:
+    """The ruling, with a backoff of ten seconds a failure."""
+    return rule_on(
+        step,
+        declared or CAKE.by_name[step.name],
+        goal=goal,
+        rules=rules,
+        now=NOW,
+        jitter=lambda failures: 10.0 * failures,
+    )
+
+
+def overdue(name: str, **fields: object) -> StepRow:
+    return step_row(name, {"state": "running", "complete_by": NOW, "attempt": 4, **fields})
+
+
+def overdue_undo(name: str, **fields: object) -> StepRow:
+    return step_row(name, {"state": "compensating", "complete_by": NOW, "attempt": 4, **fields})
+
+
+@pytest.mark.pattern("V2")
+@pytest.mark.parametrize("failures", [0, 1])
+def test_below_the_threshold_a_step_is_tried_again_after_its_backoff(failures: int) -> None:
+    step = overdue("mix", failure_count=failures)
+    assert rule(step) == (
+        Ruling.RETRY,
+        step._replace(
+            state="not_started",
+            complete_by=None,
+            failure_count=failures + 1,
+            not_before=at(10 * (failures + 1)),
+        ),
+    )
+
+
+@pytest.mark.pattern("V2", "A7")
+def test_a_retry_keeps_what_tells_a_late_reply_from_a_stale_one() -> None:
+    """A reply that was posted in time but read late must still find its attempt, generation and outcome."""
+    _, after = rule(overdue("mix", generation=2, answered=3))
+    assert (after.attempt, after.answered, after.generation, after.outcome) == (4, 3, 2, "unknown")
+    assert after.settles_at == at(35)
+
+
+@pytest.mark.pattern("V3")
+def test_at_the_threshold_a_step_fails_for_an_operator() -> None:
+    step = overdue("mix", failure_count=2)
+    assert rule(step) == (Ruling.FAIL, step._replace(state="failed", complete_by=None, failure_count=3))
+
+
+@pytest.mark.pattern("V3")
+def test_a_threshold_of_one_gives_no_second_try() -> None:
+    assert rule(overdue("mix"), rules=SupervisorRules(threshold=1))[0] is Ruling.FAIL
+
+
+@pytest.mark.pattern("V1", "V3")
+def test_a_step_that_timed_out_for_good_is_of_unknown_outcome() -> None:
+    assert rule(overdue("mix", failure_count=2))[1].outcome == "unknown"
+
+
+@pytest.mark.pattern("V4")
+@pytest.mark.parametrize("waits", [0, 1])
+def test_at_the_threshold_a_step_may_be_given_an_extended_wait_instead(waits: int) -> None:
+    step = overdue("decorate", failure_count=2 + waits, extended_waits=waits)
+    assert rule(step) == (
+        Ruling.WAIT,
+        step._replace(
+            state="not_started",
+            complete_by=None,
+            failure_count=3 + waits,
+            extended_waits=waits + 1,
+            not_before=at(120),
+        ),
+    )
+
+
+@pytest.mark.pattern("V3", "V4")
+def test_after_its_last_extended_wait_a_step_fails() -> None:
+    ruling, after = rule(overdue("decorate", failure_count=4, extended_waits=2))
+    assert (ruling, after.state, after.not_before) == (Ruling.FAIL, "failed", None)
+
+
+@pytest.mark.pattern("V4")
+def test_no_extended_wait_is_used_up_below_the_threshold() -> None:
+    ruling, after = rule(overdue("decorate", failure_count=1))
+    assert (ruling, after.extended_waits) == (Ruling.RETRY, 0)
+
+
+@pytest.mark.pattern("V4")
+def test_a_step_whose_remedy_is_to_undo_asks_for_it_at_the_threshold() -> None:
+    step = overdue("box", failure_count=2)
+    assert rule(step) == (Ruling.UNDO, step._replace(state="failed", complete_by=None, failure_count=3))
+
+
+@pytest.mark.pattern("C10", "V2")
+def test_a_forward_call_that_times_out_while_the_order_is_undone_is_given_up_and_not_counted() -> None:
+    step = overdue("mix", failure_count=2)
+    assert rule(step, goal="compensate") == (
+        Ruling.SETTLE,
+        step._replace(state="not_started", complete_by=None),
+    )
+
+
+@pytest.mark.pattern("C10", "V2")
+@pytest.mark.parametrize("failures", [0, 4])
+def test_an_undo_is_tried_again_and_counted_apart_from_the_step(failures: int) -> None:
+    step = overdue_undo("mix", failure_count=3, undo_failure_count=failures)
+    assert rule(step, goal="compensate") == (
+        Ruling.RETRY,
+        step._replace(complete_by=None, undo_failure_count=failures + 1, not_before=at(10 * (failures + 1))),
+    )
+
+
+@pytest.mark.pattern("C10", "V3")
+def test_an_undo_is_given_more_tries_than_a_step_and_then_fails() -> None:
+    step = overdue_undo("mix", undo_failure_count=5)
+    assert rule(step, goal="compensate") == (
+        Ruling.FAIL,
+        step._replace(state="failed", complete_by=None, undo_failure_count=6),
+    )
+
+
+@pytest.mark.pattern("C10")
+@pytest.mark.parametrize("outcome", ["done", "unknown"])
+def test_an_undo_that_failed_for_good_keeps_what_is_known_of_the_effect(outcome: str) -> None:
+    _, after = rule(overdue_undo("mix", outcome=outcome, undo_failure_count=5), goal="compensate")
+    assert (after.state, after.outcome) == ("failed", outcome)
+
+
+@pytest.mark.pattern("C10", "V4")
+def test_the_remedy_of_a_step_is_not_for_its_undo() -> None:
+    ruling, _ = rule(overdue_undo("decorate", undo_failure_count=5), goal="compensate")
+    assert ruling is Ruling.FAIL
