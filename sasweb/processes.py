@@ -158,7 +158,7 @@ class ProcessManager:
         wait_until_gone(others, KILL_AFTER)
         for child in others:
             if child.is_running:
-                self._say(f"{child.spec.name} did not stop in time and is killed")
+                self._say(f"{child.spec.name} has not stopped and is killed")
                 child.send(signal.SIGKILL)
         self._bury(others)
         for child in (child for child in self.children if child.spec.is_foundation):

@@ -22,15 +22,20 @@ def is_alive(pid: int) -> bool:
 
 
 def python(
-    *arguments: str, env: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    stdin: int = subprocess.DEVNULL,
+    stdout: int = subprocess.PIPE,
+    stderr: int | None = None,
 ) -> subprocess.Popen[str]:
-    """Starts this Python in the project's folder, its output in a pipe; stderr goes to the test's own."""
+    """Starts this Python in the project's folder, its output in a pipe; stderr goes to the test's own if not said."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
         cwd=PROJECT,
         stdin=stdin,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
+        stderr=stderr,
         text=True,
         start_new_session=True,
     )

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -147,3 +148,23 @@ def test_output_that_is_no_terminal_has_no_colours_and_stands_in_columns() -> No
         assert line_with(manager, "one") == "a | one"
         manager.terminate()
         assert "longer | two" in rest_of(manager)
+
+
+def test_on_a_terminal_names_are_coloured_and_ctrl_c_reaches_the_manager_alone() -> None:
+    ours, theirs = os.openpty()
+    specs = json.dumps([sh("web", OBEDIENT)])
+    attach = "import fcntl, os, sys, termios; fcntl.ioctl(1, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    manager = python(
+        "-c", attach, sys.executable, "-m", "tests.launcher.managed", specs, stdin=theirs, stdout=theirs
+    )
+    os.close(theirs)
+    seen = b""
+    with manager, os.fdopen(ours, "r+b", buffering=0) as terminal:
+        while b"pid" not in seen:
+            seen += terminal.read(1024)
+        terminal.write(b"\x03")
+        assert manager.wait(timeout=5) == 0
+        seen += terminal.read(4096)
+    assert b"\x1b[36mweb | \x1b[0mpid" in seen
+    assert seen.count(b"stops") == 1
+    assert b"was ended by SIGINT" not in seen

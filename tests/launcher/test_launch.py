@@ -1,0 +1,160 @@
+"""What `manage.py up` checks before it starts anything, and what it starts."""
+
+import http.server
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from orders.management.commands import up
+from sasweb import launch
+from sasweb.launch import LaunchError
+from sasweb.postgres import temporary_server
+from tests.launcher.helpers import python
+
+ONE_EACH = dict.fromkeys(launch.ROLES, 1)
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port with the port after it, both in use."""
+    with socket.socket() as first, socket.socket() as second:
+        first.bind(("127.0.0.1", 0))
+        first.listen()
+        port = first.getsockname()[1]
+        second.bind(("127.0.0.1", port + 1))
+        second.listen()
+        yield port
+
+
+@pytest.fixture
+def free() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_a_scale_names_roles_and_the_rest_is_one_each() -> None:
+    assert launch.read_scale("") == ONE_EACH
+    assert launch.read_scale("scheduler=2, agents=0") == {**ONE_EACH, "scheduler": 2, "agents": 0}
+
+
+@pytest.mark.parametrize(
+    ("scale", "says"),
+    [
+        ("printer=2", "there is no role 'printer'; there are web, submission"),
+        ("scheduler=many", "scheduler can be a whole number from 0 to 16, not 'many'"),
+        ("scheduler", "not ''"),
+        ("agents=17", "from 0 to 16"),
+        ("agents=-1", "from 0 to 16"),
+        ("sandbox=2", "sandbox can be a whole number from 0 to 1"),
+    ],
+)
+def test_a_wrong_scale_is_refused_with_what_is_allowed(scale: str, says: str) -> None:
+    with pytest.raises(LaunchError) as refusal:
+        launch.read_scale(scale)
+    assert says in str(refusal.value)
+
+
+def test_each_process_has_a_name_and_web_processes_share_one() -> None:
+    made = {spec.name: spec for spec in launch.specs({**ONE_EACH, "scheduler": 2, "web": 3, "agents": 0}, {})}
+    assert list(made) == ["web.1", "submission.1", "scheduler.1", "scheduler.2", "jobs.1", "sandbox.1"]
+    assert made["web.1"].env == {"WEB_CONCURRENCY": "3"}
+    assert [name for name, spec in made.items() if spec.has_pipe and spec.death_signal is None] == ["jobs.1"]
+
+
+def test_the_environment_suits_a_demonstration_unless_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEBUG", raising=False)
+    monkeypatch.setenv("CUSTOMER_WAIT", "7")
+    env = launch.environment(settings.CONFIG, database_url="postgresql://x/y")
+    assert (env["DEBUG"], env["CUSTOMER_WAIT"], env["DATABASE_URL"]) == ("true", "7", "postgresql://x/y")
+    assert Path(env["VAR_DIR"]).is_absolute()
+
+
+def test_a_taken_port_is_told_with_its_variable(
+    taken: int, free: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "PORT_PATIENCE", 0.0)
+    config = replace(settings.CONFIG, bind=f"127.0.0.1:{free}", sandbox_bind=f"127.0.0.1:{taken - 1}")
+    with pytest.raises(LaunchError, match=rf"^BIND=127.0.0.1:{taken}: port {taken} .*in use"):
+        launch.check_ports(replace(config, bind=f"127.0.0.1:{taken}"), ONE_EACH)
+    with pytest.raises(LaunchError, match=rf"^SANDBOX_BIND=127.0.0.1:{taken}: port {taken} .*in use"):
+        launch.check_ports(replace(config, sandbox_bind=f"127.0.0.1:{taken}"), ONE_EACH)
+    with pytest.raises(LaunchError, match=rf"^SANDBOX_BIND=.* for mail as well: port {taken} .*in use"):
+        launch.check_ports(config, ONE_EACH)
+    launch.check_ports(config, {**ONE_EACH, "sandbox": 0})
+
+
+def test_an_address_of_another_machine_is_told_at_once() -> None:
+    with pytest.raises(LaunchError, match=r"^BIND=192.0.2.1:8000: port 8000 cannot be listened on"):
+        launch.check_ports(replace(settings.CONFIG, bind="192.0.2.1:8000"), ONE_EACH)
+
+
+def test_up_with_a_taken_port_says_one_line_and_starts_nothing(taken: int, tmp_path: Path) -> None:
+    env = {"BIND": f"127.0.0.1:{taken}", "VAR_DIR": str(tmp_path), "DATABASE_URL": ""}
+    with python("manage.py", "up", env=env, stderr=subprocess.PIPE) as launcher:
+        out, err = launcher.communicate(timeout=20)
+    assert launcher.returncode == 1
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert f"BIND=127.0.0.1:{taken}" in err
+    assert not (tmp_path / "postgres").exists()
+
+
+def test_only_one_launcher_at_a_time_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(up, "LOCK_PATIENCE", 0.0)
+    with (
+        up.the_only_launcher(tmp_path),
+        pytest.raises(LaunchError, match="runs already, as process"),
+        up.the_only_launcher(tmp_path),
+    ):
+        pass
+    with up.the_only_launcher(tmp_path):
+        pass
+
+
+def test_a_database_out_of_reach_is_told_in_one_line_without_its_password(free: int) -> None:
+    with pytest.raises(LaunchError, match=r"^DATABASE_URL: the database cannot be reached") as refusal:
+        launch.check_database(f"postgresql://somebody:hush@127.0.0.1:{free}/shop")
+    assert "\n" not in str(refusal.value)
+    assert "hush" not in str(refusal.value)
+
+
+def test_a_database_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with temporary_server() as server:
+        launch.check_database(server.url)
+        monkeypatch.setattr(launch, "OLDEST_POSTGRES", 990_000)
+        with pytest.raises(LaunchError, match="the database is PostgreSQL 18; needed is"):
+            launch.check_database(server.url)
+
+
+@pytest.mark.parametrize(("status", "is_ready"), [(200, True), (503, False)])
+def test_the_web_is_ready_when_it_says_so_to_a_host_that_it_allows(status: int, is_ready: bool) -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    class Web(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers["Host"]))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Web) as server:
+        threading.Thread(target=server.handle_request).start()
+        bind = f"0.0.0.0:{server.server_port}"
+        assert (
+            launch.is_ready(replace(settings.CONFIG, bind=bind, allowed_hosts=["*", ".shop.example"]))
+            is is_ready
+        )
+    assert asked == [("/readyz", "shop.example")]
+
+
+def test_a_web_that_does_not_answer_is_not_ready(free: int) -> None:
+    assert not launch.is_ready(replace(settings.CONFIG, bind=f"127.0.0.1:{free}"))

@@ -1,0 +1,130 @@
+"""The scripts make their environment once, again when it has to change, and say in one line what they lack."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.launcher.helpers import PROJECT
+
+FAKE_PYTHON = r"""#!/bin/sh
+# Stands for a Python: notes what it is called with, and "makes" environments that hold itself.
+echo "$*" >>"$CALLS"
+case "$*" in
+    *version_info*3,\ 11*) exit 0 ;;
+    "-m venv --clear -- "*) mkdir -p "$5/bin"; rm -f "$5/requirements.stamp"; cp "$0" "$5/bin/python" ;;
+    "-m pip install"*) [ -z "${PIP_FAILS:-}" ] || exit 1 ;;
+esac
+"""
+
+
+class Checkout:
+    """A copy of the scripts, in a path with spaces, and a stand-in for Python that works at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "a check out"
+        shutil.copytree(PROJECT / "bin", self.root / "bin")
+        (self.root / "requirements.txt").write_text("one")
+        (self.root / "constraints.txt").write_text("two")
+        self.python = folder / "fake python"
+        self.write_python(FAKE_PYTHON)
+        self._calls = folder / "calls"
+        self._folder = folder
+
+    def write_python(self, script: str) -> None:
+        self.python.write_text(script)
+        self.python.chmod(0o755)
+
+    def run(self, script: str, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """Runs a script from another folder."""
+        self._calls.write_text("")
+        return subprocess.run(
+            [str(self.root / "bin" / script), *arguments],
+            env={**os.environ, "PYTHON": str(self.python), "CALLS": str(self._calls), **env},
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @property
+    def calls(self) -> list[str]:
+        """How Python was called in the last run, without the looks at its version."""
+        return [line for line in self._calls.read_text().splitlines() if not line.startswith("-c")]
+
+    @property
+    def installs(self) -> int:
+        return sum(line.startswith("-m pip install") for line in self.calls)
+
+    @property
+    def makes(self) -> int:
+        return sum(line.startswith("-m venv") for line in self.calls)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def test_the_first_start_makes_the_environment_and_the_second_goes_straight_on(checkout: Checkout) -> None:
+    assert checkout.run("up", "--scale", "agents=2").returncode == 0
+    assert (checkout.makes, checkout.installs) == (1, 1)
+    assert checkout.run("up", "--scale", "agents=2").returncode == 0
+    assert checkout.calls == [f"{checkout.root}/manage.py up --scale agents=2"]
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "constraints.txt"])
+def test_changed_requirements_are_installed_into_the_same_environment(checkout: Checkout, name: str) -> None:
+    checkout.run("up")
+    (checkout.root / name).write_text("three")
+    checkout.run("up")
+    assert (checkout.makes, checkout.installs) == (0, 1)
+
+
+def test_an_installation_that_failed_is_done_again_from_the_beginning(checkout: Checkout) -> None:
+    failed = checkout.run("up", PIP_FAILS="yes")
+    assert failed.returncode == 1
+    assert "could not be installed" in failed.stderr
+    assert f"{checkout.root}/manage.py up" not in checkout.calls
+    assert checkout.run("up").returncode == 0
+    assert (checkout.makes, checkout.installs) == (1, 1)
+
+
+def test_the_scripts_work_through_a_symbolic_link(checkout: Checkout, tmp_path: Path) -> None:
+    (checkout.root / "bin" / "link").symlink_to(checkout.root / "bin" / "up")
+    assert checkout.run("link").returncode == 0
+    assert checkout.calls[-1] == f"{checkout.root}/manage.py up"
+
+
+def test_checks_run_in_the_checkout_and_the_first_failure_counts(checkout: Checkout) -> None:
+    checkout.write_python(FAKE_PYTHON + 'case "$*" in "-m ruff format"*) pwd >>"$CALLS"; exit 3 ;; esac\n')
+    assert checkout.run("check").returncode == 3
+    assert checkout.calls[-1] == str(checkout.root)
+
+
+def test_a_part_of_the_tests_runs_without_the_checks(checkout: Checkout) -> None:
+    checkout.run("test", "tests/unit", "-k", "foo")
+    pytest_call = f"{checkout.root}/.venv/bin/python -m pytest tests/unit -k foo"
+    assert checkout.calls[-1] == f"-m sasweb.postgres -- {pytest_call}"
+
+
+def one_line_error(checkout: Checkout, **env: str) -> str:
+    run = checkout.run("up", **env)
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert len(run.stderr.splitlines()) == 1
+    return run.stderr
+
+
+def test_a_python_that_is_missing_or_too_old_is_told_in_one_line(checkout: Checkout) -> None:
+    assert "PYTHON=/no/such/python is not usable" in one_line_error(checkout, PYTHON="/no/such/python")
+    checkout.write_python("#!/bin/sh\nexit 1\n")
+    assert "Python 3.11 or newer" in one_line_error(checkout)
+
+
+def test_a_python_without_venv_is_told_with_the_package_to_install(checkout: Checkout) -> None:
+    answers = 'case "$*" in *ensurepip*) exit 1 ;; *-venv*) echo python3.13-venv ;; esac\n'
+    checkout.write_python("#!/bin/sh\n" + answers)
+    assert "apt-get install python3.13-venv" in one_line_error(checkout)
