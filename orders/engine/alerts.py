@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from orders.engine.sql import columns, run
+from orders.engine.sql import recordset, run
 
 
 class NewAlert(NamedTuple):
@@ -26,11 +26,11 @@ def open_alerts(alerts: Sequence[NewAlert]) -> int:
         """
         INSERT INTO orders_alert (order_id, kind, code, message, step, agent, closed_by, resolution)
         SELECT order_id, kind, code, message, step, agent, '', ''
-          FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
-            AS v(order_id, kind, code, message, step, agent)
+          FROM json_to_recordset(%s::json)
+            AS v(order_id uuid, kind text, code text, message text, step text, agent text)
         ON CONFLICT (order_id) WHERE closed_at IS NULL DO NOTHING
         """,
-        columns(alerts, 6),
+        [recordset(alert._asdict() for alert in alerts)],
     )
 
 

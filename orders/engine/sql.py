@@ -1,30 +1,35 @@
-"""Running set-based SQL: rows go in as one array per column, so a statement costs the same to send for any batch."""
+"""Running set-based SQL: any number of rows go in as one parameter, so a statement costs the same for any batch."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
 from django.db import connection
+from psycopg.types.datetime import TimestamptzLoader
 
 
-def fetch(statement: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
-    """Runs one statement and returns its rows."""
+def fetch(statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
+    """Runs one statement and returns its rows. Times are read by psycopg's C code, not by Django's slower loader."""
     with connection.cursor() as cursor:
+        cursor.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
         cursor.execute(statement, parameters)
         return cast(list[tuple[Any, ...]], cursor.fetchall())
 
 
-def run(statement: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> int:
+def run(statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
     """Runs one statement and returns how many rows it changed."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)
 
 
-def columns(rows: Iterable[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Turns rows into columns, for `unnest`; no rows make empty columns."""
-    turned = [list(column) for column in zip(*rows, strict=True)]
-    return turned or [[] for _ in range(width)]
+def recordset(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as JSON, for `json_to_recordset`, which names and types the columns. Times and ids go as text.
+
+    One JSON text is several times cheaper to make, and to send, than an array for every column.
+    """
+    return json.dumps(list(rows), default=str)
 
 
 def database_now() -> datetime:

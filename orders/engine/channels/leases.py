@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.engine.sql import columns, fetch, run
+from orders.engine.sql import fetch, recordset, run
 
 SUSPECT_DELIVERIES = 2
 """A request that was delivered this often without an answer may be what kills its hosts: it is run alone."""
@@ -110,8 +110,8 @@ def complete(answers: Sequence[Answered], *, me: str) -> int:
         """
         WITH answered AS (
             DELETE FROM orders_agentrequest AS r
-             USING unnest(%s::bigint[], %s::smallint[], %s::text[], %s::text[], %s::int[])
-                AS v(id, deliveries, outcome, body, calls)
+             USING json_to_recordset(%s::json)
+                AS v(id bigint, deliveries smallint, outcome text, body text, calls int)
              WHERE r.id = v.id AND r.leased_by = %s AND r.deliveries = v.deliveries
          RETURNING r.order_id, r.step_id, r.attempt, r.undo, r.complete_by, v.outcome, v.body, v.calls
         )
@@ -119,7 +119,7 @@ def complete(answers: Sequence[Answered], *, me: str) -> int:
         SELECT order_id, step_id, attempt, undo, outcome, body::jsonb, calls, %s
           FROM answered WHERE outcome <> %s AND complete_by > clock_timestamp()
         """,
-        [*columns(answers, 5), me, me, ABANDONED],
+        [recordset(answer._asdict() for answer in answers), me, me, ABANDONED],
     )
 
 
@@ -131,11 +131,11 @@ def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[in
         """
         UPDATE orders_agentrequest AS r
            SET leased_until = clock_timestamp() + %s * interval '1 second'
-          FROM unnest(%s::bigint[], %s::smallint[]) AS v(id, deliveries)
+          FROM json_to_recordset(%s::json) AS v(id bigint, deliveries smallint)
          WHERE r.id = v.id AND r.leased_by = %s AND r.deliveries = v.deliveries
      RETURNING r.id
         """,
-        [seconds, *columns(held, 2), me],
+        [seconds, _held(held), me],
     )
     return {row_id for (row_id,) in rows}
 
@@ -148,11 +148,15 @@ def release(held: Sequence[tuple[int, int]], *, me: str) -> int:
     return run(
         """
         UPDATE orders_agentrequest AS r SET leased_by = NULL, leased_until = NULL
-          FROM unnest(%s::bigint[], %s::smallint[]) AS v(id, deliveries)
+          FROM json_to_recordset(%s::json) AS v(id bigint, deliveries smallint)
          WHERE r.id = v.id AND r.leased_by = %s AND r.deliveries = v.deliveries
         """,
-        [*columns(held, 2), me],
+        [_held(held), me],
     )
+
+
+def _held(held: Sequence[tuple[int, int]]) -> str:
+    return recordset({"id": request_id, "deliveries": deliveries} for request_id, deliveries in held)
 
 
 def has_suspects(agents: Sequence[str]) -> bool:

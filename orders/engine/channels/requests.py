@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from orders.engine.sql import columns, fetch, run
+from orders.engine.sql import fetch, recordset, run
 
 
 class Ask(NamedTuple):
@@ -33,11 +33,12 @@ def post(asks: Sequence[Ask]) -> None:
                      FROM orders_stepstate AS n
                     WHERE n.order_id = s.order_id AND n.name = ANY(string_to_array(v.needs, ','))) END),
                s.complete_by, v.priority, 0
-          FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::boolean[], %s::text[], %s::text[], %s::smallint[])
-            AS v(step_id, operation, needs, undo, key, reverses, priority)
+          FROM json_to_recordset(%s::json)
+            AS v(step_id bigint, operation text, needs text, undo boolean, key text, reverses text,
+                 priority smallint)
           JOIN orders_stepstate AS s ON s.id = v.step_id
         """,
-        columns(asks, 7),
+        [recordset(ask._asdict() for ask in asks)],
     )
 
 

@@ -1,12 +1,11 @@
 """The response queues of the submitting applications (Q2, Q3)."""
 
-import json
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.engine.sql import columns, run
+from orders.engine.sql import recordset, run
 
 
 class StatusKind(StrEnum):
@@ -30,17 +29,13 @@ class Status(NamedTuple):
 
 def post(messages: Iterable[Status]) -> None:
     """Posts messages to response queues; one for an order that named no queue is not sent."""
-    rows = [
-        (message.queue, message.order_id, message.kind.value, json.dumps(message.body or {}))
-        for message in messages
-        if message.queue
-    ]
+    rows = [{**message._asdict(), "body": message.body or {}} for message in messages if message.queue]
     if rows:
         run(
             """
             INSERT INTO orders_statusmessage (queue, order_id, kind, body)
-            SELECT queue, order_id, kind, body::jsonb
-              FROM unnest(%s::text[], %s::uuid[], %s::text[], %s::text[]) AS v(queue, order_id, kind, body)
+            SELECT queue, order_id, kind, body
+              FROM json_to_recordset(%s::json) AS v(queue text, order_id uuid, kind text, body jsonb)
             """,
-            columns(rows, 4),
+            [recordset(rows)],
         )
