@@ -3,13 +3,31 @@
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 from uuid_utils.compat import uuid7
 
 
+class Edition(models.TextChoices):
+    """How a poster is printed."""
+
+    OPEN = "open", _("Open edition")
+    SIGNED = "signed", _("Signed and numbered")
+
+
 class Product(models.Model):
-    """A poster in the catalogue. `design` holds the parameters that its picture is drawn from."""
+    """What can be bought: a poster in one size and edition (docs/adr/0010).
+
+    A poster is the product that it is shown as in the catalogue; its other sizes and editions are products of their
+    own that name it in `variant_of` and take its picture and description. `design` holds what the picture is drawn
+    from.
+    """
 
     sku = models.CharField(max_length=40, primary_key=True)
+    variant_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.CASCADE, related_name="variants"
+    )
+    size = models.CharField(max_length=12, blank=True, help_text="centimetres, as in 30x40")
+    edition = models.CharField(max_length=12, choices=Edition, default=Edition.OPEN)
     title = models.CharField(max_length=120)
     artist = models.CharField(max_length=120)
     description = models.TextField(blank=True)
@@ -17,11 +35,22 @@ class Product(models.Model):
     currency = models.CharField(max_length=3, default="EUR")
     design = models.JSONField(default=dict)
     is_listed = models.BooleanField(default=True)
+    rank = models.PositiveIntegerField(
+        default=1000, help_text="its place among the featured, the first lowest"
+    )
+    added_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         ordering = ("title",)
         constraints = [
             models.CheckConstraint(condition=models.Q(price__gt=0), name="product_has_a_price"),
+            models.CheckConstraint(
+                condition=models.Q(variant_of=None) | ~models.Q(variant_of=models.F("sku")),
+                name="product_is_no_variant_of_itself",
+            ),
+            models.UniqueConstraint(
+                fields=["variant_of", "size", "edition"], name="one_variant_per_size_and_edition"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -48,7 +48,9 @@ def state() -> list[Any]:
 def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
     said = load()
     assert said.count("\n") == 1
-    assert Product.objects.filter(is_listed=True, currency="EUR").count() == 24
+    posters = Product.objects.filter(is_listed=True, currency="EUR", variant_of=None)
+    assert posters.count() == 24
+    assert all(poster.variants.count() == 4 for poster in posters)
     found = accounts(var_dir)
     assert {role: name for role, (name, _) in found.items()} == {
         "customer": "demo",

@@ -2,6 +2,8 @@
 
 import os
 import secrets
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,12 +16,15 @@ from knox.models import get_token_model
 from rest_framework.exceptions import AuthenticationFailed
 
 from orders.models import Product
-from orders.workflow.catalogue import CATALOGUE, CURRENCY
+from orders.workflow.catalogue import CATALOGUE, CURRENCY, OFFERS, SHOWN, Offer, Poster
 
 OPERATORS = "operators"
 """The group of those who work in the console."""
 
 API_USER = "api-demo"
+
+OPENED = datetime(2026, 1, 5, 9, tzinfo=UTC)
+"""When the first poster came into the demonstration catalogue; the others followed day by day."""
 
 
 class Account(NamedTuple):
@@ -60,24 +65,49 @@ class Command(BaseCommand):
 
 
 def load_catalogue() -> None:
-    """Inserts the posters, or brings them up to date. Whether one is listed is left as it is."""
-    products = [
-        Product(
-            sku=poster.sku,
-            title=poster.title,
-            artist=poster.artist,
-            description=poster.description,
-            price=poster.price,
-            currency=CURRENCY,
-            design=poster.design(),
-        )
-        for poster in CATALOGUE
+    """Inserts the posters in all sizes and editions, or brings them up to date. What is listed is left as it is."""
+    families = list(dict.fromkeys(poster.family for poster in CATALOGUE))
+    seen: Counter[str] = Counter()
+    posters, variants = [], []
+    for number, poster in enumerate(CATALOGUE):
+        shown = _offered(poster, SHOWN)
+        shown.description, shown.design = poster.description, poster.design()
+        shown.added_at = OPENED + timedelta(days=number)
+        shown.rank = seen[poster.family] * len(families) + families.index(poster.family)
+        seen[poster.family] += 1
+        posters.append(shown)
+        variants += [_offered(poster, offer) for offer in OFFERS if offer != SHOWN]
+    kept = [
+        "title",
+        "artist",
+        "price",
+        "currency",
+        "size",
+        "edition",
+        "description",
+        "design",
+        "variant_of",
+        "rank",
     ]
-    Product.objects.bulk_create(
-        products,
-        update_conflicts=True,
-        unique_fields=["sku"],
-        update_fields=["title", "artist", "description", "price", "currency", "design"],
+    for products in (posters, variants):
+        Product.objects.bulk_create(
+            products, update_conflicts=True, unique_fields=["sku"], update_fields=kept
+        )
+
+
+def _offered(poster: Poster, offer: Offer) -> Product:
+    name = poster.title
+    if offer != SHOWN:
+        name += f", {offer.size.replace('x', ' × ')} cm" + (", signed" if offer.edition == "signed" else "")
+    return Product(
+        sku=offer.sku(poster.sku),
+        title=name,
+        artist=poster.artist,
+        price=offer.price(poster.price),
+        currency=CURRENCY,
+        variant_of_id=None if offer == SHOWN else poster.sku,
+        size=offer.size,
+        edition=offer.edition,
     )
 
 
