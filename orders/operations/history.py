@@ -4,8 +4,8 @@ Every moment between two events is put down to one cause: what the order was wai
 an agent and the call itself look the same in the history, so both are "agents".
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -190,21 +190,24 @@ def _between(order: _Order, since: datetime, until: datetime, *, after: int) -> 
 def spent(events: Sequence[EventFacts], *, began: datetime, now: datetime, most: int = 3) -> Spent:
     """Where the time went, and the `most` longest waits."""
     found = _joined(waits(events, began=began, now=now))
-    by_cause: Counter[str] = Counter()
-    by_agent: Counter[str] = Counter()
-    for wait in found:
-        by_cause[wait.cause.value] += wait.seconds  # type: ignore[assignment]
-        if wait.cause is Cause.AGENTS:
-            by_agent[wait.on] += wait.seconds  # type: ignore[assignment]
+    calls = [wait for wait in found if wait.cause is Cause.AGENTS]
     failed = [event.detail.get("seconds") for event in events if event.kind == "call_failed"]
     return Spent(
         total=sum(wait.seconds for wait in found),
-        by_cause=dict(by_cause.most_common()),
-        by_agent=dict(by_agent.most_common()),
+        by_cause=_sums((wait.cause.value, wait.seconds) for wait in found),
+        by_agent=_sums((wait.on, wait.seconds) for wait in calls),
         longest=sorted(found, key=lambda wait: -wait.seconds)[:most],
         failed_calls=len(failed),
         failed_call_seconds=sum(seconds for seconds in failed if isinstance(seconds, int | float)),
     )
+
+
+def _sums(parts: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The seconds by name, the most first."""
+    sums: defaultdict[str, float] = defaultdict(float)
+    for name, seconds in parts:
+        sums[name] += seconds
+    return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
 def _joined(found: Iterator[Wait]) -> list[Wait]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField, Value
@@ -86,7 +87,7 @@ def _waits(now: datetime) -> Q:
         Q(leased_until__isnull=True) | Q(leased_until__lte=now)
     )
     return Q(process_state=ProcessState.PENDING) | (
-        Q(process_state=ProcessState.PROCESSING) & (Q(not_before__isnull=False) | Exists(unclaimed))
+        Q(process_state=ProcessState.PROCESSING) & (Q(not_before__isnull=False) | Q(Exists(unclaimed)))
     )
 
 
@@ -127,7 +128,7 @@ def matching_orders(digits: str, *, most: int = 6) -> list[UUID]:
 
 
 def _ids(condition: Q, most: int) -> list[UUID]:
-    parts: list[QuerySet] = [
+    parts: list[QuerySet[Any, Any]] = [
         model.objects.annotate(
             digits=Replace(Cast(F("order_id"), TextField()), Value("-"), Value(""), output_field=TextField())
         )

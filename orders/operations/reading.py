@@ -16,8 +16,8 @@ _UNDO = frozenset({StepStatus.COMPENSATING.value, StepStatus.COMPENSATED.value})
 
 def steps_of(order_ids: Collection[UUID], now: datetime) -> dict[UUID, list[StepFacts]]:
     """The steps of these orders in the order of their workflow, each with its outstanding request. Two queries."""
-    asked = {
-        request["step_id"]: request
+    asked: dict[int, dict[str, Any]] = {
+        request["step_id"]: dict(request)
         for request in AgentRequest.objects.filter(order_id__in=order_ids).values(
             "step_id", "attempt", "posted_at", "leased_by", "leased_until"
         )

@@ -34,7 +34,11 @@ class Command(ReadingCommand):
         else:
             self.stdout.write("no requests are waiting")
         for agent, orders in found.missing.items():
-            needed = f"{number(orders, 'order')} under way need it" if orders else "no order needs it now"
+            needed = (
+                f"{number(orders, 'order')} under way {'needs' if orders == 1 else 'need'} it"
+                if orders
+                else "no order needs it now"
+            )
             self.stdout.write(
                 self.painted("ERROR" if orders else "WARNING", f"! {agent} has no live instance; {needed}")
             )

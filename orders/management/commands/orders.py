@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from orders.management import wording
 from orders.management.operator import DONE, ReadingCommand, now, short, tries
-from orders.management.tables import Column, Fit, brief, number, table
+from orders.management.tables import Column, Fit, brief, number, paragraph, table
 from orders.models.state import ProcessState
 from orders.operations.listing import ListedOrder, Listing, list_orders
 
@@ -44,7 +44,7 @@ class Command(ReadingCommand):
         else:
             asked = options["state"] or options["waiting"]
             self.stdout.write("no such orders" if asked else "no orders yet")
-        self.stdout.write(summary(listing))
+        self.stdout.write(paragraph(summary(listing), width=self.width))
         return DONE
 
     def _table(self, orders: list[ListedOrder], moment: datetime) -> str:

@@ -1,0 +1,1 @@
+"""The operators' commands, as they are called from a shell."""

@@ -1,0 +1,207 @@
+"""`resubmit`, `compensate` and `set_aside`: they say what really happened, also in their exit codes."""
+
+import getpass
+from uuid import UUID
+
+import pytest
+from django.core.management import CommandError
+
+from orders.engine.scheduler import Scheduler, SchedulerConfig
+from orders.models import AgentRequest, Alert, Event, OrderProcess, SetAside, StepState, SubmissionMessage
+from tests.commands.running import make_alert, run
+from tests.support.factories import ago, make_order, step_of
+from tests.support.workflows import CAKES
+
+pytestmark = pytest.mark.django_db
+
+BURNT = {"mix": "completed", "heat-oven": "completed", "bake": "failed"}
+ME = f"operator:{getpass.getuser()}"
+
+
+def failed_order(**alert: object) -> OrderProcess:
+    order = make_order(BURNT, process_state="error")
+    make_alert(order.order_id, **alert)
+    return order
+
+
+def state_of(order: OrderProcess) -> str:
+    return OrderProcess.objects.get(pk=order.pk).process_state
+
+
+def one_pass() -> None:
+    Scheduler(config=SchedulerConfig(instance="scheduler:test"), workflows=CAKES).run_once()
+
+
+def set_aside(number: int = 1) -> SetAside:
+    return SetAside.objects.create(
+        order_id=UUID(int=number), client="guest", body={}, reason="no such cake", posted_at=ago(9)
+    )
+
+
+@pytest.mark.pattern("O2")
+def test_resubmit_has_processing_go_on_from_the_failed_step() -> None:
+    order = failed_order()
+    ran = run("resubmit", order.order_id.hex[-8:], "--reason", "mended the oven")
+    assert (ran.code, ran.out) == (0, f"{order.order_id}: resubmitted bake\n")
+    one_pass()
+    (request,) = AgentRequest.objects.values_list("step", "attempt", "key")
+    assert request == ("bake", 2, f"{order.order_id}/bake/2")
+    assert step_of(order, "mix").attempt == 1, "what was completed is not done again"
+    event = Event.objects.get(kind="resubmitted")
+    assert (event.actor, event.detail) == (ME, {"reason": "mended the oven"})
+    alert = Alert.objects.get()
+    assert (alert.closed_by, alert.resolution) == (ME, "resubmitted")
+
+
+@pytest.mark.pattern("O2")
+def test_a_second_resubmit_changes_nothing_and_says_so() -> None:
+    order = failed_order()
+    assert run("resubmit", order.order_id, "--by", "eve").code == 0
+    ran = run("resubmit", order.order_id, "--by", "adam")
+    assert (ran.code, ran.out) == (
+        3,
+        f"{order.order_id}: the order is pending, nothing was resubmitted\n",
+    )
+    assert Alert.objects.get().closed_by == "eve"
+    assert Event.objects.filter(kind="resubmitted").count() == 1
+
+
+def test_resubmit_of_a_step_that_has_not_failed_is_refused() -> None:
+    order = failed_order()
+    ran = run("resubmit", order.order_id, "--step", "mix")
+    assert (ran.code, ran.out, ran.err) == (1, "", f"{order.order_id}: the step 'mix' has not failed\n")
+    assert state_of(order) == "error"
+
+
+@pytest.mark.pattern("O2")
+def test_resubmit_all_takes_every_open_alert_of_that_code_and_no_other() -> None:
+    orders = [failed_order() for _ in range(3)]
+    other = failed_order(code="power_cut")
+    ran = run("resubmit", "--all", "--code", "too_hot", "--yes")
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        *(f"{order.order_id}: resubmitted bake" for order in orders),
+        "3 orders resubmitted, 0 with nothing to do, 0 refused",
+    ]
+    assert [state_of(order) for order in orders] == ["pending"] * 3
+    assert state_of(other) == "error"
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("yes", 0), ("n", 3), ("", 3), (None, 2)])
+def test_resubmit_all_asks_with_the_count(answer: str | None, code: int) -> None:
+    orders = [failed_order(), failed_order()]
+    ran = run("resubmit", "--all", "--code", "too_hot", answer=answer)
+    assert ran.code == code
+    assert ran.out.startswith("resubmit 2 orders? [y/N] ")
+    assert {state_of(order) for order in orders} == {"pending" if code == 0 else "error"}
+
+
+def test_resubmit_all_with_no_such_alert_has_nothing_to_do() -> None:
+    ran = run("resubmit", "--all", "--code", "too_cold", "--yes")
+    assert (ran.code, ran.out) == (3, "no open alert has the code too_cold\n")
+
+
+def test_resubmit_all_goes_on_after_one_that_cannot_be_resubmitted() -> None:
+    kept = set_aside()
+    make_alert(kept.order_id, kind="set_aside", step="", agent="")
+    order = failed_order()
+    ran = run("resubmit", "--all", "--code", "too_hot", "--yes")
+    assert ran.code == 1
+    assert f"manage.py set_aside replay {kept.pk}" in ran.err
+    assert ran.out.endswith("1 order resubmitted, 0 with nothing to do, 1 refused\n")
+    assert state_of(order) == "pending"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--all",),
+        ("--code", "x"),
+        ("--all", "--code", "x", "--step", "bake"),
+        ("--all", "--code", "x", "abcd"),
+        ("abcd", "--code", "x"),
+    ],
+)
+def test_resubmit_used_wrongly_says_how(arguments: tuple[str, ...]) -> None:
+    ran = run("resubmit", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("\n") == 1
+
+
+def test_an_order_whose_submission_waits_cannot_be_resubmitted_yet() -> None:
+    SubmissionMessage.objects.create(order_id=UUID(int=7), client="guest", body={})
+    ran = run("resubmit", UUID(int=7))
+    assert (ran.code, ran.err) == (2, f"{UUID(int=7)}: its submission is still in the queue\n")
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 121, "a\nb"])
+def test_a_name_that_no_history_can_keep_is_refused(name: str) -> None:
+    order = failed_order()
+    with pytest.raises(CommandError, match="a name has 1 to 120 printable characters"):
+        run("resubmit", order.order_id, f"--by={name}")
+    assert state_of(order) == "error"
+
+
+@pytest.mark.pattern("C10")
+def test_compensate_has_the_order_undone_once() -> None:
+    order = make_order({"mix": "completed"}, process_state="processed")
+    ran = run("compensate", order.order_id, "--reason", "wrong cake")
+    assert (ran.code, ran.out) == (0, f"{order.order_id}: the order will be undone\n")
+    one_pass()
+    assert StepState.objects.get(name="mix").state == "compensating"
+    event = Event.objects.get(kind="undo_requested")
+    assert (event.actor, event.detail) == (ME, {"why": "wrong cake"})
+    ran = run("compensate", order.order_id, "--reason", "wrong cake")
+    assert (ran.code, ran.out) == (3, f"{order.order_id}: the order is being undone already (processing)\n")
+
+
+def test_compensate_wants_a_reason() -> None:
+    order = make_order()
+    with pytest.raises(CommandError, match="--reason"):
+        run("compensate", order.order_id)
+    assert OrderProcess.objects.get().goal == "complete"
+
+
+def test_set_aside_lists_what_waits_with_its_reason() -> None:
+    assert run("set_aside").out == "no submission is set aside\n"
+    kept = set_aside()
+    SetAside.objects.create(
+        order_id=UUID(int=2), client="x", body={}, reason="old", posted_at=ago(9), replayed_at=ago(1)
+    )
+    ran = run("set_aside", "list")
+    assert ran.line_with("no such cake").startswith(f"{kept.pk} 00000001 guest ")
+    assert "1 submission set aside" in ran.out and "old" not in ran.out
+    (shown,) = run("set_aside", "--json").json()["set_aside"]
+    assert (shown["number"], shown["order_id"], shown["body"]) == (kept.pk, str(kept.order_id), {})
+
+
+def test_set_aside_replay_puts_one_back_on_the_queue_once() -> None:
+    kept = set_aside()
+    make_alert(kept.order_id, kind="set_aside", step="", agent="")
+    ran = run("set_aside", "replay", kept.pk)
+    assert (ran.code, ran.out) == (0, f"order {kept.order_id} is back on the submission queue\n")
+    assert SubmissionMessage.objects.get().order_id == kept.order_id
+    assert Alert.objects.get().closed_by == ME
+    ran = run("set_aside", "replay", kept.pk)
+    assert (ran.code, ran.out) == (3, f"no submission waits under number {kept.pk}\n")
+    assert SubmissionMessage.objects.count() == 1
+
+
+def test_set_aside_replay_all_asks_and_replays_them_all() -> None:
+    for number in (1, 2):
+        set_aside(number)
+    assert run("set_aside", "replay", "--all", answer="n").code == 3
+    assert SubmissionMessage.objects.count() == 0
+    ran = run("set_aside", "replay", "--all", answer="y")
+    assert ran.code == 0 and ran.out.endswith("2 submissions replayed\n")
+    assert SubmissionMessage.objects.count() == 2
+    assert run("set_aside", "replay", "--all").code == 3
+
+
+@pytest.mark.parametrize(
+    "arguments", [("replay",), ("replay", "1", "--all"), ("list", "1"), ("list", "--all")]
+)
+def test_set_aside_used_wrongly_says_how(arguments: tuple[str, ...]) -> None:
+    ran = run("set_aside", *arguments)
+    assert (ran.code, ran.out) == (2, "")

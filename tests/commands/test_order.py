@@ -1,0 +1,247 @@
+"""`manage.py order ID`: everything about one order, and why it took so long."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from orders.engine.sql import database_now
+from orders.management.operator import OperatorCommand
+from orders.models import Event, OrderProcess, SetAside, SubmissionMessage
+from tests.commands.running import make_alert, make_event, make_purchase, queries, run
+from tests.support.factories import ago, ahead, make_order, make_request, step_of
+
+pytestmark = pytest.mark.django_db
+
+FIRST = UUID("01a1f9fd-2673-7639-8d66-266ff990b3a2")
+RUNNING_AGAIN = {"state": "running", "attempt": 2, "generation": 3, "failure_count": 1}
+SAME_MINUTE = UUID("01a1f9fd-2675-7314-bb5b-acce0f3586be")
+
+
+def told(order_id: UUID, *happened: tuple[float, str, dict]) -> None:
+    """Records a history: seconds since the first event, kind, and the event's fields."""
+    began = database_now() - timedelta(seconds=1_000)
+    for seconds, kind, fields in happened:
+        detail = {
+            name: (began + timedelta(seconds=value)).isoformat()
+            if name in ("until", "waits_until", "posted_at")
+            else value
+            for name, value in fields.get("detail", {}).items()
+        }
+        event = make_event(order_id, kind, **{**fields, "detail": detail})
+        Event.objects.filter(pk=event.pk).update(at=began + timedelta(seconds=seconds))
+
+
+def retried_and_declined(order: OrderProcess) -> None:
+    """4 s queued, a call that timed out after 30 s, 6 s backoff, a declined call, 200 s for the customer, done."""
+    bake = {"step": "bake", "attempt": 1}
+    again = {"step": "bake", "attempt": 2}
+    failure = {"code": "no_answer", "message": "no answer within 5.0 s", "seconds": 5.0}
+    told(
+        order.order_id,
+        (4, "received", {"actor": "submission:test", "detail": {"posted_at": 0, "by": "guest"}}),
+        (5, "claimed", {}),
+        (5, "step_started", {**bake, "detail": {"agent": "oven"}}),
+        (25, "call_failed", {**bake, "actor": "agents:test", "detail": {**failure, "try": 1}}),
+        (25, "call_failed", {**bake, "actor": "agents:test", "detail": {**failure, "try": 2}}),
+        (35, "step_timed_out", {**bake, "detail": {"ruling": "retry", "failures": 1, "until": 41}}),
+        (42, "step_started", {**again, "detail": {"agent": "oven"}}),
+        (50, "step_declined", {**again, "detail": {"error": {"code": "no_flour"}, "waits_until": 3_650}}),
+        (250, "resubmitted", {**again, "actor": "operator:eve", "detail": {"reason": "flour came"}}),
+        (250, "step_started", {**again, "attempt": 3, "detail": {"agent": "oven"}}),
+        (270, "step_completed", {**again, "attempt": 3, "detail": {"calls": 2}}),
+        (270, "processed", {}),
+    )
+
+
+def test_it_shows_the_order_and_its_steps() -> None:
+    order = make_order(
+        {
+            "mix": "completed",
+            "heat-oven": "completed",
+            "bake": {**RUNNING_AGAIN, "complete_by": ahead(290)},
+        },
+        process_state="processing",
+        priority=7,
+        failure_count=1,
+    )
+    make_purchase(order.order_id, placed_at=ago(125))
+    make_request(step_of(order, "bake"))
+    ran = run("order", order.order_id)
+    assert ran.code == 0
+    for words in (
+        f"order {order.order_id}",
+        "state waiting for oven (2 of 3) (processing)",
+        "goal complete",
+        "workflow bake-cake, version 3; priority 7",
+        "UTC, 2 min 5 s ago",
+        "locked by scheduler:test",
+        "failures 1",
+        "total EUR 29.00",
+        "customer kim@example.com (guest)",
+        "mix kitchen completed 1 1 done 0 – …/1",
+        "bake oven running 2 3 unknown 1 in 4 min, no agent yet …/3",
+        "decorate kitchen not_started 0 1 – 0 – –",
+    ):
+        assert words in ran.words
+
+
+def test_a_failed_step_and_its_alert_are_shown_with_what_to_do() -> None:
+    error = {"code": "too_hot", "message": "it burnt"}
+    order = make_order({"bake": {"state": "failed", "error": error}}, process_state="error")
+    make_alert(order.order_id, opened_at=ago(65))
+    words = run("order", order.order_id).words
+    assert "state error: too_hot goal" in words
+    assert "bake: too_hot: it burnt" in words
+    assert "open alert, 1 min 5 s old: step failed (bake, oven): too_hot it burnt" in words
+    assert f"to do: manage.py resubmit {order.order_id}" in words
+
+
+def test_the_timeline_says_what_happened_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OperatorCommand, "width", 200)
+    order = make_order()
+    retried_and_declined(order)
+    ran = run("order", order.order_id)
+    for line in (
+        "4.000 4.0 s received from guest, 4.0 s after it was posted submission:test",
+        "5.000 1.0 s claimed by a scheduler scheduler:test",
+        "5.000 0 ms step bake started, attempt 1 scheduler:test",
+        "25.000 20 s calls 1 to 2 of bake failed: no_answer: no answer within 5.0 s (5.0 s) agents:test",
+        "35.000 10 s supervisor: bake, no answer by complete-by, failure 1 of 3, next try in 6.0 s"
+        " (attempt 1) scheduler:test",
+        "50.000 8.0 s step bake declined: no_flour; the customer has 1 h to mend it scheduler:test",
+        "4:10.000 3 min 20 s operator: resubmitted step bake: flour came operator:eve",
+        "4:30.000 20 s step bake completed, 2 calls scheduler:test",
+        "4:30.000 0 ms processed: every step is completed scheduler:test",
+    ):
+        assert line in ran.words
+
+
+def test_it_says_why_the_order_took_so_long() -> None:
+    order = make_order(process_state="processed", finished_at=ago(730))
+    retried_and_declined(order)
+    spent = run("order", order.order_id, "--json").json()["spent"]
+    assert spent["by_cause"] == {
+        "the customer": 200,
+        "agents and their calls": 20 + 8 + 20,
+        "complete-by to pass, the agent having given up": 10,
+        "backoff before the next try": 6,
+        "the submission queue": 4,
+        "a scheduler": 1 + 1,
+    }
+    assert (spent["total"], spent["by_agent"]) == (270, {"oven": 48})
+    assert (spent["failed_calls"], spent["failed_call_seconds"]) == (2, 10)
+    words = run("order", order.order_id).words
+    assert "where the time went: 4 min 30 s in all" in words
+    assert "3 min 20 s 74 % the customer" in words
+    assert "3 min 20 s 50.000 the customer (bake) step bake declined: no_flour" in words
+
+
+def test_the_time_in_error_is_an_operators() -> None:
+    order = make_order()
+    told(
+        order.order_id,
+        (0, "received", {}),
+        (0, "step_started", {"step": "mix", "attempt": 1, "detail": {"agent": "kitchen"}}),
+        (3, "step_refused", {"step": "mix", "attempt": 1, "detail": {"error": {"code": "no"}}}),
+        (3, "error", {"step": "mix", "detail": {"error": {"code": "no"}}}),
+        (93, "resubmitted", {"step": "mix", "attempt": 1}),
+        (95, "step_started", {"step": "mix", "attempt": 2, "detail": {"agent": "kitchen"}}),
+        (96, "processed", {}),
+    )
+    spent = run("order", order.order_id, "--json").json()["spent"]
+    assert spent["by_cause"] == {"an operator": 90, "agents and their calls": 4, "a scheduler": 2}
+
+
+def test_the_time_before_an_undo_is_for_calls_to_settle() -> None:
+    order = make_order()
+    told(
+        order.order_id,
+        (0, "received", {}),
+        (0, "step_started", {"step": "mix", "attempt": 1, "detail": {"agent": "kitchen"}}),
+        (30, "step_timed_out", {"step": "mix", "attempt": 1, "detail": {"ruling": "undo", "failures": 3}}),
+        (30, "undo_requested", {"detail": {"why": "the step's remedy"}}),
+        (35, "undo_started", {"step": "mix", "attempt": 2, "detail": {"agent": "kitchen"}}),
+        (36, "step_compensated", {"step": "mix", "attempt": 2}),
+        (36, "compensated", {}),
+    )
+    ran = run("order", order.order_id, "--json")
+    assert ran.json()["spent"]["by_cause"] == {"agents and their calls": 31, "unanswered calls to settle": 5}
+    assert "the order is to be undone: the step's remedy" in run("order", order.order_id).words
+
+
+def test_an_event_of_an_unknown_kind_is_shown_all_the_same() -> None:
+    order = make_order()
+    make_event(order.order_id, "oven_cleaned", "bake", detail={"with": "soap"})
+    assert "oven cleaned bake: with soap" in run("order", order.order_id).words
+
+
+def test_a_queued_submission_is_shown_as_such() -> None:
+    for number in (1, 2):
+        SubmissionMessage.objects.create(
+            order_id=UUID(int=number), client="guest", body={}, posted_at=ago(65)
+        )
+    ran = run("order", UUID(int=2))
+    assert ran.code == 0
+    assert "state in the submission queue for 1 min 5 s, 1 submission before it client guest" in ran.words
+
+
+def test_a_submission_that_was_set_aside_is_shown_with_its_reason() -> None:
+    kept = SetAside.objects.create(
+        order_id=FIRST, client="guest", body={}, reason="no such cake", posted_at=ago(9), set_aside_at=ago(8)
+    )
+    words = run("order", FIRST).words
+    assert "state set aside for 8.0 s: no such cake" in words
+    assert f"manage.py set_aside replay {kept.pk}" in words
+
+
+@pytest.mark.parametrize(
+    "part", ["01a1f9fd-2673", "01A1F9FD2673", "6ff990b3a2", "266ff990b3a2", "0b3a2", str(FIRST)]
+)
+def test_a_unique_part_of_an_id_is_enough(part: str) -> None:
+    make_order(order_id=FIRST)
+    make_order(order_id=SAME_MINUTE)
+    assert f"order {FIRST}" in run("order", part).words
+
+
+def test_a_part_that_is_not_unique_is_refused_with_the_candidates() -> None:
+    make_order(order_id=FIRST)
+    SubmissionMessage.objects.create(order_id=SAME_MINUTE, client="guest", body={})
+    ran = run("order", "01a1f9fd")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"'01a1f9fd' is not unique; it may be {FIRST}, {SAME_MINUTE}" in ran.err
+
+
+@pytest.mark.parametrize(
+    "command", [("order",), ("resubmit",), ("compensate", "--reason", "x")], ids=lambda c: c[0]
+)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cake", "'cake' is no order id: give the UUID, or at least 4 hexadecimal digits"),
+        ("abc", "'abc' is no order id"),
+        ("%%%%", "'%%%%' is no order id"),
+        ("abcd", "there is no order whose id begins or ends with 'abcd'"),
+        (str(FIRST), "there is no"),
+    ],
+)
+def test_an_id_that_names_no_order_is_a_clear_error(command: tuple[str, ...], text: str, said: str) -> None:
+    ran = run(*command, text)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err and ran.err.count("\n") == 1
+
+
+def test_what_others_wrote_cannot_move_the_cursor() -> None:
+    order = make_order({"mix": {"state": "failed", "error": {"code": "\x1b[2J", "message": "a\x07b"}}})
+    make_event(order.order_id, "set_aside", detail={"reason": "\x1b]0;pwned\x07"})
+    make_purchase(order.order_id, email="\x1b[31m@example.com", placed_at=ahead(0))
+    out = run("order", order.order_id).out
+    assert "\x1b" not in out and "\x07" not in out
+
+
+def test_the_number_of_queries_does_not_grow_with_the_history() -> None:
+    order = make_order({"mix": "running"}, process_state="processing")
+    few = queries("order", order.order_id)
+    retried_and_declined(order)
+    make_request(step_of(order, "mix"))
+    assert queries("order", order.order_id) == few == 9
