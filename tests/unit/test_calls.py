@@ -261,7 +261,6 @@ def test_a_call_holds_its_delivery_of_the_request_until_its_lease_lapses() -> No
     assert 1.0 < call.held_until.left() <= 2.0
 
 
-@pytest.mark.pattern("A9")
 def test_calls_and_failed_calls_are_counted_and_timed() -> None:
     stats = CallStats()
     stats.record(seconds=1.0, failed=False)

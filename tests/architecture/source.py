@@ -1,0 +1,96 @@
+"""The project's source as text and syntax trees: which module imports which. Nothing is imported to find out."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("orders", "sasweb", "sandbox")
+
+
+@dataclass(frozen=True)
+class Import:
+    """One name that a module imports from the project or from elsewhere. `target` is the module that has it."""
+
+    module: str
+    line: int
+    target: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line} imports {self.target} ({self.name})"
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the product by its dotted name; migrations are not written by hand and not looked at."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            if "migrations" not in parts:
+                found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    """The syntax tree of a module."""
+    return ast.parse(modules()[module].read_text(), module)
+
+
+@cache
+def imports(module: str) -> tuple[Import, ...]:
+    """Everything that a module imports, wherever in the file."""
+    return tuple(read_imports(module, tree(module)))
+
+
+def read_imports(module: str, syntax: ast.Module) -> Iterator[Import]:
+    """The imports of a syntax tree. A name that a package only passes on is counted as of the module that has it."""
+    for node in ast.walk(syntax):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(module, node.lineno, alias.name, alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield Import(module, node.lineno, _home(node.module or "", alias.name), alias.name)
+
+
+def _home(source: str, name: str) -> str:
+    """The module that `from source import name` is about."""
+    if f"{source}.{name}" in modules():
+        return f"{source}.{name}"
+    path = modules().get(source)
+    if path is not None and path.name == "__init__.py":
+        for node in tree(source).body:
+            if isinstance(node, ast.ImportFrom) and name in {
+                alias.asname or alias.name for alias in node.names
+            }:
+                return _home(node.module or "", name)
+    return source
+
+
+def is_within(module: str, *places: str) -> bool:
+    """Whether a module is one of these, or in one of these packages."""
+    return any(module == place or module.startswith(f"{place}.") for place in places)
+
+
+def within(*places: str) -> list[str]:
+    """The modules that are in these places."""
+    return [module for module in modules() if is_within(module, *places)]
+
+
+@cache
+def reach(module: str) -> frozenset[str]:
+    """Every module of the product that a module imports, directly or through others. The packages that Python imports
+    on the way to a module are not counted: those here only describe themselves or pass names on."""
+    found: set[str] = set()
+    todo = [module]
+    while todo:
+        for one in imports(todo.pop()):
+            if one.target in modules() and one.target not in found:
+                found.add(one.target)
+                todo.append(one.target)
+    return frozenset(found)

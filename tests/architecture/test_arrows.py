@@ -1,0 +1,252 @@
+"""Who may import whom (docs/architecture.md): the engine knows no business, roles know nothing of one another."""
+
+import ast
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from tests.architecture.source import (
+    PACKAGES,
+    Import,
+    imports,
+    is_within,
+    modules,
+    reach,
+    read_imports,
+    tree,
+    within,
+)
+
+ROLES = [f"orders.engine.{role}" for role in ("submission", "scheduler", "agent_host", "supervisor")]
+PURE = [
+    f"orders.engine.{name}"
+    for name in (
+        *("errors", "clock", "backoff", "contracts", "rows", "vocabulary"),
+        *("progress", "compensation", "remedies", "breaker"),
+    )
+    if f"orders.engine.{name}" in modules()
+]
+VOCABULARY = {"Goal", "Outcome", "ProcessState", "StepStatus"}
+"""The names of the states. They are constants, and all that a pure module may take from `orders.models.state`."""
+ENGINE_MODELS = ("orders.models.state", "orders.models.channel", "orders.models.operations")
+WEB = ("orders.api", "orders.storefront", "orders.console")
+BUSINESS = ("orders.workflow", "orders.agents")
+READERS = ("orders.selectors", "orders.order_views", "orders.operations")
+LARGEST_FILE = 350
+LARGEST_FUNCTION = 60
+
+
+def is_ours(target: str) -> bool:
+    return is_within(target, *PACKAGES)
+
+
+def offences(
+    where: Iterable[str],
+    *,
+    is_wrong: Callable[[str], bool],
+    unless: Callable[[Import], bool] = lambda one: False,
+) -> list[str]:
+    """The imports of these modules that are wrong, as lines to read."""
+    return [
+        str(one) for module in where for one in imports(module) if is_wrong(one.target) and not unless(one)
+    ]
+
+
+def only(*allowed: str) -> Callable[[str], bool]:
+    """Wrong is every module of the product that is not in these places."""
+    return lambda target: is_ours(target) and not is_within(target, *allowed)
+
+
+def never(*forbidden: str) -> Callable[[str], bool]:
+    """Wrong is every module in these places."""
+    return lambda target: is_within(target, *forbidden)
+
+
+@pytest.mark.pattern("C4")
+def test_the_engine_knows_no_business_and_no_web() -> None:
+    assert offences(within("orders.engine"), is_wrong=only("orders.engine", *ENGINE_MODELS)) == []
+
+
+@pytest.mark.pattern("C4", "V5")
+def test_nothing_that_the_engine_imports_leads_to_the_business() -> None:
+    reached = {target for module in within("orders.engine") for target in reach(module)}
+    assert sorted(target for target in reached if only("orders.engine", *ENGINE_MODELS)(target)) == []
+
+
+def test_a_pure_module_imports_only_pure_modules_and_the_names_of_the_states() -> None:
+    def is_vocabulary(one: Import) -> bool:
+        return one.target == "orders.models.state" and one.name in VOCABULARY
+
+    assert offences(PURE, is_wrong=only(*PURE), unless=is_vocabulary) == []
+
+
+@pytest.mark.parametrize("outside", ["django", "psycopg", "aiohttp", "structlog", "asyncio", "threading"])
+def test_a_pure_module_knows_neither_database_nor_network_nor_threads(outside: str) -> None:
+    assert offences(PURE, is_wrong=never(outside)) == []
+
+
+def test_the_decisions_of_a_pass_open_no_connection() -> None:
+    """`order_pass` collects what the scheduler writes. It may name the rows of channels, and runs no statement."""
+    assert (
+        offences(["orders.engine.order_pass"], is_wrong=never("django", "psycopg", "orders.engine.sql")) == []
+    )
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_role_leads_to_another_role(role: str) -> None:
+    others = [other for other in ROLES if other != role]
+    assert sorted(reach(role) & set(others)) == []
+
+
+@pytest.mark.pattern("V5")
+def test_the_supervisor_never_touches_a_channel_not_even_through_others() -> None:
+    assert sorted(target for target in reach("orders.engine.supervisor") if ".channels" in target) == []
+
+
+@pytest.mark.parametrize("door", ["state_store", "channels"])
+def test_a_door_leads_to_the_models_and_to_nothing_behind_it(door: str) -> None:
+    own = f"orders.engine.{door}"
+    assert offences(within(own), is_wrong=only(own, *PURE, "orders.engine.sql", *ENGINE_MODELS)) == []
+
+
+@pytest.mark.parametrize("module", ["orders.engine.leases", "orders.engine.alerts", "orders.engine.sql"])
+def test_leases_alerts_and_sql_know_no_role(module: str) -> None:
+    assert offences([module], is_wrong=only(*PURE, "orders.engine.sql", *ENGINE_MODELS)) == []
+
+
+@pytest.mark.pattern("C4")
+def test_a_workflow_is_declared_with_the_contracts_alone() -> None:
+    declared = [module for module in within("orders.workflow") if module != "orders.workflow.intake"]
+    assert offences(declared, is_wrong=only("orders.workflow", "orders.engine.contracts")) == []
+    assert offences(declared, is_wrong=never("django")) == []
+
+
+def test_the_intake_may_also_write_the_shops_own_tables() -> None:
+    allowed = ("orders.workflow", "orders.engine.contracts", "orders.models.shop")
+    assert offences(["orders.workflow.intake"], is_wrong=only(*allowed)) == []
+
+
+@pytest.mark.pattern("A1")
+def test_an_agent_knows_the_contracts_and_its_transport_and_no_database() -> None:
+    allowed = ("orders.agents", "orders.engine.contracts", "orders.engine.errors")
+    assert offences(within("orders.agents"), is_wrong=only(*allowed)) == []
+    assert offences(within("orders.agents"), is_wrong=never("django", "psycopg")) == []
+
+
+@pytest.mark.pattern("A1")
+def test_no_agent_knows_another_agent() -> None:
+    agents = {one.target for one in imports("orders.wiring") if is_within(one.target, "orders.agents")}
+    assert len(agents) >= 4
+    for agent in agents:
+        assert sorted(reach(agent) & (agents - {agent})) == []
+
+
+def test_models_know_only_models() -> None:
+    assert offences(within("orders.models"), is_wrong=only("orders.models")) == []
+
+
+def test_the_tables_of_the_engine_know_no_shop() -> None:
+    assert offences(ENGINE_MODELS, is_wrong=only(*ENGINE_MODELS)) == []
+
+
+@pytest.mark.pattern("S1", "Q1")
+def test_the_web_asks_services_and_selectors_and_knows_no_role_and_no_channel() -> None:
+    behind = ("orders.engine", *BUSINESS, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
+    assert (
+        offences(
+            within(*WEB), is_wrong=never(*behind), unless=lambda one: one.target == "orders.engine.errors"
+        )
+        == []
+    )
+
+
+def test_services_know_neither_roles_nor_business_nor_web() -> None:
+    behind = (*ROLES, *BUSINESS, *WEB, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
+    assert offences(["orders.services"], is_wrong=never(*behind)) == []
+
+
+def test_who_reads_for_pages_has_no_door_to_write_by() -> None:
+    doors = [f"orders.engine.{door}" for door in ("state_store", "channels", "leases", "alerts")]
+    behind = (
+        *ROLES,
+        *doors,
+        *BUSINESS,
+        *WEB,
+        "orders.services",
+        "orders.wiring",
+        "orders.management",
+        "sandbox",
+    )
+    assert offences(within(*READERS), is_wrong=never(*behind)) == []
+
+
+@pytest.mark.pattern("C4")
+def test_only_the_wiring_joins_roles_and_business() -> None:
+    joins = [
+        module
+        for module in modules()
+        if any(is_within(one.target, *ROLES) for one in imports(module))
+        and any(is_within(one.target, *BUSINESS) for one in imports(module))
+    ]
+    assert joins == ["orders.wiring"]
+
+
+def test_commands_and_jobs_make_no_role_and_no_agent_themselves() -> None:
+    """They ask the wiring for one; the name of its class is for annotations."""
+    outside = [*within("orders.management"), "orders.jobs"]
+    assert offences(outside, is_wrong=never("orders.agents")) == []
+    for module in outside:
+        names = {one.name for one in imports(module) if is_within(one.target, *ROLES)}
+        calls = [node.func for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]
+        assert [call.id for call in calls if isinstance(call, ast.Name) and call.id in names] == [], module
+
+
+def test_the_project_package_knows_nothing_of_the_pattern() -> None:
+    behind = ("orders.engine", *BUSINESS, "orders.wiring", "sandbox")
+    assert offences(within("sasweb"), is_wrong=never(*behind)) == []
+
+
+def test_the_sandbox_is_no_part_of_the_product() -> None:
+    assert offences(within("sandbox"), is_wrong=never("orders", "sasweb")) == []
+    assert offences(within("orders", "sasweb"), is_wrong=never("sandbox")) == []
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_a_module_is_small_and_imports_by_full_names(module: str) -> None:
+    lines = modules()[module].read_text().count("\n")
+    assert lines <= LARGEST_FILE, f"{module} has {lines} lines"
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert length <= LARGEST_FUNCTION, f"{module}:{node.lineno} {node.name} has {length} lines"
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}:{node.lineno} imports by a relative name"
+
+
+def test_these_tests_see_every_form_of_import() -> None:
+    """A test that looks for imports and finds none proves nothing unless it can see them."""
+    source = """
+import orders.services
+import django.db as database
+from orders import wiring
+from orders.engine import alerts, state_store
+from orders.engine.state_store import claim
+from orders.models import Order, OrderProcess
+def later():
+    from orders.engine.channels import replies
+if TYPE_CHECKING:
+    from orders.agents.mail import Mail as Post
+"""
+    assert [one.target for one in read_imports("made_up", ast.parse(source))] == [
+        "orders.services",
+        "django.db",
+        "orders.wiring",
+        "orders.engine.alerts",
+        "orders.engine.state_store",
+        "orders.engine.state_store.claims",
+        "orders.models.shop",
+        "orders.models.state",
+        "orders.engine.channels.replies",
+        "orders.agents.mail",
+    ]
+    assert {"orders.engine.supervisor", "orders.engine.state_store.claims"} < reach("orders.wiring")

@@ -1,0 +1,110 @@
+"""A wrong value in the environment stops the start, with one line that says which, what and what would be right."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sasweb import config
+from tests.architecture.source import ROOT
+
+NOT_A_URL = "allowed is a URL that starts with http or https://"
+NO_MAIL = "allowed is a mail address, as in Shop <shop@example.org>"
+WRONG = [
+    ("BIND", "8000", "allowed is HOST:PORT, as in 127.0.0.1:8000"),
+    ("SANDBOX_BIND", "127.0.0.1:many", "allowed is HOST:PORT, as in 127.0.0.1:9000"),
+    ("VAR_DIR", "/dev/null", "allowed is a folder"),
+    ("DATABASE_URL", "mysql://localhost/shop", "allowed is postgresql://USER:PASSWORD@HOST:PORT/NAME"),
+    ("DEBUG", "maybe", "allowed is true or false"),
+    ("SUPERVISOR_PERIOD", "0", "allowed is a number from 0.1 to 60"),
+    ("FAILURE_THRESHOLD", "0", "allowed is a whole number from 1 to 100"),
+    ("ORDER_COMPLETE_BY", "soon", "allowed is a number from 1 to 86400"),
+    ("STEP_COMPLETE_BY", "0.1", "allowed is a number from 0.5 to 3600"),
+    ("CUSTOMER_WAIT", "-1", "allowed is a number from 0 to 2.592e+06"),
+    ("WAREHOUSE_URL", "warehouse.example", NOT_A_URL),
+    ("PAYMENTS_URL", "ftp://payments.example", NOT_A_URL),
+    ("CARRIER_URL", "https://", NOT_A_URL),
+    ("EMAIL_URL", "http://mail.example", "allowed is a URL that starts with smtp or smtps://"),
+    ("EMAIL_FROM", "the shop", NO_MAIL),
+    ("ALERT_EMAIL", "nobody", NO_MAIL),
+    ("ALERT_WEBHOOK_URL", "hooks.example", NOT_A_URL),
+]
+"""Variable, wrong value, what the line says is allowed."""
+ALSO_WRONG = [
+    *[("BIND", value) for value in ("", ":8000", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:²", "a\nb")],
+    *[("DEBUG", value) for value in ("", "2")],
+    *[("SUPERVISOR_PERIOD", value) for value in ("", "nan", "inf", "1e9", "2s")],
+    *[("FAILURE_THRESHOLD", value) for value in ("", "2.5", "101", "three")],
+    *[("WAREHOUSE_URL", value) for value in ("http://[::1", "http://host:99999", "http://host:port")],
+    *[
+        ("DATABASE_URL", value)
+        for value in ("postgresql://h/x?nosuch=1", "postgresql://[::1", "host=x dbname=y")
+    ],
+]
+
+
+def environment(var_dir: Path, **variables: str) -> dict[str, str]:
+    """An environment with nothing in it but a place for files, and these."""
+    return {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "PYTHONDONTWRITEBYTECODE": "1"} | variables
+
+
+def check(env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=ROOT,
+        env=env,
+        timeout=60,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_any_variable_everything_starts(tmp_path: Path) -> None:
+    done = check(environment(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), WRONG, ids=[name for name, _, _ in WRONG])
+def test_a_wrong_value_stops_the_start_with_one_line(
+    name: str, value: str, allowed: str, tmp_path: Path
+) -> None:
+    done = check(environment(tmp_path, **{name: value}))
+    assert done.returncode != 0
+    assert done.stdout + done.stderr == f"sasweb: {name}={value!r} is not usable: {allowed}\n"
+
+
+def test_a_short_secret_key_stops_the_start_and_is_not_shown(tmp_path: Path) -> None:
+    done = check(environment(tmp_path, SECRET_KEY="not-secret-at-all"))
+    assert done.returncode != 0
+    assert (
+        done.stdout + done.stderr
+        == "sasweb: SECRET_KEY is not usable: allowed is a random text of at least 32 characters\n"
+    )
+
+
+def test_a_database_url_that_is_not_usable_does_not_show_its_password(tmp_path: Path) -> None:
+    done = check(environment(tmp_path, DATABASE_URL="postgres+ssl://shop:hunter2@db.example/shop"))
+    assert done.returncode != 0
+    assert "DATABASE_URL" in done.stderr
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("name", "value"), ALSO_WRONG)
+def test_no_wrong_value_gets_past_or_makes_more_than_a_line(
+    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAR_DIR", str(tmp_path))
+    monkeypatch.setenv(name, value)
+    with pytest.raises(config.ConfigError) as refused:
+        config.read()
+    (line,) = str(refused.value).splitlines()
+    assert line.startswith(f"{name}={value!r} is not usable: allowed is ")
+
+
+def test_every_variable_has_a_test_of_a_wrong_value() -> None:
+    """`ALLOWED_HOSTS` takes any names; `SECRET_KEY` is tested apart, since it is not shown."""
+    tested = {name.lower() for name, _, _ in WRONG} | {"allowed_hosts", "secret_key"}
+    assert set(config.Config.__dataclass_fields__) - tested == set()
