@@ -1,0 +1,349 @@
+"""The submission role, pass by pass: both or neither, one order per message, nothing bad holds up the rest (S1–S3)."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
+from uuid_utils.compat import uuid7
+
+from orders.engine.channels import submissions
+from orders.engine.contracts import Accepted, Duplicate, Intake, Rejected, Submission, Workflow
+from orders.engine.submission import SubmissionConfig, SubmissionRole
+from orders.models import (
+    Alert,
+    Event,
+    Order,
+    OrderLine,
+    OrderProcess,
+    Product,
+    SetAside,
+    StatusMessage,
+    StepState,
+    SubmissionMessage,
+)
+from orders.workflow.intake import OrderIntake
+from tests.support.roles import alerts_of, drain, event_of, happened, told
+from tests.support.two_sessions import Session, all_at_once
+from tests.support.workflows import CAKE
+
+NewSession = Callable[[], Session]
+
+BODY: dict[str, Any] = {
+    "lines": [{"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900}],
+    "ship_to": {
+        "name": "Ada",
+        "street": "1 Main St",
+        "city": "Paris",
+        "postal_code": "75001",
+        "country": "FR",
+    },
+    "email": "ada@example.org",
+    "payment_method": "card_ok",
+    "currency": "EUR",
+    "total": 7800,
+    "placed_at": "2030-01-01T12:00:00Z",
+}
+
+pytestmark = pytest.mark.django_db
+both_sessions = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def product(db: None) -> None:
+    Product.objects.create(sku="tidal-lines", title="Tidal Lines", artist="A", price=3900)
+
+
+def post(order_id: UUID | None = None, **changes: Any) -> UUID:
+    """Puts an order on the submission queue, as the application would."""
+    order_id = order_id or uuid7()
+    submissions.post(order_id=order_id, client="guest", body={**copy.deepcopy(BODY), **changes})
+    return order_id
+
+
+def a_role(
+    *, instance: str = "submission:a", batch: int = 200, intake: Intake | None = None
+) -> SubmissionRole:
+    config = SubmissionConfig(instance=instance, batch=batch)
+    return SubmissionRole(config=config, intake=intake or OrderIntake(workflow=CAKE))
+
+
+class Brittle:
+    """An intake that breaks on an order from the payment method `boom`, with these words."""
+
+    def __init__(self, words: str = "boom") -> None:
+        self._words = words
+        self._inner = OrderIntake(workflow=CAKE)
+
+    def __call__(self, given: Sequence[Submission]) -> Sequence[Accepted | Duplicate | Rejected]:
+        answers = self._inner(given)
+        if any(one.body["payment_method"] == "boom" for one in given):
+            raise ValueError(self._words)
+        return answers
+
+
+def nothing_was_inserted() -> bool:
+    tables = (Order, OrderLine, OrderProcess, StepState, Event, StatusMessage, Alert, SetAside)
+    return not any(table.objects.exists() for table in tables)
+
+
+# --- both or neither
+
+
+@pytest.mark.pattern("S2", "T1", "T2", "T3", "T4")
+def test_a_message_becomes_an_order_a_pending_process_and_a_record_for_each_step() -> None:
+    order_id = post(priority=7, reply_to="app-1")
+    counts = a_role().run_once()
+    assert (counts.busy, counts.done) == (False, {"accepted": 1, "rejected": 0, "duplicates": 0})
+    order = Order.objects.get(pk=order_id)
+    assert (order.email, order.total, order.lines.count()) == ("ada@example.org", 7800, 1)
+    process = OrderProcess.objects.get()
+    assert (process.order_id, process.workflow, process.version) == (order_id, "bake-cake", 3)
+    assert (process.process_state, process.goal) == ("pending", "complete")
+    assert (process.locked_by, process.complete_by, process.failure_count) == (None, None, 0)
+    assert (process.priority, process.reply_to, process.not_before) == (7, "app-1", None)
+    assert list(process.steps.values_list("position", "name", "agent", "state", "attempt", "outcome")) == [
+        (position, step.name, step.agent, "not_started", 0, "none")
+        for position, step in enumerate(CAKE.steps)
+    ]
+    assert [step.request for step in process.steps.all()] == [{"portions": 1}] * 7
+    assert set(process.steps.values_list("complete_by", "failure_count", "generation")) == {(None, 0, 1)}
+    assert not SubmissionMessage.objects.exists()
+    received = event_of(order_id, "received")
+    assert (received.actor, received.detail["by"]) == ("submission:a", "guest")
+
+
+@pytest.mark.pattern("S2")
+def test_when_the_second_insert_into_the_state_store_fails_nothing_is_left_and_the_message_stays() -> None:
+    # PostgreSQL keeps no NUL in JSON: the process is inserted, and then its steps cannot be.
+    bad_step = replace(CAKE.steps[0], data=lambda _: {"note": "\x00"})
+    workflow = Workflow(name="bake-cake", version=3, steps=(bad_step, *CAKE.steps[1:]))
+    order_id = post(reply_to="app-1")
+    counts = a_role(intake=OrderIntake(workflow=workflow)).run_once()
+    assert (counts.busy, counts.done) == (True, {"failed_passes": 1})
+    assert nothing_was_inserted()
+    assert SubmissionMessage.objects.get().order_id == order_id
+
+
+@pytest.mark.pattern("S2")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT ON orders_order",
+        "INSERT ON orders_orderline",
+        "INSERT ON orders_orderprocess",
+        "INSERT ON orders_stepstate",
+        "INSERT ON orders_statusmessage",
+        "INSERT ON orders_event",
+        "DELETE ON orders_submissionmessage",
+    ],
+)
+@pytest.mark.parametrize(
+    "sqlstate", ["22000", "57014"], ids=["an error in the data", "a database in trouble"]
+)
+def test_whichever_statement_fails_nothing_is_left_and_the_next_pass_inserts_it(
+    statement: str, sqlstate: str
+) -> None:
+    order_id = post(reply_to="app-1")
+    role = a_role()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION pg_temp.fail() RETURNS trigger LANGUAGE plpgsql AS"
+            f" $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{sqlstate}'; END $$"
+        )
+        cursor.execute(f"CREATE TRIGGER fail AFTER {statement} EXECUTE FUNCTION pg_temp.fail()")
+    if sqlstate == "57014":
+        with pytest.raises(OperationalError):
+            role.run_once()
+    else:
+        assert role.run_once().done == {"failed_passes": 1}
+    assert nothing_was_inserted()
+    assert SubmissionMessage.objects.get().order_id == order_id
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TRIGGER fail ON {statement.split()[-1]}")
+    assert role.run_once().done == {"accepted": 1, "rejected": 0, "duplicates": 0}
+    assert [Order.objects.count(), OrderProcess.objects.count(), StepState.objects.count()] == [1, 1, 7]
+    assert happened(order_id) == [("received", "")]
+    assert told(order_id) == ["received"]
+
+
+# --- one order per message
+
+
+@pytest.mark.pattern("S3")
+def test_the_same_message_twice_in_one_batch_makes_one_order() -> None:
+    order_id = post(post(reply_to="app-1"), reply_to="app-1")
+    assert a_role().run_once().done == {"accepted": 1, "rejected": 0, "duplicates": 1}
+    assert [Order.objects.count(), OrderProcess.objects.count(), StepState.objects.count()] == [1, 1, 7]
+    assert happened(order_id) == [("received", ""), ("duplicate_ignored", "")]
+    assert told(order_id) == ["received"]
+    assert not SubmissionMessage.objects.exists()
+
+
+@pytest.mark.pattern("S3")
+def test_the_same_message_again_changes_nothing_of_an_order_that_has_moved_on() -> None:
+    order_id = post()
+    role = a_role()
+    role.run_once()
+    OrderProcess.objects.filter(pk=order_id).update(process_state="processed")
+    before = OrderProcess.objects.values().get()
+    post(order_id)
+    assert role.run_once().done == {"accepted": 0, "rejected": 0, "duplicates": 1}
+    assert OrderProcess.objects.values().get() == before
+    assert Order.objects.count() == 1
+    assert happened(order_id) == [("received", ""), ("duplicate_ignored", "")]
+
+
+@both_sessions
+@pytest.mark.pattern("S3", "S2")
+def test_two_instances_make_one_order_of_each_message_that_came_twice() -> None:
+    first = [post(reply_to="app-1") for _ in range(40)]
+    for order_id in first:
+        post(order_id, reply_to="app-1")
+    all_at_once(2, lambda n: drain(a_role(instance=f"submission:{n}", batch=7)))
+    assert set(Order.objects.values_list("pk", flat=True)) == set(first)
+    assert (OrderProcess.objects.count(), StepState.objects.count()) == (40, 280)
+    assert Event.objects.filter(kind="received").count() == 40
+    assert StatusMessage.objects.count() == 40
+    assert not SubmissionMessage.objects.exists()
+    assert not SetAside.objects.exists()
+
+
+@both_sessions
+def test_what_one_instance_has_in_hand_another_passes_over(new_session: NewSession) -> None:
+    held, free = post(), post()
+    other = new_session()
+    other.begin()
+    assert [one.order_id for _, one in other.do(lambda: submissions.take(1))] == [held]
+    assert a_role().run_once().done == {"accepted": 1, "rejected": 0, "duplicates": 0}
+    assert OrderProcess.objects.get().order_id == free
+    other.rollback()
+    assert a_role().run_once().done["accepted"] == 1
+    assert set(OrderProcess.objects.values_list("pk", flat=True)) == {held, free}
+
+
+# --- nothing bad holds up the rest
+
+
+@pytest.mark.pattern("S3")
+def test_an_unusable_message_is_set_aside_with_its_reason_and_those_behind_it_go_in() -> None:
+    bad = post(total=1, reply_to="app-1")
+    good = [post(), post()]
+    assert a_role().run_once().done == {"accepted": 2, "rejected": 1, "duplicates": 0}
+    assert set(OrderProcess.objects.values_list("pk", flat=True)) == set(good)
+    aside = SetAside.objects.get()
+    assert (aside.order_id, aside.client, aside.body["total"], aside.replayed_at) == (bad, "guest", 1, None)
+    assert aside.reason.startswith("total ")
+    alert = Alert.objects.get()
+    assert (alert.order_id, alert.kind, alert.code) == (bad, "set_aside", "cannot_be_inserted")
+    assert (alert.message, alert.closed_at) == (aside.reason, None)
+    assert event_of(bad, "set_aside").detail == {"reason": aside.reason}
+    assert happened(bad) == [("set_aside", "")]
+    assert told(bad) == []
+    assert not SubmissionMessage.objects.exists()
+
+
+@pytest.mark.pattern("S3")
+def test_an_unusable_message_that_comes_again_has_one_record_and_one_alert() -> None:
+    bad = post(total=1)
+    role = a_role()
+    role.run_once()
+    post(bad, total=2)
+    assert role.run_once().done == {"accepted": 0, "rejected": 1, "duplicates": 0}
+    assert SetAside.objects.get().order_id == bad
+    assert alerts_of(bad) == [("set_aside", "", "cannot_be_inserted")]
+
+
+@pytest.mark.pattern("S3")
+@pytest.mark.parametrize("place", [0, 6, 12])
+def test_a_message_that_breaks_the_intake_is_found_and_set_aside_alone(place: int) -> None:
+    ids = [post(payment_method="boom" if n == place else "card_ok") for n in range(13)]
+    total = drain(a_role(batch=8, intake=Brittle()))
+    assert (total["accepted"], total["rejected"]) == (12, 0)
+    assert set(OrderProcess.objects.values_list("pk", flat=True)) == set(ids) - {ids[place]}
+    aside = SetAside.objects.get()
+    assert (aside.order_id, aside.reason) == (ids[place], "inserting it failed: ValueError: boom")
+    assert alerts_of(ids[place]) == [("set_aside", "", "cannot_be_inserted")]
+    assert happened(ids[place]) == [("set_aside", "")]
+    assert not Order.objects.filter(pk=ids[place]).exists()
+    assert not SubmissionMessage.objects.exists()
+    assert total["failed_passes"] <= 10
+
+
+@pytest.mark.pattern("S3")
+def test_every_one_of_several_breaking_messages_is_set_aside() -> None:
+    ids = [post(payment_method="boom" if n in (2, 3, 9) else "card_ok") for n in range(12)]
+    assert drain(a_role(batch=4, intake=Brittle()))["accepted"] == 9
+    assert set(SetAside.objects.values_list("order_id", flat=True)) == {ids[2], ids[3], ids[9]}
+    assert Alert.objects.count() == 3
+
+
+@pytest.mark.pattern("S3")
+def test_a_message_is_set_aside_even_if_the_error_says_what_the_database_cannot_keep() -> None:
+    bad, good = post(payment_method="boom"), post()
+    drain(a_role(batch=2, intake=Brittle("a \x00 in the text")))
+    assert SetAside.objects.get().order_id == bad
+    assert OrderProcess.objects.get().order_id == good
+
+
+def test_a_database_in_trouble_is_no_reason_to_set_a_message_aside() -> None:
+    def broken(_: Sequence[Submission]) -> Sequence[Accepted | Duplicate | Rejected]:
+        raise OperationalError("the connection is lost")
+
+    order_id = post()
+    role = a_role(batch=1, intake=broken)
+    for _ in range(4):
+        with pytest.raises(OperationalError):
+            role.run_once()
+    assert SubmissionMessage.objects.get().order_id == order_id
+    assert nothing_was_inserted()
+
+
+# --- batches
+
+
+def test_a_queue_longer_than_a_batch_is_taken_oldest_first_in_several_passes() -> None:
+    ids = [post() for _ in range(25)]
+    role = a_role(batch=10)
+    passes = [role.run_once() for _ in range(3)]
+    assert [(one.busy, one.done["accepted"]) for one in passes] == [(True, 10), (True, 10), (False, 5)]
+    received = list(Event.objects.order_by("id").values_list("order_id", flat=True))
+    assert [set(received[:10]), set(received[10:20]), set(received[20:])] == [
+        set(ids[:10]),
+        set(ids[10:20]),
+        set(ids[20:]),
+    ]
+    assert not SubmissionMessage.objects.exists()
+
+
+def test_an_empty_queue_is_no_work() -> None:
+    counts = a_role().run_once()
+    assert (counts.busy, counts.done) == (False, {})
+
+
+def test_a_pass_takes_the_same_number_of_statements_for_one_message_and_for_a_hundred() -> None:
+    counted = []
+    for number in (1, 100):
+        for _ in range(number):
+            post(reply_to="app-1")
+        with CaptureQueriesContext(connection) as captured:
+            assert a_role().run_once().done["accepted"] == number
+        counted.append(len(captured))
+    assert counted[0] == counted[1] <= 16
+
+
+# --- status
+
+
+@pytest.mark.pattern("Q1", "Q2", "Q3")
+def test_received_is_told_once_on_the_queue_that_the_message_named() -> None:
+    first, second, silent = post(reply_to="app-1"), post(reply_to="app-2"), post()
+    a_role().run_once()
+    messages = StatusMessage.objects.order_by("queue").values_list("queue", "order_id", "kind", "body")
+    assert list(messages) == [("app-1", first, "received", {}), ("app-2", second, "received", {})]
+    assert OrderProcess.objects.get(pk=silent).reply_to == ""
+    assert OrderProcess.objects.get(pk=first).reply_to == "app-1"

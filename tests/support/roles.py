@@ -1,0 +1,288 @@
+"""The roles, ready to be run by a test, and short words for what a test asks about an order."""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from django.db import connection
+
+from orders.engine.agent_host import AgentHost, HostConfig
+from orders.engine.contracts import Agent, Workflows
+from orders.engine.remedies import SupervisorRules
+from orders.engine.scheduler import Scheduler, SchedulerConfig
+from orders.engine.sql import fetch, run
+from orders.engine.supervisor import Supervisor, SupervisorConfig
+from orders.engine.worker import Counts
+from orders.models import AgentReply, AgentRequest, Alert, Event, OrderProcess, StatusMessage, StepState
+from tests.support.factories import make_reply
+from tests.support.wait import until
+from tests.support.workflows import CAKES
+
+T = TypeVar("T")
+
+
+class Role(Protocol):
+    """Whatever has passes."""
+
+    def run_once(self) -> Counts: ...
+
+
+def a_scheduler(
+    instance: str = "scheduler:a", *, batch: int = 200, workflows: Workflows = CAKES
+) -> Scheduler:
+    return Scheduler(config=SchedulerConfig(instance=instance, batch=batch), workflows=workflows)
+
+
+def a_leader(
+    instance: str = "supervisor:a", *, batch: int = 500, threshold: int = 3, workflows: Workflows = CAKES
+) -> Supervisor:
+    """A supervisor that leads."""
+    supervisor = a_supervisor(instance, batch=batch, threshold=threshold, workflows=workflows)
+    assert supervisor.acquire()
+    return supervisor
+
+
+def a_supervisor(
+    instance: str = "supervisor:a", *, batch: int = 500, threshold: int = 3, workflows: Workflows = CAKES
+) -> Supervisor:
+    rules = SupervisorRules(threshold=threshold)
+    return Supervisor(
+        config=SupervisorConfig(instance=instance, batch=batch, rules=rules), workflows=workflows
+    )
+
+
+def a_host(*agents: Agent, instance: str = "agents:a", **config: float) -> AgentHost:
+    return AgentHost(config=HostConfig(instance=instance, **config), agents=agents)
+
+
+def drain(role: Role, *, passes: int = 60) -> Counter[str]:
+    """Runs passes until the role has no more to do, and adds up what it did. Fails when it goes on and on."""
+    total: Counter[str] = Counter()
+    for _ in range(passes):
+        counts = role.run_once()
+        total.update(counts.done)
+        if not counts.busy:
+            return total
+    raise AssertionError(f"still busy after {passes} passes: {total}")
+
+
+def in_thread(work: Callable[[], T]) -> "Future[T]":
+    """Runs work in a thread of its own, with a database connection of its own that is closed at the end."""
+    future: Future[T] = Future()
+
+    def run_it() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - handed to whoever asks the future
+            future.set_exception(error)
+        finally:
+            connection.close()
+
+    threading.Thread(target=run_it, daemon=True).start()
+    return future
+
+
+@contextmanager
+def running(host: AgentHost) -> Iterator["Future[None]"]:
+    """Runs a host in a thread until the block ends, and raises what the host raised."""
+    ended = in_thread(lambda: asyncio.run(host.run()))
+    try:
+        yield ended
+    finally:
+        host.stop()
+        try:
+            ended.result(timeout=10)
+        except BaseException:
+            # A host that broke has left its connections open; they would trouble the tests after this one.
+            for executor in (host._exchanges, host._care):
+                with suppress(RuntimeError):
+                    executor.submit(lambda: connection.close()).result(timeout=10)
+            raise
+
+
+def end_other_connections() -> int:
+    """Cuts every other connection to the test's database; returns how many there were."""
+    return len(
+        fetch(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+            """
+        )
+    )
+
+
+def until_blocked(number: int = 1) -> None:
+    """Waits until that many other sessions of this database wait for a lock."""
+    until(
+        lambda: (
+            fetch(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                 WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
+                """
+            )[0][0]
+            >= number
+        ),
+        what="a session waiting for a lock",
+    )
+
+
+# What a test asks about an order.
+
+
+def stored(order: OrderProcess | UUID) -> OrderProcess:
+    """The process as it is stored now."""
+    return OrderProcess.objects.get(pk=_id(order))
+
+
+def states(order: OrderProcess | UUID) -> dict[str, str]:
+    """The state of every step that is not `not_started`."""
+    rows = StepState.objects.filter(process_id=_id(order)).order_by("position")
+    return {row.name: row.state for row in rows if row.state != "not_started"}
+
+
+def everything(order: OrderProcess | UUID) -> tuple[Any, ...]:
+    """The whole record of an order, to say that nothing of it has changed."""
+    return (
+        OrderProcess.objects.filter(pk=_id(order)).values().get(),
+        list(StepState.objects.filter(process_id=_id(order)).order_by("position").values()),
+    )
+
+
+def happened(order: OrderProcess | UUID, *kinds: str) -> list[tuple[str, str]]:
+    """The order's history as (kind, step), oldest first: all of it, or these kinds."""
+    events = Event.objects.filter(order_id=_id(order)).order_by("id").values_list("kind", "step")
+    return [event for event in events if not kinds or event[0] in kinds]
+
+
+def event_of(order: OrderProcess | UUID, kind: str) -> Event:
+    """The one event of that kind."""
+    return Event.objects.get(order_id=_id(order), kind=kind)
+
+
+def told(order: OrderProcess | UUID) -> list[str]:
+    """What the submitting application was told, oldest first."""
+    return list(
+        StatusMessage.objects.filter(order_id=_id(order)).order_by("id").values_list("kind", flat=True)
+    )
+
+
+def alerts_of(order: OrderProcess | UUID) -> list[tuple[str, str, str]]:
+    """Every alert that the order ever had, as (kind, step, code)."""
+    return list(Alert.objects.filter(order_id=_id(order)).order_by("id").values_list("kind", "step", "code"))
+
+
+def asked(order: OrderProcess | UUID | None = None) -> set[str]:
+    """The steps that requests are waiting for."""
+    requests = AgentRequest.objects.all()
+    if order is not None:
+        requests = requests.filter(order_id=_id(order))
+    return set(requests.values_list("step", flat=True))
+
+
+def answer(
+    outcome: str = "done", body: Any = None, *, order: OrderProcess | UUID, only: Sequence[str] | None = None
+) -> set[str]:
+    """Plays the agents: takes the order's requests, or those of some steps, and replies. Returns their steps."""
+    requests = list(AgentRequest.objects.filter(order_id=_id(order)))
+    taken = [request for request in requests if only is None or request.step in only]
+    for request in taken:
+        step = StepState.objects.get(pk=request.step_id)
+        said = {"did": request.step} if outcome == "done" and body is None else body
+        make_reply(step, outcome, said, attempt=request.attempt, undo=request.undo)
+        request.delete()
+    return {request.step for request in taken}
+
+
+def answer_everything() -> int:
+    """Plays all agents in one statement: every request is done; returns how many there were."""
+    return run(
+        """
+        WITH taken AS (DELETE FROM orders_agentrequest RETURNING order_id, step_id, attempt, undo)
+        INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
+        SELECT order_id, step_id, attempt, undo, 'done', '{}', 1, 'agents:test' FROM taken
+        """
+    )
+
+
+def clones(order: OrderProcess, number: int) -> list[UUID]:
+    """That many more orders in the very state of this one, with their steps; two statements for any number."""
+    ids = [
+        order_id
+        for (order_id,) in fetch(
+            f"""
+            INSERT INTO orders_orderprocess ({_columns(OrderProcess)})
+            SELECT {_columns(OrderProcess, order_id="gen_random_uuid()")}
+              FROM orders_orderprocess, generate_series(1, %s) WHERE order_id = %s
+            RETURNING order_id
+            """,
+            [number, order.order_id],
+        )
+    ]
+    run(
+        f"""
+        INSERT INTO orders_stepstate ({_columns(StepState, without="id")})
+        SELECT {_columns(StepState, without="id", order_id="new.order_id")}
+          FROM orders_stepstate, unnest(%s::uuid[]) AS new(order_id) WHERE orders_stepstate.order_id = %s
+        """,
+        [ids, order.order_id],
+    )
+    return ids
+
+
+def reply_to_all(order_ids: Sequence[UUID], step: str, outcome: str = "done") -> None:
+    """A reply to the present attempt of one step of each of these orders, in one statement."""
+    run(
+        """
+        INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
+        SELECT order_id, id, attempt, false, %s, '{"code": "no", "message": "no"}', 1, 'agents:test'
+          FROM orders_stepstate WHERE order_id = ANY(%s) AND name = %s
+        """,
+        [outcome, list(order_ids), step],
+    )
+
+
+def all_due(order: OrderProcess | UUID) -> None:
+    """Moves every wait of an order into the past."""
+    run(
+        "UPDATE orders_orderprocess SET not_before = now() - interval '1 s' WHERE not_before > now() AND order_id = %s",
+        [_id(order)],
+    )
+    run(
+        """
+        UPDATE orders_stepstate
+           SET not_before = not_before - interval '1 day', settles_at = settles_at - interval '1 day'
+         WHERE order_id = %s
+        """,
+        [_id(order)],
+    )
+
+
+def expire(order: OrderProcess | UUID, *names: str) -> None:
+    """Moves the complete-by of an order's running steps, or of these, into the past."""
+    running_steps = StepState.objects.filter(process_id=_id(order), complete_by__isnull=False)
+    if names:
+        running_steps = running_steps.filter(name__in=names)
+    for step in running_steps:
+        StepState.objects.filter(pk=step.pk).update(complete_by=fetch("SELECT now() - interval '1 s'")[0][0])
+
+
+def no_replies() -> bool:
+    """Whether the reply queue is empty."""
+    return not AgentReply.objects.exists()
+
+
+def _id(order: OrderProcess | UUID) -> UUID:
+    return order.order_id if isinstance(order, OrderProcess) else order
+
+
+def _columns(model: type[OrderProcess] | type[StepState], without: str = "", **instead: str) -> str:
+    names = [field.column for field in model._meta.concrete_fields if field.column != without]
+    given: Mapping[str, str] = instead
+    return ", ".join(given.get(name, f"{model._meta.db_table}.{name}" if instead else name) for name in names)
