@@ -65,6 +65,18 @@ def line(**fields: Any) -> Callable[[], object]:
     return create
 
 
+def variants(*given: dict[str, Any]) -> Callable[[], object]:
+    def create() -> None:
+        Product.objects.create(sku="s", title="T", artist="A", price=1)
+        for fields in given:
+            product, _ = Product.objects.get_or_create(
+                sku=fields["sku"], defaults={"title": "T", "artist": "A", "price": 1}
+            )
+            Product.objects.filter(pk=product.pk).update(variant_of="s", size="30x40")
+
+    return create
+
+
 ORDER: dict[str, Any] = {
     "email": "a@example.org",
     "currency": "EUR",
@@ -152,6 +164,8 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
     ),
     ("one_row_per_instance", "an instance twice", twice(AgentInstance, instance="i", agent="a", capacity=1)),
     ("product_has_a_price", "a free product", twice(Product, sku="s", title="T", artist="A", price=0)),
+    ("product_is_no_variant_of_itself", "its own variant", variants({"sku": "s"})),
+    ("one_variant_per_size_and_edition", "a variant twice", variants({"sku": "v1"}, {"sku": "v2"})),
     ("order_has_a_total", "a free order", twice(Order, **(ORDER | {"total": 0}))),
     ("line_has_a_quantity", "none of a product", line(quantity=0)),
     ("one_line_per_product", "a product twice", line()),

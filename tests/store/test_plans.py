@@ -61,7 +61,8 @@ FILL = [
     INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses, body,
                                      complete_by, priority, deliveries, leased_by, leased_until)
     SELECT gen_random_uuid(), n, 'mix', CASE WHEN n % 500 = 0 OR n % 2 = 1 THEN 'kitchen' ELSE 'oven' END, 'mix-it',
-           1, false, n::text, '', '{}', now() + interval '1 hour', n % 10, n % 2,
+           1, false, n::text, '', jsonb_build_object('data', repeat('x', 300)), now() + interval '1 hour',
+           n % 10, n % 2,
            CASE WHEN n % 2 = 1 THEN 'agents:1' END,
            CASE WHEN n % 2 = 1 THEN now() + (n - 20) * interval '1 hour' END
       FROM generate_series(1, 10000) AS n
