@@ -292,7 +292,7 @@ def test_a_wait_that_would_pass_the_complete_by_ends_the_call_in_silence() -> No
 @pytest.mark.pattern("A5")
 @pytest.mark.parametrize("script", [hang, BUSY], ids=["no answer", "one fault after the other"])
 def test_past_its_complete_by_a_call_is_stopped_and_posts_nothing(script: Any) -> None:
-    request = a_request(left=0.7)
+    request = a_request(left=1.2)
     kitchen = ScriptedAgent("kitchen", script)
     assert a_host(kitchen).run_once().done == {"claimed": 1, "ended": 1}
     assert no_replies()
@@ -346,7 +346,7 @@ def test_several_hosts_share_the_requests_and_each_is_begun_once() -> None:
 def test_a_request_whose_host_vanished_is_taken_by_another_when_the_lease_lapses() -> None:
     request = a_request(leased_by="agents:gone", leased_until=ago(0.1), deliveries=1)
     kitchen = ScriptedAgent("kitchen")
-    with running(a_host(kitchen, lease=0.4, **QUICK)):
+    with running(a_host(kitchen, lease=1.2, **QUICK)):
         until(AgentReply.objects.exists, what="the reply")
     assert keys(kitchen) == [request.key]
     assert not AgentRequest.objects.exists()
@@ -371,7 +371,7 @@ def test_a_call_whose_lease_was_lost_is_cancelled_and_posts_nothing() -> None:
     a_request()
     gate = Gate()
     kitchen = ScriptedAgent("kitchen", gate)
-    with running(a_host(kitchen, lease=0.4, **QUICK)):
+    with running(a_host(kitchen, lease=1.2, **QUICK)):
         until(lambda: gate.began, what="the call")
         AgentRequest.objects.update(leased_by="agents:other", leased_until=ahead(60), deliveries=2)
         until(lambda: gate.cancelled, what="the cancellation")
@@ -383,7 +383,7 @@ def test_a_call_whose_lease_was_lost_is_cancelled_and_posts_nothing() -> None:
 def test_the_lease_of_a_long_call_is_renewed() -> None:
     a_request()
     gate = Gate()
-    with running(a_host(ScriptedAgent("kitchen", gate), lease=0.4, **QUICK)):
+    with running(a_host(ScriptedAgent("kitchen", gate), lease=1.2, **QUICK)):
         until(lambda: gate.began, what="the call")
         first = AgentRequest.objects.get().leased_until
         assert first is not None
@@ -429,7 +429,7 @@ def test_a_host_that_stops_gives_its_requests_back_at_once() -> None:
 def test_a_host_that_stops_posts_what_ends_within_its_grace() -> None:
     a_request()
     gate = Gate()
-    host = a_host(ScriptedAgent("kitchen", gate), poll=0.02, grace=5.0)
+    host = a_host(ScriptedAgent("kitchen", gate), poll=60.0, grace=5.0)
     with running(host) as ended:
         until(lambda: gate.began, what="the call")
         a_request()
@@ -446,7 +446,7 @@ def test_a_host_that_stops_posts_what_ends_within_its_grace() -> None:
 def test_a_request_that_was_delivered_twice_without_an_answer_is_run_with_nothing_beside_it() -> None:
     suspect, gate = a_request(deliveries=2), Gate()
     kitchen = ScriptedAgent("kitchen", gate, {"ok": True})
-    with running(a_host(kitchen, lease=0.4, **QUICK)):
+    with running(a_host(kitchen, lease=1.2, **QUICK)):
         until(lambda: gate.began, what="the suspect's call")
         others = {a_request().key for _ in range(3)}
         looked = AgentInstance.objects.get().seen_at
@@ -462,7 +462,7 @@ def test_a_suspect_waits_for_the_calls_under_way_and_stops_new_ones() -> None:
     gate = Gate()
     kitchen = ScriptedAgent("kitchen", gate, {"ok": True})
     first = a_request()
-    with running(a_host(kitchen, lease=0.4, **QUICK)):
+    with running(a_host(kitchen, lease=1.2, **QUICK)):
         until(lambda: gate.began, what="the first call")
         suspect = a_request(deliveries=2)
         renewed = AgentRequest.objects.get(pk=first.pk).leased_until
@@ -508,7 +508,7 @@ def test_a_host_reports_each_agents_health_while_it_runs() -> None:
 
 def test_expired_requests_that_nobody_holds_are_swept_away() -> None:
     a_request(complete_by=ago(5))
-    with running(a_host(ScriptedAgent("kitchen"), lease=0.4, **QUICK)):
+    with running(a_host(ScriptedAgent("kitchen"), lease=1.2, **QUICK)):
         until(lambda: not AgentRequest.objects.exists(), what="the request being deleted")
     assert no_replies()
 

@@ -57,7 +57,7 @@ def recovered(order: OrderProcess) -> bool:
 def test_a_shift_sweeps_again_and_again_at_its_period(period: Period) -> None:
     period(0.05)
     first = an_overdue_order()
-    shift = a_shift(1.0)
+    shift = a_shift(2.0)
     until(lambda: recovered(first), what="the first order's recovery")
     second = an_overdue_order()
     until(lambda: recovered(second), what="the second order's recovery")
@@ -85,7 +85,7 @@ def test_a_shift_stands_by_while_another_one_leads_and_takes_over_when_the_lease
     period(0.02)
     LeaderLease.objects.create(name="supervisor", holder="supervisor:other", term=4, expires_at=ahead(60))
     order = an_overdue_order()
-    standing_by = a_shift(1.5)
+    standing_by = a_shift(2.0)
     early = a_shift(0.2)
     early.result(timeout=10)
     lease = LeaderLease.objects.get()

@@ -20,7 +20,6 @@ from orders.engine.supervisor import Supervisor, SupervisorConfig
 from orders.engine.worker import Counts
 from orders.models import AgentReply, AgentRequest, Alert, Event, OrderProcess, StatusMessage, StepState
 from tests.support.factories import make_reply
-from tests.support.wait import until
 from tests.support.workflows import CAKES
 
 T = TypeVar("T")
@@ -114,22 +113,6 @@ def end_other_connections() -> int:
              WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
             """
         )
-    )
-
-
-def until_blocked(number: int = 1) -> None:
-    """Waits until that many other sessions of this database wait for a lock."""
-    until(
-        lambda: (
-            fetch(
-                """
-                SELECT count(*) FROM pg_stat_activity
-                 WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
-                """
-            )[0][0]
-            >= number
-        ),
-        what="a session waiting for a lock",
     )
 
 
@@ -283,6 +266,6 @@ def _id(order: OrderProcess | UUID) -> UUID:
 
 
 def _columns(model: type[OrderProcess] | type[StepState], without: str = "", **instead: str) -> str:
-    names = [field.column for field in model._meta.concrete_fields if field.column != without]
+    names = [str(field.column) for field in model._meta.concrete_fields if field.column != without]
     given: Mapping[str, str] = instead
     return ", ".join(given.get(name, f"{model._meta.db_table}.{name}" if instead else name) for name in names)
