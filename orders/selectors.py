@@ -116,8 +116,9 @@ def order(*, order_id: UUID, customer_id: int) -> OrderView | None:
     for _ in range(LOOKS):
         # The version is read before what it stands for: a change in between makes the next version differ, not this.
         events = order_views.last_events([order_id])
-        if stored := order_views.stored([order_id], customer_id, events):
-            return stored[0]
+        stored = list(Order.objects.filter(pk=order_id, customer_id=customer_id))
+        if views := order_views.stored(stored, events):
+            return views[0]
         if message := SubmissionMessage.objects.filter(order_id=order_id, client=client).first():
             return order_views.queued(message, events)
         aside = SetAside.objects.filter(order_id=order_id, client=client, replayed_at__isnull=True).first()
@@ -145,28 +146,30 @@ def orders(
     placed_after: datetime | None = None,
 ) -> Page[OrderView]:
     """A customer's orders, newest first, those before the order `before`. Seven statements, whatever `limit`."""
-    mine = {"client": client_of(customer_id)}
-    older = {"order_id__lt": before} if before else {}
-    newer = {"posted_at__gt": placed_after} if placed_after else {}
-    views: dict[UUID, OrderView] = {}
+    mine: dict[str, Any] = {"client": client_of(customer_id)}
+    mine |= {"order_id__lt": before} if before else {}
+    mine |= {"posted_at__gt": placed_after} if placed_after else {}
+    waiting: list[SubmissionMessage] = []
+    aside: list[SetAside] = []
     if state in (None, ProcessState.PENDING):
-        waiting = SubmissionMessage.objects.filter(**mine, **older, **newer).order_by("-order_id")
-        views |= {one.order_id: order_views.queued(one, {}) for one in waiting[: limit + 1]}
+        waiting = list(SubmissionMessage.objects.filter(**mine).order_by("-order_id")[: limit + 1])
     if state in (None, ProcessState.ERROR):
-        aside = SetAside.objects.filter(replayed_at__isnull=True, **mine, **older, **newer)
-        views |= {
-            one.order_id: order_views.set_aside(one, {}) for one in aside.order_by("-order_id")[: limit + 1]
-        }
-    stored = Order.objects.filter(customer_id=customer_id)
+        unanswered = SetAside.objects.filter(replayed_at__isnull=True, **mine)
+        aside = list(unanswered.order_by("-order_id")[: limit + 1])
+    inserted = Order.objects.filter(customer_id=customer_id)
     if before:
-        stored = stored.filter(pk__lt=before)
+        inserted = inserted.filter(pk__lt=before)
     if placed_after:
-        stored = stored.filter(placed_at__gt=placed_after)
+        inserted = inserted.filter(placed_at__gt=placed_after)
     if state:
         in_state = OrderProcess.objects.filter(process_state=state).values("order_id")
-        stored = stored.filter(pk__in=in_state)
-    ids = list(stored.order_by("-pk").values_list("pk", flat=True)[: limit + 1])
-    views |= {view.id: view for view in order_views.stored(ids, customer_id, order_views.last_events(ids))}
+        inserted = inserted.filter(pk__in=in_state)
+    stored = list(inserted.order_by("-pk")[: limit + 1])
+    ids = [one.order_id for one in (*waiting, *aside)] + [one.pk for one in stored]
+    events = order_views.last_events(ids)
+    views = {one.order_id: order_views.queued(one, events) for one in waiting}
+    views |= {one.order_id: order_views.set_aside(one, events) for one in aside}
+    views |= {view.id: view for view in order_views.stored(stored, events)}
     return _page(sorted(views.values(), key=lambda view: view.id, reverse=True), limit)
 
 

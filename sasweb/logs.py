@@ -39,7 +39,9 @@ def formatter() -> logging.Formatter:
     else:
         final = [
             structlog.processors.format_exc_info,
-            structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event", "action"]),
+            structlog.processors.LogfmtRenderer(
+                key_order=["timestamp", "level", "event", "action"], drop_missing=True
+            ),
         ]
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=SHARED,
@@ -47,12 +49,18 @@ def formatter() -> logging.Formatter:
     )
 
 
+def has_exception(record: logging.LogRecord) -> bool:
+    """Whether a record tells of an exception."""
+    return record.exc_info is not None
+
+
 def settings() -> dict[str, Any]:
-    """Django's LOGGING. Django logs each 4xx answer as a warning, which is the clients' business: errors only."""
+    """Django's LOGGING. Of what Django logs about answers only exceptions: the rest is the clients' business."""
     plain: dict[str, Any] = {"handlers": [], "propagate": True}
     return {
         "version": 1,
         "disable_existing_loggers": False,
+        "filters": {"exceptions": {"()": "django.utils.log.CallbackFilter", "callback": has_exception}},
         "formatters": {"line": {"()": formatter}},
         "handlers": {
             "stdout": {
@@ -65,7 +73,7 @@ def settings() -> dict[str, Any]:
         "loggers": {
             "django": plain,
             "django.server": plain,
-            "django.request": {**plain, "level": "ERROR"},
+            "django.request": {**plain, "filters": ["exceptions"]},
             "psycopg.pool": {**plain, "level": "WARNING"},
         },
     }

@@ -1,6 +1,7 @@
 """The addresses under /api/."""
 
-from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
+from django.urls.converters import StringConverter
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from orders.api import problems, views
@@ -8,19 +9,24 @@ from orders.api.requests import QUEUE_NAME
 
 app_name = "api"
 
+
+class QueueNameConverter(StringConverter):
+    """The name of a response queue, as `reply_to` takes it."""
+
+    regex = QUEUE_NAME
+
+
+register_converter(QueueNameConverter, "queue")
+
 version_1: list[URLPattern | URLResolver] = [
     path("products", views.Products.as_view(), name="products"),
     path("products/<str:sku>", views.ProductDetail.as_view(), name="product"),
     path("orders", views.Orders.as_view(), name="orders"),
     path("orders/<uuid:order_id>", views.OrderDetail.as_view(), name="order"),
     path("orders/<uuid:order_id>/events", views.OrderEvents.as_view(), name="order-events"),
-    re_path(
-        rf"^response-queues/(?P<name>{QUEUE_NAME})/messages$",
-        views.QueueMessages.as_view(),
-        name="queue-messages",
-    ),
-    re_path(
-        rf"^response-queues/(?P<name>{QUEUE_NAME})/messages/(?P<message_id>[0-9]{{1,19}})$",
+    path("response-queues/<queue:name>/messages", views.QueueMessages.as_view(), name="queue-messages"),
+    path(
+        "response-queues/<queue:name>/messages/<int:message_id>",
         views.QueueMessage.as_view(),
         name="queue-message",
     ),
