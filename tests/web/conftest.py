@@ -1,0 +1,44 @@
+"""A small catalogue, two customers with tokens, and somebody without."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from knox.models import AuthToken
+from rest_framework.test import APIClient
+
+from orders.models import Product
+
+Signed = Callable[[], APIClient]
+
+
+def sign_in(name: str) -> APIClient:
+    """A client of the API with a token of a new account of that name, in `client.user` and `client.token`."""
+    user = User.objects.create(username=name)
+    _, token = AuthToken.objects.create(user, expiry=None)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
+    client.user, client.token = user, token
+    return client
+
+
+@pytest.fixture
+def catalogue(db: None) -> None:
+    Product.objects.create(sku="tidal-lines", title="Tidal Lines", artist="Maren Oost", price=3900)
+    Product.objects.create(sku="first-sun", title="First Sun", artist="Oriol B.", price=4900)
+    Product.objects.create(sku="sold-out", title="Sold Out", artist="N. N.", price=100, is_listed=False)
+
+
+@pytest.fixture
+def ada(catalogue: None) -> APIClient:
+    return sign_in("ada")
+
+
+@pytest.fixture
+def bob(catalogue: None) -> APIClient:
+    return sign_in("bob")
+
+
+@pytest.fixture
+def anybody(catalogue: None) -> APIClient:
+    return APIClient()

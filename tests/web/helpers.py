@@ -1,0 +1,101 @@
+"""Short words for what the web's tests send, and for what every answer of a kind must be like."""
+
+import copy
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from django.db import connection
+from rest_framework.test import APIClient
+
+from orders import wiring
+from orders.api.problems import PROBLEMS
+from orders.models import OrderProcess
+
+T = TypeVar("T")
+
+ORDERS = "/api/v1/orders"
+
+BODY: dict[str, Any] = {
+    "lines": [{"sku": "tidal-lines", "quantity": 2}, {"sku": "first-sun", "quantity": 1}],
+    "ship_to": {
+        "name": "Ada Lovelace",
+        "street": "12 St James's Square",
+        "city": "London",
+        "postal_code": "SW1Y 4JH",
+        "country": "GB",
+    },
+    "email": "ada@example.com",
+    "payment_method": "card_ok",
+}
+TOTAL = 2 * 3900 + 4900
+
+
+def order_body(**changes: Any) -> dict[str, Any]:
+    """The body of an order. `ship_to` changes parts of the address; anything else takes a field's place."""
+    body = copy.deepcopy(BODY)
+    body["ship_to"] |= changes.pop("ship_to", {})
+    return body | changes
+
+
+def place(client: APIClient, *, key: str | None = None, **changes: Any) -> dict[str, Any]:
+    """Places an order and returns its representation."""
+    headers = {"Idempotency-Key": key} if key else {}
+    response = client.post(ORDERS, order_body(**changes), headers=headers)
+    assert response.status_code == 202, response.content
+    return response.json()
+
+
+def run_submission() -> None:
+    """One pass of the submission process."""
+    wiring.submission().run_once()
+
+
+def change_state(order_id: Any, state: str) -> None:
+    """Has an order be in a state without anything having happened to it."""
+    locked = (
+        {"locked_by": "scheduler:test", "complete_by": "2030-01-01T00:00Z"} if state == "processing" else {}
+    )
+    assert OrderProcess.objects.filter(order_id=order_id).update(process_state=state, **locked)
+
+
+def assert_problem(response: Any, code: str) -> dict[str, Any]:
+    """Fails unless the answer is that problem, in the one form that all have. Returns its members."""
+    problem = PROBLEMS[code]
+    assert (response.status_code, response.headers["Content-Type"]) == (
+        problem.status,
+        "application/problem+json",
+    ), response.content
+    body: dict[str, Any] = response.json()
+    assert body["code"] == code
+    assert body["type"] == f"/api/problems/{code}"
+    assert (body["status"], body["title"]) == (problem.status, problem.title)
+    assert body["detail"]
+    assert body["request_id"] == response.headers["X-Request-ID"]
+    assert body["retryable"] is (problem.status in (408, 429, 503))
+    assert body.keys() <= {
+        "type", "title", "status", "detail", "code", "request_id", "retryable", "errors"
+    }  # fmt: skip
+    return body
+
+
+def mistakes(response: Any) -> list[str]:
+    """Where a request is not valid: its JSON pointers, parameters and headers."""
+    problem = assert_problem(response, "validation_failed")
+    assert all(error["detail"] for error in problem["errors"])
+    return [error.get("pointer", error.get("parameter", error.get("header"))) for error in problem["errors"]]
+
+
+def in_threads(number: int, work: Callable[[int], T]) -> list[Future[T]]:
+    """Starts work in threads, each with a database connection of its own that is closed at the end."""
+
+    def run(index: int) -> T:
+        try:
+            return work(index)
+        finally:
+            connection.close()
+
+    executor = ThreadPoolExecutor(number)
+    futures = [executor.submit(run, index) for index in range(number)]
+    executor.shutdown(wait=False)
+    return futures

@@ -1,0 +1,120 @@
+"""The real web server, as a process of its own on a free port."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from django.db import connection
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+class Answer(NamedTuple):
+    """An answer, with its body as bytes and, where it is JSON, as what it means."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Server:
+    """gunicorn with one worker. What it prints goes to `log`."""
+
+    def __init__(self, log: Path, *, database_url: str, **env: str) -> None:
+        self.port = free_port()
+        self.log = log
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "gunicorn",
+                    "-c",
+                    "python:sasweb.web_server",
+                    "sasweb.asgi:application",
+                ],
+                cwd=PROJECT,
+                env={
+                    **os.environ,
+                    "BIND": f"127.0.0.1:{self.port}",
+                    "DATABASE_URL": database_url,
+                    "PYTHONWARNINGS": "default",
+                    **env,
+                },
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | Iterable[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 20.0,
+    ) -> Answer:
+        """One request on a connection of its own. A body of pieces is sent in chunks."""
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            client.request(method, path, body=body, headers=dict(headers or {}))
+            response = client.getresponse()
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        finally:
+            client.close()
+
+    def connect(self) -> socket.socket:
+        """A bare connection."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def answers(self) -> bool:
+        """Whether the server takes requests."""
+        try:
+            return self.request("GET", "/healthz").status == 200
+        except OSError:
+            return False
+
+    def stop(self, *, timeout: float = 20.0) -> float:
+        """Asks the server to stop; returns how many seconds it took. It must end by itself, with status 0."""
+        begun = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=timeout)
+        assert status == 0, self.log.read_text()
+        return time.monotonic() - begun
+
+    def end(self) -> None:
+        """Ends what is left of the server."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+def free_port() -> int:
+    """A port that nobody has at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def test_database_url() -> str:
+    """The address of the database that the tests use."""
+    known = connection.settings_dict
+    return f"postgresql://{known['USER']}@/{known['NAME']}?host={quote(known['HOST'], safe='')}&port={known['PORT']}"
+
+
+test_database_url.__test__ = False  # type: ignore[attr-defined]

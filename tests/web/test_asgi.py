@@ -1,0 +1,94 @@
+"""The router in front of the threads, with readers and senders that are slower than any real one."""
+
+import asyncio
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+SOON = 5.0
+LARGE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+SMALL = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css"
+
+
+@pytest.fixture
+def asgi(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The module, imported without switching this process to a pool of connections."""
+    monkeypatch.setenv("DATABASE_POOL", "0")
+    yield import_module("sasweb.asgi")
+
+
+def scope(path: str, *, method: str = "GET", **headers: str) -> dict[str, Any]:
+    given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "path": path,
+        "query_string": b"",
+        "headers": [(b"host", b"localhost"), *given],
+    }
+
+
+async def never(*_: object) -> dict[str, Any]:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def answer_to(asgi: ModuleType, asked: dict[str, Any], receive: Any = never) -> list[dict[str, Any]]:
+    """The messages of an answer that comes soon."""
+    messages: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        messages.append(message)
+
+    await asyncio.wait_for(asgi.application(asked, receive, send), SOON)
+    return messages
+
+
+def test_readers_that_do_not_read_hold_no_thread(asgi: ModuleType) -> None:
+    async def run() -> list[dict[str, Any]]:
+        begin_to_read = asyncio.Event()
+
+        async def send(_: object) -> None:
+            await begin_to_read.wait()
+
+        readers = [
+            asyncio.create_task(asgi.application(scope(LARGE), never, send))
+            for _ in range(settings.WEB_THREADS + 8)
+        ]
+        await asyncio.sleep(0)  # lets each of them take its place in the queue for a thread
+        try:
+            return await answer_to(asgi, scope(SMALL))
+        finally:
+            begin_to_read.set()
+            await asyncio.gather(*readers)
+
+    assert asyncio.run(run())[0]["status"] == 200
+
+
+def test_senders_that_never_send_hold_no_thread_and_no_connection(
+    asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asgi, "BODY_TIMEOUT", 0.05)
+    asked = scope("/api/v1/orders", method="POST", content_length="10")
+    assert asyncio.run(answer_to(asgi, asked))[0]["status"] == 408
+
+
+def test_the_server_is_told_when_the_application_has_started_and_stopped(
+    asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asgi.shutdown, "watch_signals", lambda: None)  # these signals are the test runner's
+    events = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+
+    async def receive() -> dict[str, str]:
+        return events.pop(0)
+
+    messages = asyncio.run(answer_to(asgi, {"type": "lifespan"}, receive))
+    assert [message["type"] for message in messages] == [
+        "lifespan.startup.complete",
+        "lifespan.shutdown.complete",
+    ]

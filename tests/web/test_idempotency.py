@@ -1,0 +1,84 @@
+"""One Idempotency-Key is one order, whoever asks how often and however many at once (S3, P1)."""
+
+import threading
+
+import pytest
+from rest_framework.test import APIClient
+
+from orders.models import Order, SubmissionMessage
+from tests.web.helpers import ORDERS, assert_problem, in_threads, order_body, place, run_submission
+
+TWENTY = 20
+
+
+@pytest.mark.django_db
+def test_the_same_key_and_body_answer_the_same_order_again(ada: APIClient) -> None:
+    first = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+    again = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+    assert (again.status_code, again["Idempotent-Replayed"]) == (202, "true")
+    assert (again.json(), again["Location"]) == (first.json(), first["Location"])
+    assert SubmissionMessage.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_a_replay_shows_how_far_the_order_is_now(ada: APIClient) -> None:
+    placed = place(ada, key="k")
+    run_submission()
+    again = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+    assert (again.status_code, again["Idempotent-Replayed"]) == (202, "true")
+    assert again.json()["id"] == placed["id"]
+    assert len(again.json()["steps"]) == 5
+    assert not SubmissionMessage.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_body_that_only_differs_in_form_is_the_same(ada: APIClient) -> None:
+    body = order_body(priority=5)
+    first = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+    again = ada.post(ORDERS, dict(reversed(body.items())), headers={"Idempotency-Key": "k"})
+    assert again.json()["id"] == first.json()["id"]
+
+
+@pytest.mark.pattern("F4")
+@pytest.mark.django_db
+def test_the_same_key_with_another_body_is_refused(ada: APIClient) -> None:
+    place(ada, key="k")
+    response = ada.post(ORDERS, order_body(priority=6), headers={"Idempotency-Key": "k"})
+    assert_problem(response, "idempotency_key_reused")
+    assert SubmissionMessage.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_a_refused_body_does_not_use_up_its_key(ada: APIClient) -> None:
+    ada.post(ORDERS, order_body(priority=66), headers={"Idempotency-Key": "k"})
+    assert "Idempotent-Replayed" not in ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+
+
+@pytest.mark.django_db
+def test_two_clients_may_use_the_same_key(ada: APIClient, bob: APIClient) -> None:
+    assert place(ada, key="k")["id"] != place(bob, key="k")["id"]
+
+
+@pytest.mark.django_db
+def test_without_a_key_every_post_is_an_order(ada: APIClient) -> None:
+    assert place(ada)["id"] != place(ada)["id"]
+
+
+@pytest.mark.pattern("S3", "F3")
+@pytest.mark.django_db(transaction=True)
+def test_twenty_posts_with_one_key_at_once_are_one_order(ada: APIClient) -> None:
+    barrier = threading.Barrier(TWENTY, timeout=10)
+
+    def post(_: int) -> tuple[int, str, bool]:
+        client = APIClient()
+        client.credentials(HTTP_AUTHORIZATION=f"Token {ada.token}")
+        barrier.wait()
+        response = client.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+        return response.status_code, response.json()["id"], "Idempotent-Replayed" in response
+
+    answers = [future.result(timeout=20) for future in in_threads(TWENTY, post)]
+    assert {status for status, _, _ in answers} == {202}
+    assert len({order_id for _, order_id, _ in answers}) == 1
+    assert [replayed for _, _, replayed in answers].count(False) == 1
+    run_submission()
+    assert Order.objects.count() == 1

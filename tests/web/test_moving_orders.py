@@ -1,0 +1,123 @@
+"""An order that moves from the queue to the database, or aside and back, is never missed by a reader."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from orders import selectors, services
+from orders.models import Event, OrderProcess, Product, SetAside, SubmissionMessage
+from orders.order_views import last_events
+from tests.web.helpers import in_threads, place, run_submission
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.pattern("S2")
+@pytest.mark.django_db(transaction=True)
+def test_a_reader_never_sees_404_while_submission_inserts_the_order(ada: APIClient) -> None:
+    orders = [place(ada) for _ in range(5)]
+    reading, done = threading.Barrier(len(orders) + 1, timeout=10), threading.Event()
+
+    def read(index: int) -> list[tuple[int, int]]:
+        client = APIClient()
+        client.credentials(HTTP_AUTHORIZATION=f"Token {ada.token}")
+        url, answers = orders[index]["links"]["self"], []
+        reading.wait()
+        while not answers or not done.is_set() or answers[-1][1] == 0:
+            response = client.get(url)
+            answers.append((response.status_code, len(response.json().get("steps", []))))
+            assert len(answers) < 5_000
+        return answers
+
+    readers = in_threads(len(orders), read)
+    reading.wait()
+    run_submission()
+    done.set()
+    for reader in readers:
+        assert {status for status, _ in reader.result(timeout=30)} == {200}
+
+
+Move = Callable[[], None]
+
+
+@pytest.fixture
+def between_looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, Move], None]:
+    """Has something happen once, just before a table is asked."""
+
+    def arrange(manager: Any, move: Move) -> None:
+        ask, has_moved = manager.filter, []
+
+        def ask_later(*args: Any, **kwargs: Any) -> Any:
+            if not has_moved:
+                has_moved.append(True)
+                move()
+            return ask(*args, **kwargs)
+
+        monkeypatch.setattr(manager, "filter", ask_later)
+
+    return arrange
+
+
+def test_an_order_inserted_between_two_looks_is_found(
+    ada: APIClient, between_looks: Callable[[Any, Move], None]
+) -> None:
+    order = place(ada)
+    between_looks(SubmissionMessage.objects, run_submission)
+    assert len(ada.get(order["links"]["self"]).json()["steps"]) == 5
+
+
+def test_an_order_set_aside_between_two_looks_is_found(
+    ada: APIClient, between_looks: Callable[[Any, Move], None]
+) -> None:
+    order = place(ada)
+    Product.objects.filter(sku="tidal-lines").delete()
+    between_looks(SubmissionMessage.objects, run_submission)
+    assert ada.get(order["links"]["self"]).json()["state"] == "error"
+
+
+def test_an_order_replayed_between_two_looks_is_found(
+    ada: APIClient, between_looks: Callable[[Any, Move], None]
+) -> None:
+    order = place(ada)
+    kept = Product.objects.get(sku="tidal-lines")
+    kept.delete()
+    run_submission()
+    kept.save()
+    set_aside_id = SetAside.objects.get().pk
+    between_looks(
+        SetAside.objects,
+        lambda: services.replay_set_aside(set_aside_id=set_aside_id, by="operator:test") and None,
+    )
+    assert ada.get(order["links"]["self"]).json()["state"] == "pending"
+
+
+def test_a_change_while_an_order_is_read_makes_the_next_version_differ(
+    ada: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = place(ada)
+    run_submission()
+
+    def change_behind(order_ids: Any) -> Any:
+        read = last_events(order_ids)
+        OrderProcess.objects.filter(order_id=order["id"]).update(failure_count=7)
+        Event.objects.create(order_id=order["id"], kind="claimed", actor="scheduler:test")
+        return read
+
+    monkeypatch.setattr(selectors.order_views, "last_events", change_behind)
+    torn = ada.get(order["links"]["self"])
+    monkeypatch.undo()
+    assert torn.json()["failure_count"] == 7
+    whole = ada.get(order["links"]["self"], headers={"If-None-Match": torn["ETag"]})
+    assert whole.status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_list_never_misses_an_order_that_is_inserted_meanwhile(
+    ada: APIClient, between_looks: Callable[[Any, Move], None]
+) -> None:
+    order = place(ada)
+    between_looks(SetAside.objects, run_submission)
+    assert [one["id"] for one in ada.get("/api/v1/orders").json()["results"]] == [order["id"]]

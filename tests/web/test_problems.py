@@ -1,0 +1,133 @@
+"""Every error is a problem of RFC 9457, in one form, and gives nothing away."""
+
+import re
+
+import pytest
+from django.db import InterfaceError, OperationalError
+from django.test import Client
+from knox.models import AuthToken
+from rest_framework.exceptions import Throttled
+from rest_framework.test import APIClient
+
+from orders import selectors, services
+from orders.api.problems import PROBLEMS
+from tests.web.helpers import ORDERS, assert_problem, order_body
+
+pytestmark = pytest.mark.django_db
+
+PRODUCTS = "/api/v1/products"
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/", "/api/v1/", "/api/v2/orders", "/api/v1/orders/", "/api/x%00", "/api/v1"]
+)
+@pytest.mark.parametrize("method", ["get", "post", "delete", "put"])
+def test_an_unknown_route_is_not_there(anybody: APIClient, method: str, path: str) -> None:
+    assert_problem(getattr(anybody, method)(path), "not_found")
+
+
+def test_an_unknown_page_outside_the_api_is_a_page(client: Client) -> None:
+    response = client.get("/nothing-here")
+    assert (response.status_code, response["Content-Type"].partition(";")[0]) == (404, "text/html")
+
+
+@pytest.mark.parametrize("method", ["put", "patch", "delete", "options"])
+def test_a_method_that_is_not_possible_is_refused_with_those_that_are(ada: APIClient, method: str) -> None:
+    response = getattr(ada, method)(ORDERS)
+    assert_problem(response, "method_not_allowed")
+    assert {"GET", "POST"} <= set(response["Allow"].split(", "))
+
+
+def test_an_answer_of_another_type_is_refused(ada: APIClient) -> None:
+    assert_problem(ada.get(ORDERS, headers={"Accept": "text/csv"}), "not_acceptable")
+
+
+@pytest.mark.parametrize(
+    "token", ["", "x", "0" * 64, "a b", "\x00" * 64, "ü" * 30, "' OR 1=1 --", "0" * 100_000], ids=ascii
+)
+def test_a_token_that_is_none_is_refused(anybody: APIClient, token: str) -> None:
+    anybody.credentials(HTTP_AUTHORIZATION=f"Token {token}")
+    response = anybody.get(ORDERS)
+    assert_problem(response, "invalid_token")
+    assert response["WWW-Authenticate"] == "Token"
+
+
+def test_a_token_of_a_closed_account_or_past_its_time_is_refused(ada: APIClient, bob: APIClient) -> None:
+    ada.user.is_active = False
+    ada.user.save()
+    AuthToken.objects.filter(user=bob.user).update(expiry="2020-01-01T00:00Z")
+    assert_problem(ada.get(ORDERS), "invalid_token")
+    assert_problem(bob.get(ORDERS), "invalid_token")
+
+
+def test_a_token_is_stored_as_a_hash_only(ada: APIClient) -> None:
+    row = str(AuthToken.objects.filter(user=ada.user).values().get())
+    assert ada.token not in row
+    assert ada.token[20:] not in row
+
+
+def test_another_scheme_is_no_token(ada: APIClient) -> None:
+    ada.credentials(HTTP_AUTHORIZATION="Basic YTpi")
+    assert_problem(ada.get(ORDERS), "not_authenticated")
+
+
+@pytest.mark.parametrize("error", [OperationalError("host db-7 is down"), InterfaceError("connection db-7")])
+def test_without_a_database_one_is_asked_to_come_again(
+    anybody: APIClient, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(selectors, "products", fail)
+    response = anybody.get(PRODUCTS)
+    assert_problem(response, "unavailable")
+    assert response["Retry-After"] == "1"
+    assert "db-7" not in response.text
+
+
+def test_an_unexpected_error_gives_nothing_away(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(services, "place_order", fail)
+    response = ada.post(ORDERS, order_body())
+    problem = assert_problem(response, "internal_error")
+    assert problem["request_id"]
+    assert "secret" not in response.text
+    assert "RuntimeError" not in response.text
+
+
+def test_too_many_requests_say_when_to_come_again(
+    anybody: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise Throttled(wait=7)
+
+    monkeypatch.setattr(selectors, "products", fail)
+    response = anybody.get(PRODUCTS)
+    assert_problem(response, "rate_limited")
+    assert response["Retry-After"] == "7"
+
+
+def test_a_wrong_host_name_is_refused_in_the_same_form(anybody: APIClient) -> None:
+    assert_problem(anybody.get(PRODUCTS, headers={"Host": "evil.example"}), "malformed_request")
+
+
+def test_every_problem_has_a_page_at_its_type(anybody: APIClient) -> None:
+    for code, problem in PROBLEMS.items():
+        page = anybody.get(f"/api/problems/{code}")
+        assert (page.status_code, page["Content-Type"]) == (200, "text/plain; charset=utf-8")
+        assert f"{code} ({problem.status})" in page.text
+    assert_problem(anybody.get("/api/problems/nothing"), "not_found")
+
+
+def test_a_sane_request_id_is_kept(anybody: APIClient) -> None:
+    assert anybody.get(PRODUCTS, headers={"X-Request-ID": "abc-12345.6"})["X-Request-ID"] == "abc-12345.6"
+
+
+@pytest.mark.parametrize(
+    "given", ["", "short", "a" * 65, "with blanks in it", "<script>alert(1)</script>", "ünder-12345"]
+)
+def test_any_other_request_id_is_replaced(anybody: APIClient, given: str) -> None:
+    made = anybody.get(PRODUCTS, headers={"X-Request-ID": given})["X-Request-ID"]
+    assert re.fullmatch("[0-9a-f]{32}", made)

@@ -1,0 +1,68 @@
+"""The catalogue, which anybody may read."""
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+from rest_framework.test import APIClient
+
+from orders.models import Product
+from tests.web.helpers import assert_problem, mistakes
+
+PRODUCTS = "/api/v1/products"
+
+
+def test_a_product_is_what_the_contract_says(anybody: APIClient) -> None:
+    assert anybody.get(f"{PRODUCTS}/tidal-lines").json() == {
+        "sku": "tidal-lines",
+        "title": "Tidal Lines",
+        "artist": "Maren Oost",
+        "description": "",
+        "price": {"amount": 3900, "currency": "EUR"},
+        "links": {"self": "/api/v1/products/tidal-lines"},
+    }
+
+
+@pytest.mark.parametrize("sku", ["sold-out", "nothing", "%00", "%ff", "a%0ab"])
+def test_what_is_not_for_sale_is_not_there(anybody: APIClient, sku: str) -> None:
+    assert_problem(anybody.get(f"{PRODUCTS}/{sku}"), "not_found")
+
+
+def test_pages_follow_one_another_until_all_products_were_seen_once(anybody: APIClient) -> None:
+    Product.objects.bulk_create(
+        Product(sku=f"p{number:02}", title="P", artist="A", price=1) for number in range(5)
+    )
+    seen, url = [], f"{PRODUCTS}?page_size=3"
+    while url:
+        page = anybody.get(url).json()
+        seen += [product["sku"] for product in page["results"]]
+        url = page["next"]
+    assert seen == ["first-sun", "p00", "p01", "p02", "p03", "p04", "tidal-lines"]
+
+
+def test_a_page_takes_one_statement(
+    anybody: APIClient, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        assert len(anybody.get(PRODUCTS).json()["results"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        ("page_size=0", "page_size"),
+        ("page_size=101", "page_size"),
+        ("page_size=1e1", "page_size"),
+        ("page_size=٣", "page_size"),
+        ("page_size=", "page_size"),
+        (f"page_size={'9' * 5000}", "page_size"),
+        ("page_size=1&page_size=2", "page_size"),
+        ("cursor=%00", "cursor"),
+        ("sort=price", "sort"),
+    ],
+)
+def test_a_query_that_makes_no_sense_is_refused(anybody: APIClient, query: str, where: str) -> None:
+    assert mistakes(anybody.get(f"{PRODUCTS}?{query}")) == [where]
+
+
+def test_a_head_request_has_the_headers_and_no_body(anybody: APIClient) -> None:
+    response = anybody.head(PRODUCTS)
+    assert (response.status_code, response.content) == (200, b"")

@@ -1,0 +1,262 @@
+"""The real server: what only it can get wrong. Bodies of every kind, clients that leave, waiting, the orderly stop."""
+
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from rest_framework.test import APIClient
+
+from orders.models import SubmissionMessage
+from sasweb.postgres import temporary_server
+from tests.support.wait import until
+from tests.web.helpers import BODY, ORDERS, place, run_submission
+from tests.web.server import Server, test_database_url
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+JSON = {"Content-Type": "application/json"}
+MIB = 1024 * 1024
+NOWHERE = "postgresql://sasweb@/sasweb?host=%2Fnonexistent&port=5432"
+SOON = 6.0
+
+
+@pytest.fixture(scope="module")
+def shared(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("web") / "log", database_url=test_database_url())
+    until(server.answers, what="the server")
+    yield server
+    try:
+        server.stop()
+        log = server.log.read_text()
+        assert "Traceback" not in log, log
+        assert "WARNING" not in log, log
+    finally:
+        server.end()
+
+
+@pytest.fixture
+def server(shared: Server, ada: APIClient) -> Server:
+    return shared
+
+
+@pytest.fixture
+def signed(ada: APIClient) -> dict[str, str]:
+    """The headers of a client with a token."""
+    return {"Authorization": f"Token {ada.token}"}
+
+
+def workers_memory(server: Server) -> int:
+    """The most memory that any process of the server has had, in bytes."""
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+    lines = [line for pid in children for line in Path(f"/proc/{pid}/status").read_text().splitlines()]
+    return max(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def test_an_order_is_placed_and_read(server: Server, signed: dict[str, str]) -> None:
+    placed = server.request("POST", ORDERS, body=json.dumps(BODY).encode(), headers={**JSON, **signed})
+    assert placed.status == 202, placed.body
+    read = server.request("GET", placed.headers["location"], headers=signed)
+    assert (read.status, read.json) == (200, placed.json)
+    assert SubmissionMessage.objects.count() == 1
+
+
+def test_a_body_in_chunks_is_a_body(server: Server, signed: dict[str, str]) -> None:
+    text = json.dumps(BODY).encode()
+    pieces = [text[start : start + 7] for start in range(0, len(text), 7)]
+    assert server.request("POST", ORDERS, body=pieces, headers={**JSON, **signed}).status == 202
+
+
+@pytest.mark.parametrize("is_chunked", [False, True], ids=["with a length", "in chunks"])
+def test_ten_megabytes_are_refused_and_not_kept(
+    server: Server, signed: dict[str, str], is_chunked: bool
+) -> None:
+    server.request("GET", "/api/v1/products")
+    before = workers_memory(server)
+    body = [b" " * 65_536] * 160 if is_chunked else b" " * 10 * MIB
+    answer = server.request("POST", ORDERS, body=body, headers={**JSON, **signed})
+    assert (answer.status, answer.json["code"]) == (413, "body_too_large")
+    assert workers_memory(server) - before < 5 * MIB
+
+
+def test_a_client_that_asks_before_it_sends_too_much_is_refused_before_it_does(
+    server: Server, signed: dict[str, str]
+) -> None:
+    head = [
+        f"POST {ORDERS} HTTP/1.1",
+        "Host: localhost",
+        f"Authorization: {signed['Authorization']}",
+        "Content-Type: application/json",
+        f"Content-Length: {10 * MIB}",
+        "Expect: 100-continue",
+    ]
+    with server.connect() as bare:
+        bare.sendall("\r\n".join([*head, "", ""]).encode())
+        assert bare.recv(65_536).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_head_request_has_a_length_and_no_body(server: Server) -> None:
+    head, get = server.request("HEAD", "/api/v1/products"), server.request("GET", "/api/v1/products")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-length"] == str(len(get.body))
+
+
+@pytest.mark.parametrize(
+    "target", ["/api/v1/products/%ff", "/api/v1/products?cursor=%ff", "/api/v1/%00", "/api/%2e%2e/"]
+)
+def test_odd_addresses_do_no_harm(server: Server, target: str) -> None:
+    assert server.request("GET", target).status in (200, 400, 404)
+
+
+def test_bytes_that_are_no_ascii_in_an_address_do_no_harm(server: Server) -> None:
+    with server.connect() as bare:
+        bare.sendall(b"GET /api/v1/products?\xff=\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert bare.recv(65_536).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_connection_serves_many_requests(server: Server) -> None:
+    with server.connect() as bare:
+        for _ in range(3):
+            bare.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert bare.recv(65_536).endswith(b"ok\n")
+
+
+def test_clients_that_leave_in_the_middle_cost_no_thread(server: Server, signed: dict[str, str]) -> None:
+    """More of them than there are threads, in the three places where one can leave."""
+    bundle = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+    url = json.loads(
+        server.request("POST", ORDERS, body=json.dumps(BODY).encode(), headers={**JSON, **signed}).body
+    )["links"]["self"]
+    authorization = f"Authorization: {signed['Authorization']}\r\n"
+    for start in (
+        f"POST {ORDERS} HTTP/1.1\r\nHost: localhost\r\n{authorization}Content-Length: 1000\r\n\r\n{{",
+        f"GET {bundle} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        f"GET {url} HTTP/1.1\r\nHost: localhost\r\n{authorization}Prefer: wait=60\r\n\r\n",
+    ):
+        for _ in range(40):
+            with server.connect() as bare:
+                bare.sendall(start.encode())
+    with ThreadPoolExecutor(32) as clients:
+        answers = clients.map(
+            lambda _: server.request("GET", "/api/v1/products", timeout=SOON).status, range(64)
+        )
+        assert set(answers) == {200}
+    # Nobody waits any more for those who left: there is room to wait again.
+    until(
+        lambda: (
+            "preference-applied" in server.request("GET", url, headers={**signed, "Prefer": "wait=1"}).headers
+        )
+    )
+
+
+def test_a_waiting_client_is_answered_when_its_order_changes(
+    server: Server, ada: APIClient, signed: dict[str, str]
+) -> None:
+    url = place(ada)["links"]["self"]
+    etag = server.request("GET", url, headers=signed).headers["etag"]
+    with ThreadPoolExecutor(1) as clients:
+        waiting = clients.submit(
+            server.request,
+            "GET",
+            url,
+            headers={**signed, "If-None-Match": etag, "Prefer": "wait=60"},
+            timeout=SOON,
+        )
+        until(lambda: any("orders_setaside" in query for query in queries_of_others()))
+        run_submission()
+        answer = waiting.result(timeout=SOON)
+    assert (answer.status, answer.headers["preference-applied"]) == (200, "wait=60")
+    assert len(answer.json["steps"]) == 5
+
+
+def queries_of_others() -> list[str]:
+    """What the other sessions of this database last asked."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        return [query for (query,) in cursor.fetchall()]
+
+
+def test_no_more_than_half_of_the_threads_wait_and_the_others_serve(
+    server: Server, ada: APIClient, signed: dict[str, str]
+) -> None:
+    url = place(ada)["links"]["self"]
+    held = threading.Semaphore(0)
+
+    def wait(_: int) -> bool:
+        answer = server.request("GET", url, headers={**signed, "Prefer": "wait=2"})
+        held.release()
+        return "preference-applied" in answer.headers
+
+    with ThreadPoolExecutor(20) as clients:
+        waiting = [clients.submit(wait, number) for number in range(20)]
+        for _ in range(4):  # who finds no room is answered at once
+            assert held.acquire(timeout=SOON)
+        assert server.request("GET", "/api/v1/products", timeout=SOON).status == 200
+        assert [one.result(timeout=SOON) for one in waiting].count(True) == 16
+
+
+def test_the_server_stops_at_once_though_clients_wait(
+    ada: APIClient, signed: dict[str, str], tmp_path: Path
+) -> None:
+    url = place(ada)["links"]["self"]
+    server = Server(tmp_path / "log", database_url=test_database_url())
+    try:
+        until(server.answers)
+        assert server.request("GET", "/readyz").body == b"ready\n"
+        with ThreadPoolExecutor(8) as clients:
+            waiting = [
+                clients.submit(server.request, "GET", url, headers={**signed, "Prefer": "wait=60"})
+                for _ in range(8)
+            ]
+            until(lambda: any("orders_setaside" in query for query in queries_of_others()))
+            assert server.stop() < SOON
+            assert {one.result(timeout=SOON).status for one in waiting} == {200}
+        log = server.log.read_text()
+        assert "Traceback" not in log, log
+        assert "Forcing close" not in log, log
+    finally:
+        server.end()
+
+
+def test_probes_and_problems_while_the_database_comes_and_goes(tmp_path: Path) -> None:
+    with temporary_server() as database:
+        server = Server(tmp_path / "log", database_url=database.url)
+        try:
+            until(server.answers)
+            missing = server.request("GET", "/readyz")
+            assert (missing.status, missing.body.split(b" ", 1)[1]) == (
+                503,
+                b"migrations have not been applied\n",
+            )
+            database.stop(mode="immediate")
+            assert server.request("GET", "/healthz").body == b"ok\n"
+            gone = server.request("GET", "/readyz", timeout=1.0)
+            assert (gone.status, gone.body.count(b"\n")) == (503, 1)
+            assert b"did not answer" in gone.body or b"does not answer" in gone.body
+            problem = server.request("GET", "/api/v1/products")
+            assert (problem.status, problem.json["code"], problem.headers["retry-after"]) == (
+                503,
+                "unavailable",
+                "1",
+            )
+            assert b"postgres" not in problem.body
+            database.start()
+            until(lambda: b"migrations" in server.request("GET", "/readyz").body, seconds=SOON)
+            server.stop()
+        finally:
+            server.end()
+
+
+def test_a_server_without_a_database_starts_and_says_so(tmp_path: Path) -> None:
+    server = Server(tmp_path / "log", database_url=NOWHERE)
+    try:
+        until(server.answers)
+        assert server.request("GET", "/readyz", timeout=1.0).status == 503
+        assert server.stop() < SOON
+    finally:
+        server.end()

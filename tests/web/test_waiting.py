@@ -1,0 +1,158 @@
+"""`Prefer: wait=N`: the answer comes with the change, or when the time is over."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from orders import selectors
+from orders.api import views, waiting
+from orders.api.waiting import WaitingRoom
+from sasweb import shutdown
+from tests.web.helpers import in_threads, place, run_submission
+
+LONG = 30
+SOON = 5.0
+"""Seconds within which an answer comes that waits for nothing any more."""
+
+
+@pytest.fixture
+def stop_again() -> Iterator[None]:
+    yield
+    shutdown.STOPPING.clear()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set when somebody who waits has asked the database."""
+    event, ask = threading.Event(), selectors.order_version
+
+    def ask_and_tell(order_id: Any) -> str:
+        version = ask(order_id)
+        event.set()
+        return version
+
+    monkeypatch.setattr(selectors, "order_version", ask_and_tell)
+    return event
+
+
+def get_in_thread(client: APIClient, url: str, **headers: str) -> Callable[[], Any]:
+    """Gets in a thread; what is returned waits for the answer."""
+
+    def get(_: int) -> Any:
+        begun = time.monotonic()
+        response = client.get(url, headers=headers)
+        response.took = time.monotonic() - begun
+        return response
+
+    (future,) = in_threads(1, get)
+    return lambda: future.result(timeout=LONG)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("has_etag", [False, True], ids=["from the call on", "from a version on"])
+def test_the_answer_comes_with_the_change(ada: APIClient, asked: threading.Event, has_etag: bool) -> None:
+    url = place(ada)["links"]["self"]
+    known = {"If-None-Match": ada.get(url)["ETag"]} if has_etag else {}
+    answer = get_in_thread(ada, url, Prefer=f"wait={LONG}", **known)
+    assert asked.wait(SOON)
+    run_submission()
+    response = answer()
+    assert (response.status_code, response["Preference-Applied"]) == (200, f"wait={LONG}")
+    assert len(response.json()["steps"]) == 5
+    assert response.took < SOON
+
+
+@pytest.mark.django_db
+def test_a_client_that_is_behind_is_answered_at_once(ada: APIClient) -> None:
+    url = place(ada)["links"]["self"]
+    response = ada.get(url, headers={"Prefer": f"wait={LONG}", "If-None-Match": '"an-older-one"'})
+    assert response.status_code == 200
+    assert "Preference-Applied" not in response
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("known", "status"), [({"If-None-Match": "*"}, 304), ({}, 200)])
+def test_the_time_passes_without_a_change(ada: APIClient, known: dict[str, str], status: int) -> None:
+    url = place(ada)["links"]["self"]
+    begun = time.monotonic()
+    response = ada.get(url, headers={"Prefer": "wait=1", **known})
+    assert (response.status_code, response["Preference-Applied"]) == (status, "wait=1")
+    assert 1 <= time.monotonic() - begun < SOON
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("preference", ["wait=0", "wait=x", "wait", "respond-async", "wait=-1", "waiting=9"])
+def test_a_preference_that_makes_no_sense_is_passed_over(ada: APIClient, preference: str) -> None:
+    response = ada.get(place(ada)["links"]["self"], headers={"Prefer": preference})
+    assert response.status_code == 200
+    assert "Preference-Applied" not in response
+
+
+@pytest.mark.django_db
+def test_nobody_waits_when_the_room_is_full(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "ROOM", WaitingRoom(0))
+    begun = time.monotonic()
+    response = ada.get(place(ada)["links"]["self"], headers={"Prefer": f"wait={LONG}"})
+    assert response.status_code == 200
+    assert "Preference-Applied" not in response
+    assert time.monotonic() - begun < SOON
+
+
+@pytest.mark.django_db
+def test_a_longer_wait_than_a_minute_is_a_minute(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for: list[float] = []
+    room = SimpleNamespace(wait=lambda _, *, request, seconds: asked_for.append(seconds) or True)
+    monkeypatch.setattr(views, "ROOM", room)
+    response = ada.get(place(ada)["links"]["self"], headers={"Prefer": "respond-async, wait=99999999999"})
+    assert (asked_for, response["Preference-Applied"]) == ([60], "wait=60")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_waits_is_answered_when_the_process_stops(
+    ada: APIClient, asked: threading.Event, stop_again: None
+) -> None:
+    answer = get_in_thread(ada, place(ada)["links"]["self"], Prefer=f"wait={LONG}")
+    assert asked.wait(SOON)
+    shutdown.STOPPING.set()
+    assert answer().took < SOON
+
+
+def request_of(gone: threading.Event) -> Any:
+    return SimpleNamespace(META={"asgi.scope": {"sasweb.gone": gone}})
+
+
+@pytest.mark.django_db
+def test_nobody_waits_for_a_client_that_has_left() -> None:
+    gone = threading.Event()
+    asked = 0
+
+    def ask() -> bool:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            gone.set()
+        return False
+
+    assert WaitingRoom(1).wait(ask, request=request_of(gone), seconds=LONG)
+    assert asked == 2
+
+
+@pytest.mark.django_db
+def test_a_place_is_free_again_when_asking_fails() -> None:
+    room = WaitingRoom(1)
+
+    def fail() -> bool:
+        raise RuntimeError
+
+    for _ in range(3):
+        with pytest.raises(RuntimeError):
+            room.wait(fail, request=request_of(threading.Event()), seconds=LONG)
+
+
+def test_no_more_than_half_of_the_threads_may_wait() -> None:
+    assert waiting.ROOM._places._initial_value == 16

@@ -1,0 +1,113 @@
+"""What holds for every page: probes, security headers, static files, the API's own description."""
+
+import re
+
+import pytest
+import yaml
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+from rest_framework.test import APIClient
+
+from orders.api.problems import PROBLEMS
+from sasweb import health
+from sasweb.health import Readiness
+
+DOCS = "/api/docs/"
+
+
+def test_healthz_asks_no_database_and_no_host_name(client: Client) -> None:
+    response = client.get("/healthz", headers={"Host": "10.0.0.7"})
+    assert (response.status_code, response.text) == (200, "ok\n")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_says_ready_when_the_database_is_as_this_release_needs_it(client: Client) -> None:
+    response = client.get("/readyz", headers={"Host": "10.0.0.7"})
+    assert (response.status_code, response.text) == (200, "ready\n")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_names_what_is_missing(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "READINESS", Readiness())
+    monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda *_: [("orders", "0002")])
+    response = client.get("/readyz")
+    assert (response.status_code, response.text) == (503, "1 migrations have not been applied\n")
+
+
+@pytest.mark.django_db
+def test_every_answer_has_the_security_headers(anybody: APIClient) -> None:
+    for path in ("/api/v1/products", "/api/v1/orders", "/nothing", "/admin/login/", "/healthz"):
+        headers = anybody.get(path).headers
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'self'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        if path != "/healthz":
+            assert headers["X-Content-Type-Options"] == "nosniff"
+            assert headers["Referrer-Policy"] == "same-origin"
+            assert headers["X-Frame-Options"] == "DENY"
+
+
+def test_the_documentation_loads_nothing_from_elsewhere_and_no_inline_script(client: Client) -> None:
+    page = client.get(DOCS)
+    assert page.status_code == 200
+    assert not re.findall(r"<script(?![^>]*src=)", page.text)
+    assert "script-src" not in page["Content-Security-Policy"]
+    sources = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(sources) == 5
+    for source in sources:
+        assert source.startswith("/")
+        response = client.get(source)
+        assert response.status_code == 200, source
+        response.close()
+    assert "/api/schema/" in client.get(f"{DOCS}?script=").text
+
+
+def test_static_files_are_served_without_collecting_them(client: Client) -> None:
+    name = "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css"
+    assert finders.find(name)
+    response = client.get(f"/static/{name}")
+    assert (response.status_code, response["Content-Type"].partition(";")[0]) == (200, "text/css")
+    assert b"".join(response.streaming_content)
+    response.close()
+    assert client.get("/static/../sasweb/settings.py").status_code == 404
+
+
+def test_the_description_of_the_api_is_valid_and_complete(
+    client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("spectacular", "--validate", "--fail-on-warn")
+    described = yaml.safe_load(capsys.readouterr().out)
+    operations = {
+        operation["operationId"]: operation
+        for path in described["paths"].values()
+        for operation in path.values()
+    }
+    assert operations.keys() == {
+        "list_products",
+        "get_product",
+        "list_orders",
+        "place_order",
+        "get_order",
+        "list_order_events",
+        "list_messages",
+        "delete_message",
+    }
+    assert {"202", "400", "401", "413", "415", "422", "429", "500", "503"} <= operations["place_order"][
+        "responses"
+    ].keys()
+    examples = {
+        code
+        for operation in operations.values()
+        for response in operation["responses"].values()
+        for code in response.get("content", {}).get("application/problem+json", {}).get("examples", {})
+    }
+    assert examples == PROBLEMS.keys() - {"permission_denied", "method_not_allowed"}
+
+
+def test_the_description_is_served(client: Client, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    response = client.get("/api/schema/")
+    assert response.status_code == 200
+    assert yaml.safe_load(response.text)["info"]["title"] == "sasweb orders"
