@@ -39,8 +39,8 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "sasweb.middleware.request_id",
-    "sasweb.middleware.probes",
     "sasweb.middleware.security_headers",
+    "sasweb.middleware.probes",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
