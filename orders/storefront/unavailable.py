@@ -1,0 +1,39 @@
+"""A page, rather than an error, while the database is away. The API has an answer of its own."""
+
+from collections.abc import Callable
+
+import structlog
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
+
+log = structlog.get_logger()
+
+RETRY_AFTER = 10
+"""Seconds after which a browser asks again by itself."""
+
+
+class UnavailablePage:
+    """Middleware: answers 503 with a page that reloads itself, when a view cannot reach the database."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self._get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """The answer to an exception of a view; None leaves it to others."""
+        if not isinstance(exception, OperationalError | InterfaceError):
+            return None
+        log.warning(
+            "database unavailable",
+            action="request",
+            path=request.path,
+            error=str(exception).strip().split("\n")[0],
+        )
+        headers = {"Retry-After": str(RETRY_AFTER), "Cache-Control": "no-store"}
+        if request.method == "GET":
+            headers["Refresh"] = str(RETRY_AFTER)
+        return HttpResponse(render_to_string("503.html"), status=503, headers=headers)

@@ -1,0 +1,102 @@
+"""The shop's public pages: the catalogue, a poster, a poster's picture."""
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import get_conditional_response
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_safe
+
+from orders import shop_selectors
+from orders.storefront import catalogue, posters
+
+FOR_EVER = "public, max-age=31536000, immutable"
+FOR_A_WHILE = "public, max-age=300"
+
+
+@require_safe
+@gzip_page
+def show_catalogue(request: HttpRequest) -> HttpResponse:
+    """The catalogue: searched, filtered, sorted and paged by its URL."""
+    asked = catalogue.read(request.GET)
+    shelf = shop_selectors.shelf(
+        wanted=asked.wanted, page=asked.page, per_page=catalogue.PER_PAGE, families=posters.FAMILIES
+    )
+    pages = Paginator(range(shelf.total), catalogue.PER_PAGE)
+    families = [
+        {"key": key, "name": name, "count": shelf.families[key]}
+        for key, name in catalogue.FAMILY_NAMES.items()
+    ]
+    context = {
+        "asked": asked,
+        "shelf": shelf,
+        "families": families,
+        "family_name": catalogue.FAMILY_NAMES.get(asked.family, ""),
+        "everything": sum(shelf.families.values()),
+        "sorts": catalogue.SORTS.items(),
+        "page_numbers": list(pages.get_elided_page_range(shelf.page, on_each_side=1, on_ends=1)),
+        "shows_hero": not asked.is_filtered and shelf.page == 1 and asked.sort == "featured",
+        "canonical": request.build_absolute_uri(reverse("shop:catalogue")),
+    }
+    return render(request, "storefront/catalogue.html", context)
+
+
+@require_safe
+@gzip_page
+def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
+    """A poster's page; `?choice=` has one of its offers chosen. The address of a variant leads to its poster."""
+    poster = shop_selectors.poster(sku)
+    if poster is None:
+        shown = shop_selectors.poster_of(sku)
+        if shown is None:
+            raise Http404
+        return redirect(f"{reverse('shop:poster', args=[shown])}?choice={sku}")
+    chosen = next((offer for offer in poster.offers if offer.sku == request.GET.get("choice")), None)
+    editions = dict.fromkeys(offer.edition for offer in poster.offers)
+    context = {
+        "poster": poster,
+        "family_name": catalogue.FAMILY_NAMES.get(poster.family, ""),
+        "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
+        "chosen": chosen or next(offer for offer in poster.offers if offer.sku == poster.sku),
+        "beside": shop_selectors.beside(poster, count=4),
+        "canonical": request.build_absolute_uri(reverse("shop:poster", args=[poster.sku])),
+    }
+    return render(request, "storefront/poster.html", context)
+
+
+@require_safe
+@gzip_page
+def show_picture(request: HttpRequest, sku: str) -> HttpResponseBase:
+    """A poster's picture. With its fingerprint in the URL, which changes with the picture, it may be kept for ever."""
+    design = shop_selectors.design_of(sku)
+    if design is None:
+        raise Http404
+    mark = posters.fingerprint(design)
+    response: HttpResponseBase | None = get_conditional_response(request, etag=f'W/"{mark}"')
+    response = response or HttpResponse(
+        _drawn(json.dumps(design, sort_keys=True)), content_type="image/svg+xml"
+    )
+    response["ETag"] = f'W/"{mark}"'
+    response["Cache-Control"] = FOR_EVER if request.GET.get("v") == mark else FOR_A_WHILE
+    return response
+
+
+@lru_cache(maxsize=1024)
+def _drawn(design: str) -> bytes:
+    raw: Any = json.loads(design)
+    return posters.draw(raw).encode()
+
+
+@require_safe
+def show_design(request: HttpRequest, page: str = "storefront/design.html") -> HttpResponse:
+    """The design system on one page, or one of the pages for trouble, for those who build pages. Only in DEBUG."""
+    if not settings.DEBUG:
+        raise Http404
+    return render(request, page)

@@ -1,0 +1,70 @@
+"""Template tags of the shop and the console: money, pictures of posters, icons.
+
+{{ poster.price|money }}                €39.00, as the reader's language writes it
+{{ poster.price|money:"short" }}        €39 when there are no cents
+{% picture_url poster.sku poster.design %}
+{% icon "cart" %}                       from static/icons.svg, hidden from screen readers
+"""
+
+from decimal import Decimal
+from typing import Any
+
+from babel import Locale, UnknownLocaleError
+from babel.numbers import format_currency, get_currency_precision
+from django import template
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, to_locale
+
+from orders.order_views import Money
+from orders.storefront import posters
+
+register = template.Library()
+
+
+@register.filter
+def money(price: Money, form: str = "full") -> str:
+    """An amount as the reader's language writes it."""
+    digits = get_currency_precision(price.currency)
+    amount = Decimal(price.amount).scaleb(-digits)
+    is_whole = form == "short" and amount == amount.to_integral_value()
+    text: str = format_currency(
+        amount.to_integral_value() if is_whole else amount,
+        price.currency,
+        locale=_locale(),
+        format=_without_decimals() if is_whole else None,
+        currency_digits=not is_whole,
+    )
+    return text
+
+
+@register.simple_tag
+def picture_url(sku: str, design: Any) -> str:
+    """Where the picture of a product is. The URL changes with the picture, so that browsers may keep it for ever."""
+    return f"{reverse('shop:picture', args=[sku])}?v={posters.fingerprint(design)}"
+
+
+@register.simple_tag
+def icon(name: str, size: int = 20) -> SafeString:
+    """An icon of the sprite. It says nothing to a screen reader: the words beside it do."""
+    return format_html(
+        '<svg class="icon" width="{}" height="{}" aria-hidden="true"><use href="{}#{}"></use></svg>',
+        size,
+        size,
+        static("icons.svg"),
+        name,
+    )
+
+
+def _locale() -> Locale:
+    try:
+        return Locale.parse(to_locale(get_language() or "en"))
+    except (UnknownLocaleError, ValueError):
+        return Locale("en")
+
+
+def _without_decimals() -> str:
+    pattern: str = _locale().currency_formats["standard"].pattern
+    return pattern.replace(".00", "")

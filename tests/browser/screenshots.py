@@ -1,0 +1,142 @@
+"""Takes a picture of every page, wide and narrow, light and dark, into screenshots/ (bin/screenshots [NAME…]).
+
+Starts the whole system with a temporary database and demonstration orders. Ends with status 1 when a page did not
+answer as it should, wrote to the browser's console (as a breach of the content security policy does), or is wider than
+the window. A new page is one more line in `SHOTS`.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import django
+from django.core.management import call_command
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+
+PROJECT = Path(__file__).resolve().parents[2]
+FOLDER = PROJECT / "screenshots"
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+WIDTHS = {1280: 900, 390: 844}
+SCHEMES = ("light", "dark")
+
+
+class Shot(NamedTuple):
+    """A page to be looked at. `act` does something with it first: signs in, fills a field, opens a panel."""
+
+    name: str
+    path: str
+    act: Callable[[Page], object] | None = None
+    status: int = 200
+
+
+SHOTS: Sequence[Shot] = (
+    Shot("catalogue", "/"),
+    Shot("catalogue-family", "/?family=contours&sort=-price"),
+    Shot("catalogue-price", "/?min=40&max=60", lambda page: page.locator("summary").click()),
+    Shot("catalogue-search", "/?q=maren"),
+    Shot("catalogue-nothing", "/?q=hippopotamus"),
+    Shot("poster", "/posters/first-sun/"),
+    Shot(
+        "poster-light-frame",
+        "/posters/harbour-at-two/",
+        lambda page: page.get_by_label("Light frame").check(),
+    ),
+    Shot("poster-large", "/posters/quiet-summit/?choice=quiet-summit-60x80-signed"),
+    Shot("not-found", "/design/404.html"),
+    Shot("broken", "/design/500.html"),
+    Shot("unavailable", "/design/503.html"),
+    Shot("design", "/design/"),
+)
+
+
+@contextmanager
+def running_shop() -> Iterator[str]:
+    """Everything of the product, with a temporary database, in which orders have been placed; gives the shop's URL."""
+    os.environ["DEBUG"] = "1"
+    django.setup()
+    # Only now: they import models.
+    from tests.support.system import System, database_url  # noqa: PLC0415
+    from tests.support.wait import until  # noqa: PLC0415
+    from tests.web.server import Server  # noqa: PLC0415
+
+    call_command("migrate", verbosity=0)
+    with tempfile.TemporaryDirectory(prefix="sasweb-screenshots-") as folder:
+        system = System(Path(folder))
+        server = Server(Path(folder) / "web.log", database_url=database_url(), VAR_DIR=folder)
+        try:
+            system.start_all()
+            ended = system.place(6) + system.place(payment_method="card_declined")
+            system.wait_until_ended(ended)
+            system.place(2, payment_method="card_hangs")
+            until(server.answers, what="the web server")
+            yield f"http://127.0.0.1:{server.port}"
+        finally:
+            server.end()
+            system.end()
+
+
+def main(names: Sequence[str]) -> int:
+    """Takes the pictures of these pages, or of all. Returns the exit status."""
+    wanted = [shot for shot in SHOTS if not names or shot.name in names]
+    if unknown := set(names) - {shot.name for shot in SHOTS}:
+        print(
+            f"no such page: {', '.join(sorted(unknown))}; there are {', '.join(shot.name for shot in SHOTS)}"
+        )
+        return 2
+    FOLDER.mkdir(exist_ok=True)
+    with running_shop() as url, sync_playwright() as playwright:
+        complaints = list(take_all(playwright, url, wanted))
+    for complaint in complaints:
+        print(complaint)
+    print(f"{len(wanted) * len(WIDTHS) * len(SCHEMES)} pictures in {FOLDER}")
+    return 1 if complaints else 0
+
+
+def take_all(playwright: Playwright, url: str, shots: Sequence[Shot]) -> Iterator[str]:
+    """Takes every picture; yields what is wrong with the pages."""
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    for shot in shots:
+        for width in WIDTHS:
+            for scheme in SCHEMES:
+                name = f"{shot.name}-{width}-{scheme}"
+                for complaint in take(browser, url, shot, width, scheme, FOLDER / f"{name}.png"):
+                    yield f"{name}: {complaint}"
+    browser.close()
+
+
+def take(browser: Browser, url: str, shot: Shot, width: int, scheme: str, to: Path) -> list[str]:
+    """Takes one picture, of the whole page; returns what is wrong with the page."""
+    size = {"width": width, "height": WIDTHS[width]}
+    context = browser.new_context(viewport=size, color_scheme=scheme, base_url=url)  # type: ignore[arg-type]
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: complaints.append(f"script: {error}"))
+    page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    page.on(
+        "request", lambda request: request.url.startswith(url) or complaints.append(f"outside: {request.url}")
+    )
+    answer = page.goto(shot.path, wait_until="networkidle")
+    if answer is None or answer.status != shot.status:
+        complaints.append(f"answered {answer.status if answer else 'nothing'}, not {shot.status}")
+    if shot.act:
+        shot.act(page)
+    page.evaluate("for (const image of document.images) image.loading = 'eager'")
+    page.wait_for_load_state("networkidle")
+    page.evaluate("Promise.allSettled([...document.images].map(image => image.decode()))")
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        complaints.append(f"wider than {width} px")
+    page.screenshot(path=to, full_page=True)
+    context.close()
+    return complaints
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
+    sys.exit(main(sys.argv[1:]))
