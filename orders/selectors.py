@@ -96,7 +96,8 @@ def product(sku: str) -> ProductView | None:
 
 def products(*, after: str, limit: int) -> Page[ProductView]:
     """The posters for sale, by their SKUs, behind `after`. Their other sizes and editions are not listed."""
-    found = Product.objects.filter(is_listed=True, variant_of=None, sku__gt=after).order_by("sku")[: limit + 1]
+    posters = Product.objects.filter(is_listed=True, variant_of=None, sku__gt=after)
+    found = posters.order_by("sku")[: limit + 1]
     return _page([_product(one) for one in found], limit)
 
 

@@ -153,10 +153,10 @@ def poster_of(sku: str) -> str | None:
 
 
 def beside(shown: PosterView, *, count: int) -> Sequence[PosterCard]:
-    """Other posters for somebody who looks at this one: of its artist first, then of its family."""
+    """Other posters for somebody who looks at this one: of its artist first, then of its family, then any."""
     posters = Product.objects.filter(is_listed=True, variant_of=None).exclude(sku=shown.sku)
-    related = posters.filter(Q(artist=shown.artist) | Q(design__family=shown.family)).defer("description")
-    rows = related.order_by(Case(When(artist=shown.artist, then=0), default=1), "rank", "sku")[:count]
+    nearness = Case(When(artist=shown.artist, then=0), When(design__family=shown.family, then=1), default=2)
+    rows = posters.defer("description").order_by(nearness, "rank", "sku")[:count]
     return [_card(row) for row in rows]
 
 

@@ -49,6 +49,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "orders.storefront.unavailable.UnavailablePage",
 ]
 
 TEMPLATES = [
@@ -133,6 +134,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
+LOCALE_PATHS = [BASE_DIR / "locale"]
 
 # Static files come from where they are written, unless `collectstatic` has been run: then hashed, compressed, and
 # cached for ever.

@@ -6,6 +6,7 @@ from django.urls import include, path
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("orders.api.urls")),
+    path("", include("orders.storefront.urls")),
 ]
 
 # /api/ speaks problem+json even where no view of the API was reached.

@@ -43,9 +43,9 @@ SHOTS: Sequence[Shot] = (
     Shot("catalogue-nothing", "/?q=hippopotamus"),
     Shot("poster", "/posters/first-sun/"),
     Shot(
-        "poster-light-frame",
+        "poster-dark-frame",
         "/posters/harbour-at-two/",
-        lambda page: page.get_by_label("Light frame").check(),
+        lambda page: page.get_by_label("Dark frame").check(),
     ),
     Shot("poster-large", "/posters/quiet-summit/?choice=quiet-summit-60x80-signed"),
     Shot("not-found", "/design/404.html"),

@@ -1,0 +1,25 @@
+"""A page as what matters of it to a strict content security policy, and to where it leads."""
+
+from html.parser import HTMLParser
+
+
+class Markup(HTMLParser):
+    """What a page must not have in it (`offences`), where it leads to, and its images."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.offences: list[str] = []
+        self.addresses: list[str] = []
+        self.images: list[dict[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.offences += [f"<{tag} {name}>" for name in given if name == "style" or name.startswith("on")]
+        if tag == "style" or (tag == "script" and "src" not in given):
+            self.offences.append(f"<{tag}>")
+        self.addresses += [
+            value or "" for name, value in attrs if name in ("href", "src", "action", "srcset")
+        ]
+        if tag == "img":
+            self.images.append(given)

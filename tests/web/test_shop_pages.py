@@ -1,0 +1,210 @@
+"""The shop's public pages: what they show, by which URLs, at which cost."""
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from orders import shop_selectors
+from orders.management.commands.load_demo import load_catalogue
+from orders.models import Product
+from orders.models.shop import Edition
+from orders.shop_selectors import Wanted
+from tests.web.markup import Markup
+
+
+@pytest.fixture(autouse=True)
+def shop(db: None) -> None:
+    """The demonstration catalogue."""
+    load_catalogue()
+
+
+def titles(client: Client, query: str = "") -> list[str]:
+    """The posters on a page of the catalogue, in their order."""
+    response = client.get(f"/{query}")
+    assert response.status_code == 200
+    return [poster.title for poster in response.context["shelf"].posters]
+
+
+# The catalogue.
+
+
+def test_the_catalogue_shows_every_poster_once_and_no_variant(client: Client) -> None:
+    shown = titles(client)
+    assert len(shown) == len(set(shown)) == 24
+    assert not [title for title in shown if "cm" in title]
+
+
+def test_a_poster_that_is_not_listed_is_nowhere(client: Client) -> None:
+    Product.objects.filter(sku="first-sun").update(is_listed=False)
+    assert "First Sun" not in titles(client)
+    assert client.get("/posters/first-sun/").status_code == 404
+    assert "First Sun" not in client.get("/posters/polar-noon/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("?q=tidal", ["Tidal Lines"]),
+        ("?q=MAREN+tidal", ["Tidal Lines"]),
+        ("?q=tram", ["City Block Nine"]),
+        ("?q=100%25", []),
+        ("?q=_", []),
+        ("?q=hippopotamus", []),
+        (
+            "?family=bauhaus&sort=title",
+            ["Mint Machine", "Orchestra Pit", "Three Good Shapes", "Workshop Door"],
+        ),
+        ("?family=sun&sort=price", ["Evening in Olive", "Sun over Salt", "First Sun", "Polar Noon"]),
+        ("?family=sun&sort=-price", ["Polar Noon", "First Sun", "Sun over Salt", "Evening in Olive"]),
+        ("?family=sun&sort=newest", ["Polar Noon", "Evening in Olive", "Sun over Salt", "First Sun"]),
+        ("?family=sun&sort=featured", ["First Sun", "Sun over Salt", "Evening in Olive", "Polar Noon"]),
+        ("?min=70&sort=price", ["The Minor Heron", "Signal Fires"]),
+        ("?max=29&sort=price", ["Small Squares, Loud", "City Block Nine"]),
+        ("?q=juno&family=contours&min=40&max=50", ["Desert Memory"]),
+    ],
+)
+def test_the_url_searches_filters_and_sorts(client: Client, query: str, expected: list[str]) -> None:
+    assert titles(client, query) == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["?page=0", "?page=-1", "?page=x", "?page=99999999999", "?sort=drop", "?family=%00", "?q=%00", "?min=abc",
+     "?min=٣", "?max=99999999999999999999", "?q=" + "a%20" * 500, "?family=waves&family=nothing", "?%ff=%ff"],
+)  # fmt: skip
+def test_a_mangled_url_still_shows_a_page(client: Client, query: str) -> None:
+    assert client.get(f"/{query}").status_code == 200
+
+
+def test_pages_follow_one_another_until_all_posters_were_seen_once(client: Client) -> None:
+    Product.objects.bulk_create(
+        Product(sku=f"more-{number}", title="More", artist="A", price=100 + number % 3)
+        for number in range(40)
+    )
+    seen: list[str] = []
+    for page in (1, 2, 3):
+        response = client.get(f"/?sort=price&page={page}")
+        seen += [poster.sku for poster in response.context["shelf"].posters]
+    assert len(seen) == len(set(seen)) == 64
+    assert "page=2" in client.get("/?page=3").content.decode()
+    assert response.context["shelf"].pages == 3
+    assert client.get("/?page=4").context["shelf"].page == 3
+
+
+def test_a_link_to_another_family_keeps_the_search_and_drops_the_page(client: Client) -> None:
+    addresses = Markup(client.get("/?q=maren&sort=title&page=2").content.decode()).addresses
+    assert "?q=maren&sort=title&family=waves" in addresses
+
+
+def test_the_families_are_counted_as_the_search_finds_them(client: Client) -> None:
+    families = client.get("/?q=maren&family=waves").context["shelf"].families
+    assert families == {"waves": 2, "sun": 0, "grid": 0, "contours": 0, "bauhaus": 0, "constellation": 1}
+
+
+def test_nothing_found_says_so_and_leads_back(client: Client) -> None:
+    text = client.get("/?q=hippopotamus").content.decode()
+    assert "Nothing hangs here yet" in text
+    assert "Show all posters" in text
+
+
+def test_an_empty_shop_says_so(client: Client) -> None:
+    Product.objects.filter(variant_of=None).delete()
+    assert "The walls are bare" in client.get("/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("posters", "query"), [(0, "/"), (200, "/"), (200, "/?q=more&family=sun&min=1&page=3")]
+)
+def test_the_catalogue_takes_two_statements(
+    client: Client, django_assert_num_queries: DjangoAssertNumQueries, posters: int, query: str
+) -> None:
+    Product.objects.bulk_create(
+        Product(sku=f"more-{number}", title="More", artist="A", price=100, design={"family": "sun"})
+        for number in range(posters)
+    )
+    with django_assert_num_queries(2):
+        client.get(query)
+
+
+# A poster.
+
+
+def test_a_posters_page_has_its_offers_by_price(client: Client) -> None:
+    response = client.get("/posters/tidal-lines/")
+    offers = response.context["poster"].offers
+    assert [(offer.sku, offer.price.amount) for offer in offers] == [
+        ("tidal-lines", 3900),
+        ("tidal-lines-45x60", 6200),
+        ("tidal-lines-60x80", 9000),
+        ("tidal-lines-45x60-signed", 11300),
+        ("tidal-lines-60x80-signed", 15200),
+    ]
+    text = response.content.decode()
+    assert "Maren Oost" in text
+    assert "30 × 40 cm" in text
+    assert "€39" in text
+    assert text.count("checked") == 2  # an offer, and how the picture is framed
+    assert response.context["chosen"].sku == "tidal-lines"
+
+
+def test_the_address_of_a_variant_leads_to_its_poster_with_the_variant_chosen(client: Client) -> None:
+    response = client.get("/posters/tidal-lines-60x80-signed/", follow=True)
+    assert response.redirect_chain == [("/posters/tidal-lines/?choice=tidal-lines-60x80-signed", 302)]
+    assert response.context["chosen"].sku == "tidal-lines-60x80-signed"
+
+
+def test_an_offer_that_is_not_listed_cannot_be_chosen(client: Client) -> None:
+    Product.objects.filter(sku="tidal-lines-45x60").update(is_listed=False)
+    response = client.get("/posters/tidal-lines/?choice=tidal-lines-45x60")
+    assert response.context["chosen"].sku == "tidal-lines"
+    assert 'tidal-lines-45x60"' not in response.content.decode()
+    assert client.get("/posters/tidal-lines-45x60/").status_code == 404
+
+
+def test_a_poster_without_size_is_sold_in_one_size(client: Client) -> None:
+    Product.objects.create(sku="plain", title="Plain", artist="A", price=100, size="wide")
+    assert "One size" in client.get("/posters/plain/").content.decode()
+
+
+def test_a_posters_page_takes_two_statements(
+    client: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(2):
+        client.get("/posters/tidal-lines/")
+
+
+@pytest.mark.parametrize(
+    "path", ["/posters/nothing/", "/posters/a%00b/", "/posters/x.svg", "/posters/", "/no/such"]
+)
+def test_what_does_not_exist_is_a_page_that_says_so(client: Client, path: str) -> None:
+    response = client.get(path)
+    assert response.status_code == 404
+    assert "hangs somewhere else" in response.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/", "/posters/tidal-lines/", "/posters/tidal-lines.svg"])
+def test_pages_are_read_only(client: Client, path: str) -> None:
+    assert client.head(path).status_code == 200
+    assert client.post(path).status_code == 405
+
+
+# What carts and orders read.
+
+
+def test_products_are_told_as_sold_whether_listed_or_not(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    Product.objects.filter(sku="tidal-lines-60x80-signed").update(is_listed=False)
+    with django_assert_num_queries(1):
+        sold = shop_selectors.sold(["tidal-lines-60x80-signed", "first-sun", "nothing", "\x00"])
+    signed, sun = sold["tidal-lines-60x80-signed"], sold["first-sun"]
+    assert sold.keys() == {"tidal-lines-60x80-signed", "first-sun"}
+    assert (signed.poster, signed.poster_title, signed.is_listed) == ("tidal-lines", "Tidal Lines", False)
+    assert signed.design["family"] == "waves"
+    assert (signed.offer.size, signed.offer.edition) == ((60, 80), Edition.SIGNED)
+    assert (sun.poster, sun.is_listed) == ("first-sun", True)
+
+
+def test_prices_beyond_what_a_column_holds_are_no_error() -> None:
+    wanted = Wanted(price_from=10**12, price_to=10**13)
+    assert shop_selectors.shelf(wanted=wanted, page=1, per_page=24, families=()).total == 0
