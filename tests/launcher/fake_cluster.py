@@ -24,12 +24,17 @@ def on_term(*_: object) -> None:
     Stop.was_asked_for = True
 
 
+def say(text: str) -> None:
+    """Writes a line at once and in one piece, as several processes share the pipe."""
+    os.write(1, f"{text}\n".encode())
+
+
 def work() -> None:
     signal.signal(signal.SIGUSR2, lambda *_: sys.exit(0))
-    print(f"worker {os.getpid()}", flush=True)
+    say(f"worker {os.getpid()}")
     while not (jobs_cluster.is_stopping() and IS_OBEDIENT):
         time.sleep(0.02)
-    print("a job was told to come to an end", flush=True)
+    say("a job was told to come to an end")
 
 
 def main() -> None:
@@ -37,7 +42,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, on_term)
     context = multiprocessing.get_context("fork")
     workers: list[multiprocessing.process.BaseProcess] = []
-    print(f"cluster {os.getpid()}", flush=True)
+    say(f"cluster {os.getpid()}")
     while workers or not Stop.was_asked_for:
         workers = [worker for worker in workers if worker.is_alive()]
         while len(workers) < 2 and not Stop.was_asked_for:

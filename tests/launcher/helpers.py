@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -41,10 +42,18 @@ def python(
     )
 
 
-def line_with(process: subprocess.Popen[str], text: str) -> str:
-    """The process's next line of output that holds `text`; fails when the output ends before."""
+def line_with(process: subprocess.Popen[str], text: str, *, timeout: float = 30.0) -> str:
+    """The process's next line of output that holds `text`.
+
+    Fails when the output ends before. A process that does not say it within `timeout` seconds is killed.
+    """
     assert process.stdout
-    for line in process.stdout:
-        if text in line:
-            return line.rstrip("\n")
+    impatience = threading.Timer(timeout, process.kill)
+    impatience.start()
+    try:
+        for line in process.stdout:
+            if text in line:
+                return line.rstrip("\n")
+    finally:
+        impatience.cancel()
     raise AssertionError(f"the output ended without {text!r}")
