@@ -6,7 +6,6 @@
   for (const select of document.querySelectorAll("[data-submits]")) {
     select.addEventListener("change", () => select.form.requestSubmit());
   }
-  for (const button of document.querySelectorAll("[data-without-script]")) button.hidden = true;
 
   // The button names the price of what is chosen.
   for (const form of document.querySelectorAll("[data-choices]")) {
