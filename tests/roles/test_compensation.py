@@ -158,6 +158,18 @@ def test_a_running_step_is_awaited_and_what_it_depends_on_is_left_alone_until_th
     assert stored(order).process_state == "compensated"
 
 
+def test_a_running_step_is_awaited_even_if_there_is_nothing_to_undo_about_it() -> None:
+    order = an_order_to_undo({"heat-oven": "running"}, process_state="processing")
+    make_request(step_of(order, "heat-oven"), deliveries=1, leased_by="agents:a", leased_until=ahead(8))
+    compensate_now(order)
+    scheduler = a_scheduler()
+    scheduler.run_once()
+    assert (stored(order).process_state, asked()) == ("processing", {"heat-oven"})
+    answer(order=order)
+    assert undo_all(order) == [{"tell"}]
+    assert (stored(order).process_state, states(order)["heat-oven"]) == ("compensated", "completed")
+
+
 def test_a_running_step_that_is_never_answered_is_given_up_by_the_supervisor_and_undone_once_settled() -> (
     None
 ):
