@@ -14,7 +14,7 @@ from orders.engine.channels.leases import ABANDONED, SUSPECT_DELIVERIES, Answere
 from orders.engine.sql import database_now, fetch, run
 from orders.models import AgentReply, AgentRequest
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
-from tests.support.two_sessions import PATIENCE, Session, all_at_once, held, switch_off
+from tests.support.two_sessions import BAD_PLANS, PATIENCE, Session, all_at_once, held, switch_off
 from tests.support.wait import until
 
 NewSession = Callable[[], Session]
@@ -141,6 +141,21 @@ def test_no_plan_makes_a_claim_take_more_than_its_room(switched_off: tuple[str, 
         assert [lease.agent for lease in claimed].count("kitchen") == room
         assert [lease.agent for lease in claimed].count("oven") == 2
     assert AgentRequest.objects.filter(leased_by=ME).count() == 1 + 7 + 20 + 3 * 2
+
+
+@pytest.mark.django_db
+def test_these_plans_do_make_a_claim_of_the_wrong_form_take_too_many() -> None:
+    """So that the test above, and its like, can fail."""
+    many(300)
+    switch_off(BAD_PLANS["row by row"])
+    taken = run(
+        """
+        UPDATE orders_agentrequest SET leased_by = 'me'
+         WHERE id IN (SELECT id FROM orders_agentrequest WHERE leased_until IS NULL
+                       ORDER BY priority DESC, id LIMIT 7 FOR UPDATE SKIP LOCKED)
+        """
+    )
+    assert taken > 7
 
 
 @pytest.mark.django_db(transaction=True)
