@@ -4,15 +4,17 @@ import time
 
 import structlog
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.utils import timezone
-from django_q.models import Schedule
+from django_q.models import OrmQ, Schedule
 from django_q.tasks import async_task
 
 from orders import notifications, retention, wiring
 from orders.engine.backoff import full_jitter
 from orders.engine.errors import LeadershipLost
+from orders.engine.sql import DATABASE_TROUBLE
 from orders.engine.supervisor import Supervisor
+from sasweb.jobs_cluster import is_stopping
 
 log = structlog.get_logger()
 
@@ -35,6 +37,8 @@ def prepare() -> None:
                 "next_run": timezone.now(),
             },
         )
+    # A shift that was killed would come again; a new one is started here anyway, and workers are few.
+    OrmQ.objects.filter(key=settings.Q_CLUSTER["name"]).delete()
     async_task("orders.jobs.supervisor_shift", task_name="first supervisor shift")
 
 
@@ -47,18 +51,27 @@ def supervisor_shift(seconds: float = SHIFT) -> None:
     supervisor = wiring.supervisor()
     ends = time.monotonic() + seconds
     failures = 0
-    while time.monotonic() < ends:
+    while time.monotonic() < ends and not is_stopping():
         try:
             _sweep_if_leading(supervisor)
             failures = 0
-        except (OperationalError, InterfaceError) as error:
+        except DATABASE_TROUBLE as error:
             failures += 1
             log.warning("database unavailable", action="retry", error=str(error).strip().split("\n")[0])
             connection.close()
             time.sleep(full_jitter(failures, first=0.1, cap=2.0))
         else:
             time.sleep(settings.CONFIG.supervisor_period)
-    supervisor.release()
+    _release(supervisor)
+
+
+def _release(supervisor: Supervisor) -> None:
+    """Gives up the lead. The connection may have died since the last sweep; what cannot be given up lapses."""
+    for _ in range(2):
+        try:
+            return supervisor.release()
+        except DATABASE_TROUBLE:
+            connection.close()
 
 
 def tell_operators() -> None:

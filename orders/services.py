@@ -21,8 +21,8 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import SaswebError
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
+from orders.engine.vocabulary import Goal, Outcome, ProcessState, StepStatus
 from orders.models import Product
-from orders.models.state import Goal, Outcome, ProcessState, StepStatus
 
 
 class UnknownProductError(SaswebError):
@@ -31,6 +31,10 @@ class UnknownProductError(SaswebError):
     def __init__(self, skus: Sequence[str]) -> None:
         super().__init__(f"not in the catalogue: {', '.join(skus)}")
         self.skus = list(skus)
+
+
+class MixedCurrenciesError(SaswebError):
+    """Raised when the products of one order are sold in different currencies."""
 
 
 class KeyReusedError(SaswebError):
@@ -90,8 +94,12 @@ class Result:
 def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> Placed:
     """Posts an order to the submission queue (S1); when this returns it is safe (P1).
 
-    The same client and key always stand for the same order. Raises `UnknownProductError` and `KeyReusedError`.
+    The same client and key always stand for the same order. Raises `UnknownProductError`,
+    `MixedCurrenciesError` and `KeyReusedError`.
     """
+    body_hash = _hash(order)
+    if idempotency_key is not None and (known := submissions.posted(client=client, key=idempotency_key)):
+        return _replayed(known, body_hash)
     body = _describe(order)
     order_id = uuid7()
     with transaction.atomic():
@@ -100,14 +108,19 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
             placed = Placed(order_id=order_id, replayed=False)
         else:
             posted = submissions.post_once(
-                order_id=order_id, client=client, body=body, key=idempotency_key, body_hash=_hash(order)
+                order_id=order_id, client=client, body=body, key=idempotency_key, body_hash=body_hash
             )
-            if not posted.same_body:
-                raise KeyReusedError("this Idempotency-Key was used for another order")
-            placed = Placed(order_id=posted.order_id, replayed=not posted.is_new)
-        if not placed.replayed:
-            wake(Topic.SUBMISSION)
+            if not posted.is_new:
+                return _replayed(posted, body_hash)
+            placed = Placed(order_id=order_id, replayed=False)
+        wake(Topic.SUBMISSION)
     return placed
+
+
+def _replayed(known: submissions.Posted, body_hash: str) -> Placed:
+    if known.body_hash != body_hash:
+        raise KeyReusedError("this Idempotency-Key was used for another order")
+    return Placed(order_id=known.order_id, replayed=True)
 
 
 def _describe(order: NewOrder) -> dict[str, Any]:
@@ -116,6 +129,9 @@ def _describe(order: NewOrder) -> dict[str, Any]:
     products = Product.objects.filter(is_listed=True).in_bulk(skus)
     if unknown := [sku for sku in skus if sku not in products]:
         raise UnknownProductError(unknown)
+    currencies = {products[sku].currency for sku in skus}
+    if len(currencies) > 1:
+        raise MixedCurrenciesError(f"one order cannot be in {' and '.join(sorted(currencies))}")
     lines = [
         {
             "sku": line.sku,
@@ -130,7 +146,7 @@ def _describe(order: NewOrder) -> dict[str, Any]:
         "ship_to": dict(order.ship_to),
         "email": order.email,
         "payment_method": order.payment_method,
-        "currency": products[skus[0]].currency,
+        "currency": currencies.pop(),
         "total": sum(line["quantity"] * line["unit_price"] for line in lines),
         "placed_at": timezone.now().isoformat(),
         "priority": order.priority,
@@ -140,6 +156,11 @@ def _describe(order: NewOrder) -> dict[str, Any]:
 
 def _hash(order: NewOrder) -> str:
     return hashlib.sha256(json.dumps(asdict(order), sort_keys=True).encode()).hexdigest()
+
+
+def acknowledge_status(*, queue: str, message_id: int) -> bool:
+    """Deletes a message of a response queue that its application has dealt with (Q2); False if there is none."""
+    return status.delete(queue=queue, message_id=message_id)
 
 
 def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = None) -> Result:
@@ -155,6 +176,12 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
         failed = [one for one in steps if one.state == StepStatus.FAILED and step in (None, one.name)]
         if step is not None and not failed:
             return Result(act=Act.REFUSED, said=f"the step {step!r} has not failed")
+        others = [one.name for one in steps if one.state == StepStatus.FAILED and one not in failed]
+        if others:
+            return Result(
+                act=Act.REFUSED,
+                said=f"the order cannot go on while {', '.join(others)} has failed too: resubmit the whole order",
+            )
         again = [_again(one, row.goal) for one in failed]
         state_store.write_steps([StepWrite(after, after.attempt) for after in again])
         forgiven = sum(one.failure_count + one.undo_failure_count for one in failed) + row.overruns

@@ -54,7 +54,7 @@ class Config:
 def read(environ: Env | None = None) -> Config:
     """Reads the environment. Raises `ConfigError` for the first value that is not allowed."""
     env = environ or Env()
-    var_dir = Path(_value(env.str, "VAR_DIR", str(PROJECT_DIR / "var"), "a folder")).expanduser().absolute()
+    var_dir = _folder(env, "VAR_DIR", PROJECT_DIR / "var")
     sandbox = _address(env, "SANDBOX_BIND", "127.0.0.1:9000")
     return Config(
         bind=_address(env, "BIND", "127.0.0.1:8000"),
@@ -81,6 +81,16 @@ def read(environ: Env | None = None) -> Config:
     )
 
 
+def _folder(env: Env, name: str, default: Path) -> Path:
+    value: str = env.str(name, default=str(default))
+    folder = Path(value).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{name}={value!r} is not usable: allowed is a folder") from error
+    return folder
+
+
 def _value(read_as: Callable[..., Any], name: str, default: Any, allowed: str) -> Any:
     try:
         return read_as(name, default=default)
@@ -101,7 +111,12 @@ def _number(env: Env, name: str, default: float, *, lowest: float, highest: floa
 def _address(env: Env, name: str, default: str) -> str:
     value: str = env.str(name, default=default)
     host, _, port = value.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+    if (
+        not host
+        or not value.isprintable()
+        or not re.fullmatch("[0-9]{1,5}", port)
+        or not 0 < int(port) < 65_535
+    ):
         raise ConfigError(f"{name}={value!r} is not usable: allowed is HOST:PORT, as in {default}")
     return value
 
@@ -124,8 +139,12 @@ def _next_port(address: str) -> str:
 
 def _url(env: Env, name: str, default: str, schemes: tuple[str, ...]) -> str:
     value: str = env.str(name, default=default)
-    parts = urlsplit(value)
-    if value and (parts.scheme not in schemes or not parts.hostname):
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if value and not usable:
         raise ConfigError(
             f"{name}={value!r} is not usable: allowed is a URL that starts with {' or '.join(schemes)}://"
         )
@@ -143,8 +162,9 @@ def _database_url(env: Env, var_dir: Path) -> str:
             raise ProgrammingError("not a URL")
         conninfo_to_dict(value)
     except ProgrammingError as error:
+        shown = re.sub(r"(?<=:)[^:@/]+(?=@)", "…", value)
         raise ConfigError(
-            f"DATABASE_URL={value!r} is not usable: allowed is postgresql://USER:PASSWORD@HOST:PORT/NAME"
+            f"DATABASE_URL={shown!r} is not usable: allowed is postgresql://USER:PASSWORD@HOST:PORT/NAME"
         ) from error
     return value
 
@@ -157,7 +177,6 @@ def _secret_key(env: Env, var_dir: Path) -> str:
             raise ConfigError("SECRET_KEY is not usable: allowed is a random text of at least 32 characters")
         return value
     kept = var_dir / "secret-key"
-    var_dir.mkdir(parents=True, exist_ok=True)
     if not kept.is_file():
         made = var_dir / f".secret-key-{os.getpid()}"
         made.touch(mode=0o600)

@@ -85,7 +85,7 @@ LIST_ORDERS: dict[str, Any] = {
     "summary": "Your orders, newest first",
     "tags": ["orders"],
     "parameters": [
-        _parameter("state", "Only orders in this state.", enum=ProcessState.values),
+        _parameter("state", "Only orders in this state.", enum=list(ProcessState)),
         _parameter("placed_after", "Only orders placed after this time.", OpenApiTypes.DATETIME),
         CURSOR,
         PAGE_SIZE,

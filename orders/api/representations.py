@@ -84,7 +84,7 @@ class StepOut(Out):
     sparse = ("not_before", "error")
 
     name = serializers.CharField()
-    state = serializers.ChoiceField(choices=StepStatus.choices)
+    state = serializers.ChoiceField(choices=list(StepStatus))
     attempts = serializers.IntegerField()
     complete_by = serializers.DateTimeField(allow_null=True)
     started_at = serializers.DateTimeField(allow_null=True)
@@ -99,8 +99,8 @@ class OrderOut(Out):
     sparse = ("error",)
 
     id = serializers.UUIDField()
-    state = serializers.ChoiceField(choices=ProcessState.choices)
-    goal = serializers.ChoiceField(choices=Goal.choices)
+    state = serializers.ChoiceField(choices=list(ProcessState))
+    goal = serializers.ChoiceField(choices=list(Goal))
     failure_count = serializers.IntegerField()
     complete_by = serializers.DateTimeField(allow_null=True)
     placed_at = serializers.DateTimeField()

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders import response_queues, selectors, services
+from orders import selectors, services
 from orders.api import documentation as documented
 from orders.api import representations as out
 from orders.api import requests as read
@@ -57,7 +57,7 @@ class Orders(APIView):
         query = Query(request, "state", "placed_after", "cursor", "page_size")
         page = selectors.orders(
             customer_id=request.user.pk,
-            state=query.choice("state", ProcessState.values),
+            state=query.choice("state", list(ProcessState)),
             placed_after=query.moment("placed_after"),
             before=query.uuid("cursor"),
             limit=query.limit(),
@@ -141,7 +141,7 @@ class QueueMessage(APIView):
     @extend_schema(**documented.DELETE_MESSAGE)
     def delete(self, request: Request, name: str, message_id: int) -> Response:
         queue = selectors.queue_of(request.user.pk, name)
-        if not response_queues.acknowledge(queue=queue, message_id=min(message_id, LARGEST_ID)):
+        if not services.acknowledge_status(queue=queue, message_id=min(message_id, LARGEST_ID)):
             raise NotFound
         return Response(status=204)
 
@@ -164,6 +164,9 @@ def _place(request: Request) -> services.Placed:
         )
     except services.UnknownProductError as error:
         raise ProblemError("validation_failed", errors=_unknown_products(order.lines, error.skus)) from error
+    except services.MixedCurrenciesError as error:
+        errors = [{"pointer": "/lines", "detail": f"{str(error).capitalize()}."}]
+        raise ProblemError("validation_failed", errors=errors) from error
     except services.KeyReusedError as error:
         raise ProblemError("idempotency_key_reused") from error
 

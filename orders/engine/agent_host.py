@@ -14,7 +14,7 @@ from functools import partial
 from typing import TypeVar
 
 import structlog
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 
 from orders.engine import state_store
 from orders.engine.backoff import full_jitter
@@ -24,6 +24,7 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.contracts import Agent
 from orders.engine.health import beat, forget
 from orders.engine.rows import EventRow
+from orders.engine.sql import DATABASE_TROUBLE
 from orders.engine.worker import Counts
 
 log = structlog.get_logger()
@@ -47,7 +48,7 @@ class Hosted:
     """An agent, the calls it has under way, and how they have gone."""
 
     agent: Agent
-    calls: dict[int, Call] = field(default_factory=dict)
+    calls: dict[tuple[int, int], Call] = field(default_factory=dict)
     stats: CallStats = field(default_factory=CallStats)
 
 
@@ -59,7 +60,7 @@ class AgentHost:
         self._hosted = {agent.name: Hosted(agent) for agent in agents}
         self._ended: list[leases.Answered] = []
         self._notes: list[EventRow] = []
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
         self._stopping = False
         self._suspects = False
@@ -100,7 +101,7 @@ class AgentHost:
             if self._tasks:
                 await asyncio.wait(self._tasks.values(), timeout=self._config.grace)
         finally:
-            held = [call.held for hosted in self._hosted.values() for call in hosted.calls.values()]
+            held = [held for hosted in self._hosted.values() for held in hosted.calls]
             tasks = [*care, *self._tasks.values()]
             for task in tasks:
                 task.cancel()
@@ -115,7 +116,7 @@ class AgentHost:
             self._wake.clear()
             try:
                 claimed = await self._exchange()
-            except (OperationalError, InterfaceError) as error:
+            except DATABASE_TROUBLE as error:
                 failures += 1
                 log.warning("database unavailable", action="retry", error=str(error).strip().split("\n")[0])
                 await asyncio.sleep(full_jitter(failures, first=0.05, cap=2.0))
@@ -134,7 +135,7 @@ class AgentHost:
         notes, self._notes = self._notes, []
         room = {name: hosted.agent.capacity - len(hosted.calls) for name, hosted in self._hosted.items()}
         idle = not self._tasks
-        if not claim or self._stopping or (self._suspects and not idle):
+        if not claim or self._stopping or (self._suspects and not idle) or self._runs_a_suspect():
             room = {}
         alone = self._suspects and idle and claim
         try:
@@ -164,11 +165,18 @@ class AgentHost:
                     return suspect
             return leases.claim(room=room, me=me, seconds=seconds)
 
+    def _runs_a_suspect(self) -> bool:
+        return any(
+            call.lease.deliveries > leases.SUSPECT_DELIVERIES
+            for hosted in self._hosted.values()
+            for call in hosted.calls.values()
+        )
+
     def _begin(self, lease: leases.Lease) -> None:
         hosted = self._hosted[lease.agent]
         call = Call(lease=lease, agent=hosted.agent, stats=hosted.stats, lease_seconds=self._config.lease)
-        hosted.calls[lease.id] = call
-        self._tasks[lease.id] = asyncio.create_task(self._make(hosted, call))
+        hosted.calls[call.held] = call
+        self._tasks[call.held] = asyncio.create_task(self._make(hosted, call))
 
     async def _make(self, hosted: Hosted, call: Call) -> None:
         """Makes one call to its end and hands the answer over; one that is cancelled leaves its request to others."""
@@ -187,8 +195,8 @@ class AgentHost:
                 )
             self._ended.append(answer)
         finally:
-            hosted.calls.pop(call.lease.id, None)
-            self._tasks.pop(call.lease.id, None)
+            hosted.calls.pop(call.held, None)
+            self._tasks.pop(call.held, None)
             self._wake.set()
 
     async def _renew_leases(self) -> None:
@@ -196,22 +204,19 @@ class AgentHost:
         period = self._config.lease / 4
         while True:
             await asyncio.sleep(period)
-            calls = {
-                call.lease.id: call for hosted in self._hosted.values() for call in hosted.calls.values()
-            }
-            held = [call.held for call in calls.values()]
+            calls = {held: call for hosted in self._hosted.values() for held, call in hosted.calls.items()}
             try:
-                renewal = self._in_thread(self._care, partial(self._renew, held))
+                renewal = self._in_thread(self._care, partial(self._renew, list(calls)))
                 confirmed, self._suspects = await asyncio.wait_for(renewal, period)
-            except (OperationalError, InterfaceError, TimeoutError):
-                log.warning("leases not confirmed", action="renew", calls=len(held))
+            except (*DATABASE_TROUBLE, TimeoutError):
+                log.warning("leases not confirmed", action="renew", calls=len(calls))
                 self._cancel([call for call in calls.values() if call.held_until.left() <= period])
                 continue
-            for request_id in confirmed:
-                calls[request_id].confirm(self._config.lease - period)
-            self._cancel([call for request_id, call in calls.items() if request_id not in confirmed])
+            for held in confirmed:
+                calls[held].confirm(self._config.lease - period)
+            self._cancel([call for held, call in calls.items() if held not in confirmed])
 
-    def _renew(self, held: list[tuple[int, int]]) -> tuple[set[int], bool]:
+    def _renew(self, held: list[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
         with transaction.atomic():
             confirmed = leases.renew(held, me=self._config.instance, seconds=self._config.lease)
             leases.delete_expired()
@@ -221,7 +226,7 @@ class AgentHost:
 
     def _cancel(self, calls: Sequence[Call]) -> None:
         for call in calls:
-            task = self._tasks.get(call.lease.id)
+            task = self._tasks.get(call.held)
             if task is not None:
                 log.warning("lease lost", action="cancel", key=call.lease.key)
                 task.cancel()
@@ -230,7 +235,7 @@ class AgentHost:
         while True:
             try:
                 await self._in_thread(self._care, self._beat)
-            except (OperationalError, InterfaceError) as error:
+            except DATABASE_TROUBLE as error:
                 log.warning(
                     "health not reported", action="heartbeat", error=str(error).strip().split("\n")[0]
                 )
@@ -251,7 +256,7 @@ class AgentHost:
         try:
             await self._exchange(claim=False)
             await self._in_thread(self._care, partial(self._give_back, held))
-        except (OperationalError, InterfaceError) as error:
+        except DATABASE_TROUBLE as error:
             log.warning("leases left to lapse", action="stop", error=str(error).strip().split("\n")[0])
         await self._close()
 
@@ -274,7 +279,7 @@ class AgentHost:
         def guarded() -> Result:
             try:
                 return work()
-            except (OperationalError, InterfaceError):
+            except DATABASE_TROUBLE:
                 connection.close()
                 raise
 

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from uuid import UUID
 
 import structlog
-from django.db import InterfaceError, OperationalError
 
 from orders.engine.errors import LeadershipLost
+from orders.engine.sql import DATABASE_TROUBLE
 from orders.engine.worker import Counts
 
 log = structlog.get_logger()
 
-ABOUT_THE_DATABASE = (OperationalError, InterfaceError, LeadershipLost)
-"""Errors that say nothing about a row: the connection, a lock, a time-out, a lost lease. The loop handles them."""
+NOT_ABOUT_A_ROW = (*DATABASE_TROUBLE, LeadershipLost)
+"""The loop handles these."""
 
 
 class AdaptiveBatch:
@@ -25,7 +25,7 @@ class AdaptiveBatch:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._size = limit
-        self._failures_alone = 0
+        self._failed_alone: list[UUID] = []
 
     def run(
         self,
@@ -36,7 +36,7 @@ class AdaptiveBatch:
         touched: list[UUID] = []
         try:
             counts = one_pass(self._size, touched)
-        except ABOUT_THE_DATABASE:
+        except NOT_ABOUT_A_ROW:
             raise
         except Exception as error:
             log.exception("pass failed", action="isolate", batch=self._size, orders=len(touched))
@@ -44,14 +44,13 @@ class AdaptiveBatch:
                 raise
             if self._size > 1:
                 self._size //= 2
-                self._failures_alone = 0
-            elif self._failures_alone == 0:
+            elif self._failed_alone != touched:
                 # Once may be a collision with another instance; twice is the row itself.
-                self._failures_alone = 1
+                self._failed_alone = touched
             else:
                 set_aside(touched, error)
-                self._failures_alone = 0
+                self._failed_alone = []
             return Counts(busy=True, done={"failed_passes": 1})
-        self._failures_alone = 0
+        self._failed_alone = []
         self._size = min(self._limit, self._size * 2)
         return counts

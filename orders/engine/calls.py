@@ -11,8 +11,9 @@ import structlog
 from orders.engine.backoff import full_jitter
 from orders.engine.channels.leases import ABANDONED, Answered, Lease
 from orders.engine.clock import Deadline
-from orders.engine.contracts import Agent, Json, Request
+from orders.engine.contracts import Agent, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
+from orders.engine.text import keepable, strict_json
 
 log = structlog.get_logger()
 
@@ -21,6 +22,8 @@ BACKOFF_CAP = 5.0
 MARGIN = 0.2
 """Seconds before complete-by at which an agent is stopped, so that what it met with is on record when the supervisor
 looks. A local clock may stop work earlier, never later."""
+LAST_TRY = 0.5
+"""Seconds of the time left below which no further try is squeezed in."""
 FAILURES_KEPT = 20
 """How many failed tries of one attempt are written to the order's history."""
 
@@ -51,6 +54,7 @@ class Call:
         self._stats = stats
         self._complete_by = Deadline.after(lease.seconds_left - MARGIN)
         self._tries = 0
+        self._began = time.monotonic()
 
     @property
     def held(self) -> tuple[int, int]:
@@ -64,39 +68,54 @@ class Call:
     async def run(self) -> Answered:
         """Tries until there is an answer, or until complete-by; then it is abandoned in silence (A5)."""
         request = self._request()
-        while True:
+        while self._complete_by.left() > 0:
             self._tries += 1
             began = time.monotonic()
             try:
                 result = await self._try(request)
             except Transient as fault:
                 self._note(fault, began)
-                wait = full_jitter(self._tries, first=FIRST_BACKOFF, cap=BACKOFF_CAP)
-                wait = max(wait, fault.retry_after or 0.0)
-                if wait >= self._complete_by.left():
-                    return self._ended(ABANDONED, {})
-                await asyncio.sleep(wait)
+                if not await self._pause(fault):
+                    break
             except Fault as fault:
                 self._note(fault, began)
-                return self._ended(_outcome(fault), {"code": fault.code, "message": fault.message})
+                error = {"code": fault.code, "message": keepable(fault.message)}
+                return self._ended(_outcome(fault), json.dumps(error))
             else:
                 self._stats.record(seconds=time.monotonic() - began, failed=False)
                 return self._ended("done", result)
+        return self._ended(ABANDONED, "{}")
 
-    async def _try(self, request: Request) -> Json:
-        """One try. An agent that breaks in an unforeseen way leaves it unknown whether its effect happened."""
+    async def _pause(self, fault: Transient) -> bool:
+        """Waits before the next try; False when there is no time for one."""
+        left = self._complete_by.left()
+        wait = full_jitter(self._tries, first=FIRST_BACKOFF, cap=BACKOFF_CAP)
+        if wait >= left > LAST_TRY:
+            wait = left / 2  # the time is better used for another try than for waiting until it is over
+        wait = max(wait, fault.retry_after or 0.0)
+        if wait >= left:
+            return False
+        await asyncio.sleep(wait)
+        return True
+
+    async def _try(self, request: Request) -> str:
+        """One try; returns the answer as JSON.
+
+        An agent that breaks in an unforeseen way, or answers what cannot be kept, leaves it unknown whether its effect
+        happened.
+        """
         limit = max(0.0, min(self._agent.call_timeout, self._complete_by.left()))
         method = self._agent.compensate if request.undo else self._agent.perform
         try:
             async with asyncio.timeout(limit):
-                return await method(request)
+                return strict_json(await method(request))
         except TimeoutError as error:
             raise Transient("no_answer", f"no answer within {limit:.1f} s") from error
         except Fault:
             raise
         except Exception as error:
             log.exception("agent failed", action="call", agent=self._agent.name, key=request.key)
-            raise Unresolved("agent_failed", f"{type(error).__name__}: {error}") from error
+            raise Unresolved("agent_failed", keepable(f"{type(error).__name__}: {error}")) from error
 
     def _request(self) -> Request:
         lease = self.lease
@@ -121,13 +140,14 @@ class Call:
                 {
                     "try": self._tries,
                     "code": fault.code,
-                    "message": fault.message,
+                    "message": keepable(fault.message),
                     "seconds": round(seconds, 3),
                 }
             )
 
-    def _ended(self, outcome: str, body: Json) -> Answered:
-        return Answered(self.lease.id, self.lease.deliveries, outcome, json.dumps(body), self._tries)
+    def _ended(self, outcome: str, body: str) -> Answered:
+        seconds = round(time.monotonic() - self._began, 3)
+        return Answered(self.lease.id, self.lease.deliveries, outcome, body, self._tries, seconds)
 
 
 def _outcome(fault: Fault) -> str:

@@ -12,7 +12,7 @@ from orders.engine.contracts import Step, Undo, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.progress import Moves, Verdict
 from orders.engine.rows import StepRow
-from orders.models.state import Outcome, StepStatus
+from orders.engine.vocabulary import Outcome, StepStatus
 
 
 def is_settled(row: StepRow, declared: Step) -> bool:
@@ -67,6 +67,9 @@ def _is_notice(row: StepRow, declared: Step) -> bool:
 
 def _due_at(row: StepRow) -> datetime | None:
     """When the undo may be sent: after its own wait, and after an unanswered forward call can no longer land."""
-    if row.state == StepStatus.COMPENSATING:
-        return row.not_before
-    return row.settles_at if row.outcome == Outcome.UNKNOWN else None
+    waits = []
+    if row.state == StepStatus.COMPENSATING and row.not_before is not None:
+        waits.append(row.not_before)
+    if row.outcome == Outcome.UNKNOWN and row.settles_at is not None:
+        waits.append(row.settles_at)
+    return max(waits, default=None)

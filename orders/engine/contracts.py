@@ -77,19 +77,23 @@ class Workflow:
     complete_by: float = 600.0
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
+        earlier: dict[str, set[str]] = {}
         for step in self.steps:
             for other in (*step.after, *step.needs):
-                if other not in seen:
-                    raise WorkflowError(
-                        f"{self.name} v{self.version}: step {step.name!r} comes after {other!r}, "
-                        "which is not declared before it"
+                if other not in earlier:
+                    raise self._error(
+                        f"step {step.name!r} comes after {other!r}, which is not declared before it"
                     )
-            if step.name in seen:
-                raise WorkflowError(f"{self.name} v{self.version}: step {step.name!r} is declared twice")
-            seen.add(step.name)
+            if step.name in earlier:
+                raise self._error(f"step {step.name!r} is declared twice")
+            earlier[step.name] = set(step.after).union(*(earlier[other] for other in step.after))
+            if missing := set(step.needs) - earlier[step.name]:
+                raise self._error(f"step {step.name!r} needs {sorted(missing)}, which it does not come after")
         if not self.steps:
             raise WorkflowError(f"{self.name} v{self.version} has no steps")
+
+    def _error(self, text: str) -> WorkflowError:
+        return WorkflowError(f"{self.name} v{self.version}: {text}")
 
     @cached_property
     def by_name(self) -> dict[str, Step]:

@@ -17,8 +17,8 @@ from orders.engine.errors import WorkflowError
 from orders.engine.progress import Moves, Verdict, answers, next_moves
 from orders.engine.rows import EventRow, ProcessRow, ReplyRow, StepRow
 from orders.engine.state_store.writes import StepWrite
+from orders.engine.vocabulary import Goal, Outcome, ProcessState, StepStatus
 from orders.models.operations import AlertKind
-from orders.models.state import Goal, Outcome, ProcessState, StepStatus
 
 ENDED = frozenset({ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value, ProcessState.ERROR.value})
 
@@ -43,6 +43,7 @@ class OrderPass:
         self._workflow = workflow
         self._instance = instance
         self._failed_undo: StepRow | None = None
+        self._next: Moves | None = None
 
     def step_writes(self) -> Iterator[StepWrite]:
         """The steps that this pass changed."""
@@ -63,7 +64,12 @@ class OrderPass:
             self._note("reply_ignored", step, attempt=reply.attempt, **detail)
             return
         step = step._replace(answered=step.attempt, complete_by=None, not_before=None)
-        told = {"calls": reply.calls, "instance": reply.instance}
+        told = {
+            "calls": reply.calls,
+            "waited": reply.waited,
+            "seconds": reply.seconds,
+            "instance": reply.instance,
+        }
         if reply.outcome == "done":
             self._succeeded(step, reply, told)
         elif reply.undo:
@@ -123,27 +129,32 @@ class OrderPass:
         self.steps[step.name] = step._replace(
             state=StepStatus.NOT_STARTED, outcome=outcome, answered=step.attempt, complete_by=None
         )
+        self._next = None
         self._note("step_recalled", step)
+
+    def turn(self, now: datetime) -> None:
+        """Decides whether the order is to be undone from here on; before the recall, which that makes possible."""
+        if self._is_open(now) and self._failed_undo is None:
+            self._next = self._moves(now)
+            if self._next.verdict is Verdict.UNDO:
+                self.row = self.row._replace(goal=Goal.COMPENSATE)
+                self._note("undo_requested", None, why="the customer did not mend the refusal in time")
+                self._next = None
 
     def advance(self, now: datetime) -> None:
         """Decides what comes next. An order that has ended, or has passed its complete-by, starts nothing (C8)."""
-        row = self.row
-        if row.process_state in ENDED:
-            return
-        if self._failed_undo is not None:
+        if self._failed_undo is not None and self.row.process_state not in ENDED:
             self._to_error(self._failed_undo, AlertKind.COMPENSATION_FAILED)
             return
-        if (
-            row.process_state == ProcessState.PROCESSING
-            and row.complete_by is not None
-            and row.complete_by <= now
-        ):
+        if not self._is_open(now):
+            if self.row.process_state == ProcessState.PROCESSING:
+                self.row = self.row._replace(
+                    not_before=None
+                )  # the supervisor's now; not to be claimed meanwhile
             return
-        moves = self._moves(now)
-        if moves.verdict is Verdict.UNDO:
-            self.row = self.row._replace(goal=Goal.COMPENSATE)
-            self._note("undo_requested", None, why="the customer did not mend the refusal in time")
-            moves = self._moves(now)
+        if self._next is None:
+            self.turn(now)
+        moves = self._next or self._moves(now)
         if moves.verdict is Verdict.FINISHED:
             self._finish()
         elif moves.verdict is Verdict.FAILED:
@@ -152,6 +163,12 @@ class OrderPass:
             )
         else:
             self._go_on(moves, now)
+
+    def _is_open(self, now: datetime) -> bool:
+        row = self.row
+        if row.process_state == ProcessState.PROCESSING:
+            return row.complete_by is None or row.complete_by > now
+        return row.process_state == ProcessState.PENDING
 
     def _moves(self, now: datetime) -> Moves:
         decide = next_moves if self.row.goal == Goal.COMPLETE else next_undo_moves

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import ReplyRow, StepRow
-from orders.models.state import StepStatus
+from orders.engine.vocabulary import StepStatus
 
 FINISHED = frozenset({StepStatus.COMPLETED.value, StepStatus.SKIPPED.value})
 

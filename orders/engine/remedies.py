@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from orders.engine.contracts import Step
 from orders.engine.rows import StepRow
-from orders.models.state import Goal, Outcome, StepStatus
+from orders.engine.vocabulary import Goal, Outcome, StepStatus
 
 
 class Ruling(Enum):

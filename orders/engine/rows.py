@@ -56,7 +56,10 @@ class StepRow(NamedTuple):
 
 
 class ReplyRow(NamedTuple):
-    """An `AgentReply` as it was taken from its channel. `body` is JSON text: a result passes through unread."""
+    """An `AgentReply` as it was taken from its channel. `body` is JSON text: a result passes through unread.
+
+    `waited` is how long the request waited for an agent, `seconds` how long the agent had it.
+    """
 
     id: int
     order_id: UUID
@@ -68,6 +71,8 @@ class ReplyRow(NamedTuple):
     calls: int
     instance: str
     posted_at: datetime
+    waited: float = 0.0
+    seconds: float = 0.0
 
 
 class EventRow(NamedTuple):

@@ -22,6 +22,9 @@ from orders.engine.rows import EventRow, ProcessRow, ReplyRow
 from orders.engine.sql import database_now
 from orders.engine.worker import Counts
 
+TIDY_EVERY = 10
+"""Passes, when there is always work, between two looks at what is not urgent."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SchedulerConfig:
@@ -38,20 +41,24 @@ class Scheduler:
         self._config = config
         self._workflows = workflows
         self._batch = AdaptiveBatch(config.batch)
+        self._passes = 0
 
     def run_once(self) -> Counts:
         """One pass. An unexpected error halves the batch until it is down to the one order that causes it, which is
         set aside with an alert (rule 11); a database that cannot be reached is the caller's to wait for."""
         counts = self._batch.run(self._pass, self._set_aside)
-        if not counts.busy:
-            self._announce()
+        self._passes += 1
+        if not counts.done.get("replies") or self._passes % TIDY_EVERY == 0:
+            self._tidy()
         return counts
 
     def _pass(self, limit: int, touched: list[UUID]) -> Counts:
         with transaction.atomic():
             now = database_now()
             orders, taken, left = self._gather(limit, now, touched)
-            answered = self._recall(orders)
+            for order in orders:
+                order.turn(now)
+            recalled = self._recall(orders)
             for order in orders:
                 order.advance(now)
             self._write(orders)
@@ -61,14 +68,13 @@ class Scheduler:
                 "orders": len(orders),
                 "replies": taken,
                 "started": sum(len(order.asks) for order in orders),
-                "recalled": answered,
+                "recalled": recalled,
             },
         )
 
     def _gather(self, limit: int, now: datetime, touched: list[UUID]) -> tuple[list[OrderPass], int, int]:
         """Locks the orders of this pass: those that were answered, then as many that want a scheduler as fit."""
-        waiting = replies.peek(limit)
-        rows = state_store.lock({order_id for _, order_id in waiting}, self._workflows)
+        waiting, rows = self._answered(limit)
         locked = {row.order_id for row in rows}
         taken = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
         if len(rows) < limit:
@@ -76,6 +82,20 @@ class Scheduler:
             rows += [row for row in claimed if row.order_id not in locked]
         touched.extend(row.order_id for row in rows)
         return self._load(rows, taken, now), len(taken), len(waiting) - len(taken)
+
+    def _answered(self, limit: int) -> tuple[list[tuple[int, UUID]], list[ProcessRow]]:
+        """The next replies, and their orders, locked.
+
+        Where a whole page of replies is about orders that cannot be had (in somebody else's hands, or on a workflow
+        that this release does not know), it looks at the next page, so that they hold up nobody else's.
+        """
+        after = 0
+        while True:
+            waiting = replies.peek(limit, after=after)
+            rows = state_store.lock({order_id for _, order_id in waiting}, self._workflows)
+            if rows or len(waiting) < limit:
+                return waiting, rows
+            after = waiting[-1][0]
 
     def _load(self, rows: list[ProcessRow], taken: list[ReplyRow], now: datetime) -> list[OrderPass]:
         steps = state_store.steps_of(row.order_id for row in rows)
@@ -112,9 +132,11 @@ class Scheduler:
         if asks:
             wake(Topic.AGENTS)
 
-    def _announce(self) -> None:
-        """Tells the applications of orders that a supervisor put into Error; it never touches a channel itself (V5)."""
+    def _tidy(self) -> None:
+        """Tells the applications of orders that a supervisor put into Error, as it never touches a channel itself (V5);
+        deletes replies about orders that are gone."""
         with transaction.atomic():
+            replies.delete_orphans()
             rows = state_store.unannounced(self._config.batch, self._workflows)
             state_store.write_processes([row._replace(announced=True) for row in rows])
             status.post(status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED) for row in rows)

@@ -5,8 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
-from django.db import connection
+from django.db import InterfaceError, InternalError, OperationalError, connection
 from psycopg.types.datetime import TimestamptzLoader
+
+from orders.engine.text import keepable_json
+
+DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError)
+"""Errors that say nothing about a row: the connection, a lock, a time-out. PostgreSQL's transaction time-out comes as
+an `InternalError`. Every transaction can be repeated after one of them."""
 
 
 def fetch(statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
@@ -29,7 +35,13 @@ def recordset(rows: Iterable[Mapping[str, Any]]) -> str:
 
     One JSON text is several times cheaper to make, and to send, than an array for every column.
     """
-    return json.dumps(list(rows), default=str)
+    listed = list(rows)
+    text = json.dumps(listed, default=str)
+    if (
+        "\\u0000" in text or "\\ud" in text
+    ):  # rare: a NUL, or half a surrogate pair, that the database would refuse
+        text = json.dumps(keepable_json(json.loads(text)))
+    return text
 
 
 def database_now() -> datetime:

@@ -23,9 +23,9 @@ from orders.engine.remedies import Ruling, SupervisorRules, rule_on
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.sql import database_now
 from orders.engine.state_store.writes import StepWrite
+from orders.engine.vocabulary import Goal, ProcessState, StepStatus
 from orders.engine.worker import Counts
 from orders.models.operations import AlertKind, LeaderLease
-from orders.models.state import Goal, ProcessState, StepStatus
 
 LEASE = LeaderLease.SUPERVISOR
 
@@ -59,6 +59,7 @@ class Supervisor:
         self._workflows = workflows
         self._batch = AdaptiveBatch(config.batch)
         self._term: int | None = None
+        self._passed_over: set[UUID] = set()
 
     def acquire(self) -> bool:
         """Takes the lead if nobody has it; True while this instance leads."""
@@ -76,6 +77,8 @@ class Supervisor:
         """Sweeps until nothing is overdue, then renews the lease. Raises `LeadershipLost` if another one leads."""
         assert self._term is not None, "acquire the lead first"
         total: Counter[str] = Counter()
+        # In another's hands, or on a workflow that this release does not know: they must not hold up the others.
+        self._passed_over = set()
         try:
             while True:
                 counts = self._batch.run(self._sweep, self._set_aside)
@@ -91,8 +94,9 @@ class Supervisor:
         with transaction.atomic():
             leases.check(LEASE, term=self._term or 0)
             now = database_now()
-            found = state_store.overdue(limit, now)
+            found = state_store.overdue(limit, now, passing_over=self._passed_over)
             rows = state_store.lock(found, self._workflows)
+            self._passed_over |= set(found) - {row.order_id for row in rows}
             touched.extend(row.order_id for row in rows)
             steps = state_store.steps_of(touched)
             findings = [self._examine(row, steps[row.order_id], now) for row in rows]
@@ -105,7 +109,7 @@ class Supervisor:
             "escalated": sum(finding.failed is not None for finding in findings),
             "steps_timed_out": rulings["step_timed_out"] + rulings["undo_timed_out"],
         }
-        return Counts(busy=len(found) >= limit and bool(rows), done=done)
+        return Counts(busy=len(found) >= limit, done=done)
 
     def _examine(self, row: ProcessRow, steps: Iterable[StepRow], now: datetime) -> Finding:
         """Rules on each overdue step of one order, and on the order itself."""
@@ -151,7 +155,7 @@ class Supervisor:
         failures = after.undo_failure_count if undoing else after.failure_count
         detail = {"ruling": ruling.name.lower(), "failures": failures, "until": after.not_before}
         finding.events.append(self._event(finding.row, kind, step, **detail))
-        if ruling is Ruling.UNDO:
+        if ruling is Ruling.UNDO and finding.row.process_state != ProcessState.ERROR:
             finding.row = finding.row._replace(goal=Goal.COMPENSATE)
             finding.events.append(self._event(finding.row, "undo_requested", step, why="the step's remedy"))
         elif ruling is Ruling.FAIL:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 
 import structlog
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 
 from orders.engine.backoff import full_jitter
+from orders.engine.sql import DATABASE_TROUBLE
 
 log = structlog.get_logger()
 
@@ -39,9 +40,13 @@ def instance_id(role: str) -> str:
 
 
 def stop_on_signals(stop: Callable[[], None]) -> None:
-    """Calls `stop` at SIGTERM and SIGINT; the pass in hand is finished first."""
+    """Calls `stop` at SIGTERM and SIGINT; the pass in hand is finished first.
+
+    In a thread of its own: a handler runs between two instructions of the main thread, which may be holding the very
+    lock that `stop` needs.
+    """
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop())
+        signal.signal(number, lambda *_: threading.Thread(target=stop).start())
 
 
 class Worker:
@@ -66,9 +71,11 @@ class Worker:
         log.info("started", action="start", worker=self._name)
         while not self._stopping.is_set():
             self.wake.clear()
+            if self._stopping.is_set():  # the stop's own wake-up may just have been cleared
+                break
             try:
                 counts = self._run_once()
-            except (OperationalError, InterfaceError) as error:
+            except DATABASE_TROUBLE as error:
                 failures += 1
                 self._recover(error, failures)
                 continue

@@ -4,9 +4,19 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import groupby
 
-from orders.agents.mail_text import money
 from orders.management import wording
-from orders.management.tables import Column, Fit, brief, clock, duration, number, paragraph, printable, table
+from orders.management.tables import (
+    Column,
+    Fit,
+    brief,
+    clock,
+    duration,
+    money,
+    number,
+    paragraph,
+    printable,
+    table,
+)
 from orders.models.state import Outcome
 from orders.operations.detail import AlertFacts, Detail, OrderFacts
 from orders.operations.history import Cause, EventFacts, Spent

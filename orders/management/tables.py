@@ -4,7 +4,10 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum, auto
+
+from babel.numbers import get_currency_precision
 
 WIDTH = 100
 """Characters in a line, unless the terminal says otherwise."""
@@ -152,3 +155,9 @@ def clock(seconds: float) -> str:
 def number(count: int, one: str, many: str = "") -> str:
     """A count with its noun: 1 order, 2 orders."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def money(amount: int, currency: str) -> str:
+    """An amount in minor units, in figures."""
+    digits = get_currency_precision(currency)
+    return f"{currency} {Decimal(amount).scaleb(-digits):,.{digits}f}"

@@ -111,6 +111,8 @@ class AgentReply(models.Model):
     outcome = models.CharField(max_length=8)
     body = models.JSONField()
     calls = models.PositiveIntegerField(default=1)
+    waited = models.FloatField(db_default=0.0, help_text="seconds that the request waited for an agent")
+    seconds = models.FloatField(db_default=0.0, help_text="seconds that the agent had it")
     instance = models.CharField(max_length=80)
     posted_at = models.DateTimeField(db_default=Now())
 

@@ -3,47 +3,17 @@
 Nothing but `orders.engine.state_store` writes these tables. The state machines are drawn in docs/state-machines.md.
 """
 
+from enum import StrEnum
+
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-
-class Goal(models.TextChoices):
-    """What the workflow is working towards: every step completed, or every effect undone."""
-
-    COMPLETE = "complete"
-    COMPENSATE = "compensate"
+from orders.engine.vocabulary import Goal, Outcome, ProcessState, StepStatus
 
 
-class ProcessState(models.TextChoices):
-    """The pattern's ProcessState (T3), with `compensated` for an order that was undone."""
-
-    PENDING = "pending"
-    PROCESSING = "processing"
-    PROCESSED = "processed"
-    ERROR = "error"
-    COMPENSATED = "compensated"
-
-
-class StepStatus(models.TextChoices):
-    """Where one step stands (T4)."""
-
-    NOT_STARTED = "not_started"
-    RUNNING = "running"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    COMPENSATING = "compensating"
-    COMPENSATED = "compensated"
-
-
-class Outcome(models.TextChoices):
-    """What is known of the remote effect of the step's present generation: `unknown` from dispatch until a reply."""
-
-    NONE = "none"
-    UNKNOWN = "unknown"
-    REFUSED = "refused"
-    DONE = "done"
+def _choices(words: type[StrEnum]) -> list[tuple[str, str]]:
+    return [(word.value, word.value.replace("_", " ")) for word in words]
 
 
 class OrderProcess(models.Model):
@@ -52,8 +22,10 @@ class OrderProcess(models.Model):
     order_id = models.UUIDField(primary_key=True)
     workflow = models.CharField(max_length=60)
     version = models.PositiveSmallIntegerField()
-    goal = models.CharField(max_length=10, choices=Goal, default=Goal.COMPLETE)
-    process_state = models.CharField(max_length=11, choices=ProcessState, default=ProcessState.PENDING)
+    goal = models.CharField(max_length=10, choices=_choices(Goal), default=Goal.COMPLETE.value)
+    process_state = models.CharField(
+        max_length=11, choices=_choices(ProcessState), default=ProcessState.PENDING.value
+    )
     locked_by = models.CharField(max_length=80, null=True)
     complete_by = models.DateTimeField(null=True)
     failure_count = models.PositiveIntegerField(default=0)
@@ -104,6 +76,11 @@ class OrderProcess(models.Model):
                 name="processed_only_if_meant",
             ),
             models.CheckConstraint(condition=Q(priority__lte=9), name="priority_is_one_digit"),
+            models.CheckConstraint(
+                condition=Q(process_state__in=[word.value for word in ProcessState]),
+                name="process_state_is_known",
+            ),
+            models.CheckConstraint(condition=Q(goal__in=[word.value for word in Goal]), name="goal_is_known"),
         ]
 
     def __str__(self) -> str:
@@ -124,14 +101,16 @@ class StepState(models.Model):
     name = models.CharField(max_length=60)
     position = models.PositiveSmallIntegerField()
     agent = models.CharField(max_length=60)
-    state = models.CharField(max_length=12, choices=StepStatus, default=StepStatus.NOT_STARTED)
+    state = models.CharField(
+        max_length=12, choices=_choices(StepStatus), default=StepStatus.NOT_STARTED.value
+    )
     attempt = models.PositiveIntegerField(default=0)
     answered = models.PositiveIntegerField(
         default=0, help_text="the last attempt that a reply was recorded for"
     )
     generation = models.PositiveIntegerField(default=1)
     undo_generation = models.PositiveIntegerField(default=1)
-    outcome = models.CharField(max_length=7, choices=Outcome, default=Outcome.NONE)
+    outcome = models.CharField(max_length=7, choices=_choices(Outcome), default=Outcome.NONE.value)
     complete_by = models.DateTimeField(null=True)
     settles_at = models.DateTimeField(null=True, help_text="until then a call that timed out may still land")
     not_before = models.DateTimeField(null=True)
@@ -158,6 +137,15 @@ class StepState(models.Model):
                 | Q(state="compensating")
                 | (~Q(state="running") & Q(complete_by__isnull=True)),
                 name="in_flight_has_a_complete_by",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=[word.value for word in StepStatus]), name="step_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(outcome__in=[word.value for word in Outcome]), name="outcome_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(answered__lte=F("attempt")), name="answered_only_what_was_asked"
             ),
             models.CheckConstraint(
                 condition=~Q(state="completed") | Q(outcome="done"), name="completed_means_done"

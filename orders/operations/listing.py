@@ -75,7 +75,7 @@ def list_orders(*, state: str | None, waiting: bool, limit: int, tries: Tries, n
             for process in processes
         ],
         matching=chosen.count(),
-        by_state={state: found.get(state, 0) for state in ProcessState.values},
+        by_state={state: found.get(state, 0) for state in list(ProcessState)},
         queued=SubmissionMessage.objects.count(),
         set_aside=SetAside.objects.filter(replayed_at__isnull=True).count(),
     )

@@ -20,8 +20,7 @@ IDS = (
 )
 LATER = {
     "A8": "the circuit breaker is not built yet: an outage costs retries and waits",
-    "A9": "priority is kept, but work does not yet go by an agent's health and capacity",
-    "N1": "the failure tests are not written yet",
+    "N1": "not every fault case has its test yet",
     "N2": "the storefront and its live progress are not built yet",
 }
 FAULTS = tuple(f"F{number}" for number in range(1, 37))

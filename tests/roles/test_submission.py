@@ -119,8 +119,8 @@ def test_a_message_becomes_an_order_a_pending_process_and_a_record_for_each_step
 
 @pytest.mark.pattern("S2")
 def test_when_the_second_insert_into_the_state_store_fails_nothing_is_left_and_the_message_stays() -> None:
-    # PostgreSQL keeps no NUL in JSON: the process is inserted, and then its steps cannot be.
-    bad_step = replace(CAKE.steps[0], data=lambda _: {"note": "\x00"})
+    # The process is inserted, and then its steps cannot be: the agent's name is longer than its column.
+    bad_step = replace(CAKE.steps[0], agent="a" * 100)
     workflow = Workflow(name="bake-cake", version=3, steps=(bad_step, *CAKE.steps[1:]))
     order_id = post(reply_to="app-1")
     counts = a_role(intake=OrderIntake(workflow=workflow)).run_once()

@@ -18,8 +18,10 @@ from tests.support.two_sessions import PATIENCE, Session, all_at_once, switch_of
 NewSession = Callable[[], Session]
 BODY = {"lines": [{"sku": "há", "quantity": 2}], "note": None, "deep": {"a": [1, 2.5, True]}}
 
+HASH = "h"
 
-def post_once(order_id: UUID, *, client: str = "app", key: str = "k", body_hash: str = "h") -> Posted:
+
+def post_once(order_id: UUID, *, client: str = "app", key: str = "k", body_hash: str = HASH) -> Posted:
     with transaction.atomic():
         return submissions.post_once(
             order_id=order_id, client=client, body=BODY, key=key, body_hash=body_hash
@@ -63,7 +65,7 @@ def test_of_twenty_posts_with_one_key_exactly_one_is_new() -> None:
     (new,) = [answer for answer in answers if answer.is_new]
     assert orders[answers.index(new)] == new.order_id
     assert {answer.order_id for answer in answers} == {new.order_id}
-    assert {answer.same_body for answer in answers} == {True}
+    assert {answer.body_hash for answer in answers} == {new.body_hash}
     assert list(SubmissionMessage.objects.values_list("order_id", "body")) == [(new.order_id, BODY)]
     assert SubmissionKey.objects.count() == 1
 
@@ -73,9 +75,9 @@ def test_of_twenty_posts_with_one_key_exactly_one_is_new() -> None:
 def test_a_used_key_with_another_body_is_told_apart_and_posts_nothing() -> None:
     """F4."""
     first, second = uuid7(), uuid7()
-    assert post_once(first) == Posted(order_id=first, is_new=True, same_body=True)
-    assert post_once(second) == Posted(order_id=first, is_new=False, same_body=True)
-    assert post_once(second, body_hash="other") == Posted(order_id=first, is_new=False, same_body=False)
+    assert post_once(first) == Posted(order_id=first, body_hash=HASH, is_new=True)
+    assert post_once(second) == Posted(order_id=first, body_hash=HASH, is_new=False)
+    assert post_once(second, body_hash="other") == Posted(order_id=first, body_hash=HASH, is_new=False)
     assert take() == [first]
 
 
@@ -99,7 +101,7 @@ def test_a_key_whose_post_was_rolled_back_is_free_again(new_session: NewSession)
     waiting = other.start(lambda: post_once(second))
     other.await_wait()
     one.rollback()
-    assert waiting.result(timeout=PATIENCE) == Posted(order_id=second, is_new=True, same_body=True)
+    assert waiting.result(timeout=PATIENCE) == Posted(order_id=second, body_hash=HASH, is_new=True)
     assert list(SubmissionMessage.objects.values_list("order_id", flat=True)) == [second]
 
 

@@ -479,7 +479,13 @@ def test_the_answer_to_an_undo_does_not_replace_the_answer_to_the_step() -> None
     one = undoing({"mix": "compensating"})
     take(one, "mix", body={"thrown_away": True})
     assert [(write.step.state, write.result) for write in one.step_writes()] == [("compensated", None)]
-    assert one.events[0].detail == {"answer": {"thrown_away": True}, "calls": 1, "instance": "agents:test"}
+    assert one.events[0].detail == {
+        "answer": {"thrown_away": True},
+        "calls": 1,
+        "waited": 0.0,
+        "seconds": 0.0,
+        "instance": "agents:test",
+    }
 
 
 @pytest.mark.pattern("C10", "C7", "O1")

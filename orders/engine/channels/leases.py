@@ -1,7 +1,8 @@
 """The request queue, agents' side: leased like a peek-lock (rule 3).
 
 A claim counts a delivery, and that number is the lease's fence: who wants to complete, renew or release a request must
-still be the holder of that very delivery. A lease that lapses frees the request for the next instance.
+still be the holder of that very delivery. A lease that lapses frees the request for the next instance. Whoever takes
+several requests locks them in the order of their numbers first, so that nobody deadlocks.
 """
 
 import json
@@ -40,6 +41,7 @@ class Answered(NamedTuple):
     outcome: str
     body: str
     calls: int
+    seconds: float = 0.0
 
 
 ABANDONED = "abandoned"
@@ -108,36 +110,48 @@ def complete(answers: Sequence[Answered], *, me: str) -> int:
         return 0
     return run(
         """
-        WITH answered AS (
-            DELETE FROM orders_agentrequest AS r
-             USING json_to_recordset(%s::json)
-                AS v(id bigint, deliveries smallint, outcome text, body text, calls int)
-             WHERE r.id = v.id AND r.leased_by = %s AND r.deliveries = v.deliveries
-         RETURNING r.order_id, r.step_id, r.attempt, r.undo, r.complete_by, v.outcome, v.body, v.calls
+        WITH v AS (
+            SELECT * FROM json_to_recordset(%(answers)s::json)
+                AS v(id bigint, deliveries smallint, outcome text, body text, calls int, seconds float8)
+        ), held AS MATERIALIZED (
+            SELECT r.id FROM orders_agentrequest AS r
+             WHERE r.id IN (SELECT id FROM v) AND r.leased_by = %(me)s ORDER BY r.id FOR UPDATE
+        ), answered AS (
+            DELETE FROM orders_agentrequest AS r USING v
+             WHERE r.id = v.id AND r.id IN (SELECT id FROM held)
+               AND r.leased_by = %(me)s AND r.deliveries = v.deliveries
+         RETURNING r.order_id, r.step_id, r.attempt, r.undo, r.complete_by, r.posted_at,
+                   v.outcome, v.body, v.calls, v.seconds
         )
-        INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
-        SELECT order_id, step_id, attempt, undo, outcome, body::jsonb, calls, %s
-          FROM answered WHERE outcome <> %s AND complete_by > clock_timestamp()
+        INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance, seconds,
+                                       waited)
+        SELECT order_id, step_id, attempt, undo, outcome, body::jsonb, calls, %(me)s, seconds,
+               greatest(0, round((extract(epoch FROM clock_timestamp() - posted_at) - seconds)::numeric, 3))
+          FROM answered WHERE outcome <> %(abandoned)s AND complete_by > clock_timestamp()
         """,
-        [recordset(answer._asdict() for answer in answers), me, me, ABANDONED],
+        {"answers": recordset(answer._asdict() for answer in answers), "me": me, "abandoned": ABANDONED},
     )
 
 
-def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[int]:
-    """Extends the leases of (id, deliveries); returns the ids that are confirmed. The others are lost."""
+def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[tuple[int, int]]:
+    """Extends the leases of (id, deliveries); returns those that are confirmed. The others are lost."""
     if not held:
         return set()
     rows = fetch(
         """
-        UPDATE orders_agentrequest AS r
-           SET leased_until = clock_timestamp() + %s * interval '1 second'
-          FROM json_to_recordset(%s::json) AS v(id bigint, deliveries smallint)
-         WHERE r.id = v.id AND r.leased_by = %s AND r.deliveries = v.deliveries
-     RETURNING r.id
+        WITH held AS MATERIALIZED (
+            SELECT r.id FROM orders_agentrequest AS r
+              JOIN json_to_recordset(%(held)s::json) AS v(id bigint, deliveries smallint)
+                ON r.id = v.id AND r.deliveries = v.deliveries
+             WHERE r.leased_by = %(me)s ORDER BY r.id FOR UPDATE OF r
+        )
+        UPDATE orders_agentrequest SET leased_until = clock_timestamp() + %(seconds)s * interval '1 second'
+         WHERE id IN (SELECT id FROM held)
+     RETURNING id, deliveries
         """,
-        [seconds, _held(held), me],
+        {"held": _held(held), "me": me, "seconds": seconds},
     )
-    return {row_id for (row_id,) in rows}
+    return {(row_id, deliveries) for row_id, deliveries in rows}
 
 
 def release(held: Sequence[tuple[int, int]], *, me: str) -> int:
@@ -147,11 +161,15 @@ def release(held: Sequence[tuple[int, int]], *, me: str) -> int:
     """
     return run(
         """
-        UPDATE orders_agentrequest AS r SET leased_by = NULL, leased_until = NULL
-          FROM json_to_recordset(%s::json) AS v(id bigint, deliveries smallint)
-         WHERE r.id = v.id AND r.leased_by = %s AND r.deliveries = v.deliveries
+        WITH held AS MATERIALIZED (
+            SELECT r.id FROM orders_agentrequest AS r
+              JOIN json_to_recordset(%(held)s::json) AS v(id bigint, deliveries smallint)
+                ON r.id = v.id AND r.deliveries = v.deliveries
+             WHERE r.leased_by = %(me)s ORDER BY r.id FOR UPDATE OF r
+        )
+        UPDATE orders_agentrequest SET leased_by = NULL, leased_until = NULL WHERE id IN (SELECT id FROM held)
         """,
-        [_held(held), me],
+        {"held": _held(held), "me": me},
     )
 
 

@@ -39,3 +39,8 @@ def post(messages: Iterable[Status]) -> None:
             """,
             [recordset(rows)],
         )
+
+
+def delete(*, queue: str, message_id: int) -> bool:
+    """Deletes a message of a response queue; False if the queue has no such message."""
+    return run("DELETE FROM orders_statusmessage WHERE queue = %s AND id = %s", [queue, message_id]) > 0

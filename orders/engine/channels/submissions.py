@@ -6,16 +6,16 @@ from typing import NamedTuple
 from uuid import UUID
 
 from orders.engine.contracts import Json, Rejected, Submission
-from orders.engine.sql import fetch, run
+from orders.engine.sql import fetch, recordset, run
 from orders.models import SubmissionMessage
 
 
 class Posted(NamedTuple):
-    """Which order a submission stands for, and whether this very call posted it."""
+    """Which order a key stands for, what it was posted with, and whether this very call posted it."""
 
     order_id: UUID
+    body_hash: str
     is_new: bool
-    same_body: bool
 
 
 def post(*, order_id: UUID, client: str, body: Json) -> None:
@@ -41,11 +41,18 @@ def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: s
     )
     if inserted:
         post(order_id=order_id, client=client, body=body)
-        return Posted(order_id=order_id, is_new=True, same_body=True)
-    ((known_id, known_hash),) = fetch(
+        return Posted(order_id=order_id, body_hash=body_hash, is_new=True)
+    known = posted(client=client, key=key)
+    assert known is not None, "the key that was in the way is gone"
+    return known
+
+
+def posted(*, client: str, key: str) -> Posted | None:
+    """What this client has posted with this idempotency key."""
+    rows = fetch(
         "SELECT order_id, body_hash FROM orders_submissionkey WHERE client = %s AND key = %s", [client, key]
     )
-    return Posted(order_id=known_id, is_new=False, same_body=known_hash == body_hash)
+    return Posted._make((*rows[0], False)) if rows else None
 
 
 def take(limit: int) -> list[tuple[int, Submission]]:
@@ -68,21 +75,28 @@ def delete(message_ids: Sequence[int]) -> None:
 
 def set_aside(rejected: Sequence[Rejected]) -> None:
     """Keeps submissions that can never be inserted, with the reason, for an operator (S3)."""
-    for one in rejected:
-        run(
-            """
-            INSERT INTO orders_setaside (order_id, client, body, reason, posted_at)
-            VALUES (%s, %s, %s::jsonb, %s, %s)
-            ON CONFLICT (order_id) WHERE replayed_at IS NULL DO UPDATE SET reason = excluded.reason
-            """,
-            [
-                one.submission.order_id,
-                one.submission.client,
-                json.dumps(one.submission.body),
-                one.reason,
-                one.submission.posted_at,
-            ],
-        )
+    latest = {one.submission.order_id: one for one in rejected}
+    run(
+        """
+        INSERT INTO orders_setaside (order_id, client, body, reason, posted_at)
+        SELECT order_id, client, body, reason, posted_at
+          FROM json_to_recordset(%s::json)
+            AS v(order_id uuid, client text, body jsonb, reason text, posted_at timestamptz)
+        ON CONFLICT (order_id) WHERE replayed_at IS NULL DO UPDATE SET reason = excluded.reason
+        """,
+        [
+            recordset(
+                {
+                    "order_id": one.submission.order_id,
+                    "client": one.submission.client,
+                    "body": one.submission.body,
+                    "reason": one.reason,
+                    "posted_at": one.submission.posted_at,
+                }
+                for one in latest.values()
+            )
+        ],
+    )
 
 
 def replay(set_aside_id: int) -> UUID | None:

@@ -9,9 +9,9 @@ from django.db.models import Q
 
 from orders.engine.contracts import WorkflowKey
 from orders.engine.rows import ProcessRow, StepRow
-from orders.engine.sql import fetch
+from orders.engine.sql import fetch, run
+from orders.engine.vocabulary import ProcessState
 from orders.models import OrderProcess
-from orders.models.state import ProcessState
 
 
 def _known(workflows: Collection[WorkflowKey]) -> Q:
@@ -66,6 +66,8 @@ def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list
     ).order_by("not_before")
     rows = [ProcessRow._make(row) for row in due.values_list(*ProcessRow._fields)[:limit]]
     if len(rows) < limit:
+        # After a quiet day the planner expects few ready orders, and would sort a burst of them at every claim.
+        run("SET LOCAL enable_sort = off")
         ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True).order_by(
             "-priority", "order_id"
         )
@@ -84,19 +86,26 @@ def unannounced(limit: int, workflows: Collection[WorkflowKey]) -> list[ProcessR
     return [ProcessRow._make(row) for row in rows]
 
 
-def overdue(limit: int, now: datetime) -> set[UUID]:
-    """Orders that have passed their own complete-by time or one of a step (V1). Nothing is locked yet."""
+def overdue(limit: int, now: datetime, *, passing_over: Collection[UUID] = ()) -> list[UUID]:
+    """Orders that have passed their own complete-by time or one of a step's (V1), the longest overdue first.
+
+    Nothing is locked yet. `passing_over` are orders that the caller has found it cannot have.
+    """
     found = fetch(
         """
-        (SELECT order_id FROM orders_stepstate
-          WHERE complete_by <= %(now)s ORDER BY complete_by LIMIT %(limit)s)
-        UNION
-        (SELECT order_id FROM orders_orderprocess
-          WHERE process_state = 'processing' AND complete_by <= %(now)s ORDER BY complete_by LIMIT %(limit)s)
+        SELECT order_id FROM (
+            (SELECT order_id, complete_by FROM orders_stepstate
+              WHERE complete_by <= %(now)s AND order_id <> ALL(%(over)s::uuid[])
+              ORDER BY complete_by LIMIT %(limit)s)
+            UNION ALL
+            (SELECT order_id, complete_by FROM orders_orderprocess
+              WHERE process_state = 'processing' AND complete_by <= %(now)s AND order_id <> ALL(%(over)s::uuid[])
+              ORDER BY complete_by LIMIT %(limit)s)
+        ) AS late GROUP BY order_id ORDER BY min(complete_by) LIMIT %(limit)s
         """,
-        {"now": now, "limit": limit},
+        {"now": now, "limit": limit, "over": list(passing_over)},
     )
-    return {order_id for (order_id,) in found}
+    return [order_id for (order_id,) in found]
 
 
 def steps_of(order_ids: Iterable[UUID]) -> dict[UUID, list[StepRow]]:

@@ -17,7 +17,7 @@ class Command(ReadingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--state", choices=ProcessState.values, help="only orders in this state")
+        parser.add_argument("--state", choices=list(ProcessState), help="only orders in this state")
         parser.add_argument(
             "--waiting",
             action="store_true",

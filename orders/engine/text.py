@@ -1,0 +1,32 @@
+"""Text that PostgreSQL can keep: neither NUL nor half a surrogate pair is allowed in text and jsonb."""
+
+import json
+import re
+from typing import Any
+
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+def keepable(text: str) -> str:
+    """The text with whatever cannot be kept replaced by a mark."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def keepable_json(value: Any) -> Any:
+    """The same for every text inside a JSON value."""
+    if isinstance(value, str):
+        return keepable(value)
+    if isinstance(value, dict):
+        return {keepable(str(name)): keepable_json(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [keepable_json(inner) for inner in value]
+    return value
+
+
+def strict_json(value: Any) -> str:
+    """JSON that means exactly the value. Raises `ValueError` or `TypeError` when it could not be kept as it is."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text.encode("utf-8")
+    if _ESCAPED_NUL.search(text):
+        raise ValueError("it has a NUL character in it")
+    return text
