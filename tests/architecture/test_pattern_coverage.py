@@ -84,5 +84,11 @@ def test_every_requirement_is_accounted_for_in_the_documents() -> None:
     assert [requirement for requirement in IDS if requirement not in accounted_for] == []
 
 
+def test_every_test_that_the_documents_name_exists() -> None:
+    sources = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    told = {name for document in DOCUMENTS for name in re.findall(r"`(test_\w+)`", (ROOT / document).read_text())}
+    assert [name for name in sorted(told) if f"def {name}(" not in sources] == []
+
+
 def test_a_range_names_all_between_its_ends() -> None:
     assert named("see V2–V4, A10 and `C1`; not XA5, A5b") == {"V2", "V3", "V4", "A10", "C1"}
