@@ -1,0 +1,27 @@
+"""A guest's link is for one order, and nobody makes one up."""
+
+from uuid import uuid4
+
+import pytest
+from django.core import signing
+
+from orders.storefront.guest_links import make_token, read_token
+
+
+def test_a_token_is_read_as_the_order_it_was_made_for() -> None:
+    order_id = uuid4()
+    assert read_token(make_token(order_id)) == order_id
+
+
+@pytest.mark.parametrize("made_up", ["", ".", "a.b", uuid4().hex, "\x00", "ä.ö"])
+def test_what_we_did_not_sign_is_no_token(made_up: str) -> None:
+    assert read_token(made_up) is None
+
+
+def test_the_signature_of_one_order_does_not_open_another() -> None:
+    signature = make_token(uuid4()).split(".")[1]
+    assert read_token(f"{uuid4().hex}.{signature}") is None
+
+
+def test_a_signature_for_another_purpose_opens_nothing() -> None:
+    assert read_token(signing.Signer(sep=".").sign(uuid4().hex)) is None
