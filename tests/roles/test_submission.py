@@ -290,6 +290,23 @@ def test_a_message_is_set_aside_even_if_the_error_says_what_the_database_cannot_
     assert OrderProcess.objects.get().order_id == good
 
 
+@pytest.mark.pattern("S3")
+def test_a_message_that_breaks_a_pass_only_once_is_not_set_aside() -> None:
+    sound = OrderIntake(workflow=CAKE)
+    broken = iter([True])
+
+    def at_first(given: Sequence[Submission]) -> Sequence[Accepted | Duplicate | Rejected]:
+        if next(broken, False):
+            raise ValueError("it collided with another instance")
+        return sound(given)
+
+    order_id = post()
+    total = drain(a_role(batch=1, intake=at_first))
+    assert (total["failed_passes"], total["accepted"], total["rejected"]) == (1, 1, 0)
+    assert OrderProcess.objects.get().order_id == order_id
+    assert not SetAside.objects.exists()
+
+
 def test_a_database_in_trouble_is_no_reason_to_set_a_message_aside() -> None:
     def broken(_: Sequence[Submission]) -> Sequence[Accepted | Duplicate | Rejected]:
         raise OperationalError("the connection is lost")
