@@ -5,6 +5,7 @@ statements (rule 2). A scheduler holds nothing between passes: killed at any poi
 is taken by another one. The decisions are in `progress` and `compensation`; this module carries them out.
 """
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,8 +23,9 @@ from orders.engine.rows import EventRow, ProcessRow, ReplyRow
 from orders.engine.sql import database_now
 from orders.engine.worker import Counts
 
-TIDY_EVERY = 10
-"""Passes, when there is always work, between two looks at what is not urgent."""
+TIDY_SECONDS = 1.0
+TIDY_PASSES = 10
+"""What is not urgent is looked at when there is no reply to take and this time has passed, or after so many passes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +44,17 @@ class Scheduler:
         self._workflows = workflows
         self._batch = AdaptiveBatch(config.batch)
         self._passes = 0
+        self._tidied_at = 0.0
 
     def run_once(self) -> Counts:
         """One pass. An unexpected error halves the batch until it is down to the one order that causes it, which is
         set aside with an alert (rule 11); a database that cannot be reached is the caller's to wait for."""
         counts = self._batch.run(self._pass, self._set_aside)
         self._passes += 1
-        if not counts.done.get("replies") or self._passes % TIDY_EVERY == 0:
+        is_due = time.monotonic() - self._tidied_at > TIDY_SECONDS
+        if (is_due and not counts.done.get("replies")) or self._passes % TIDY_PASSES == 0:
             self._tidy()
+            self._tidied_at = time.monotonic()
         return counts
 
     def _pass(self, limit: int, touched: list[UUID]) -> Counts:
