@@ -95,14 +95,17 @@ class AgentHost:
         """Runs until `stop`."""
         self._loop = asyncio.get_running_loop()
         log.info("started", action="start", worker=self._config.instance, agents=sorted(self._hosted))
+        turns = asyncio.create_task(self._turn_over())
         care = [asyncio.create_task(self._renew_leases()), asyncio.create_task(self._report_health())]
         try:
-            await self._turn_over()
+            # Care ends only by an error that nobody foresaw. A host must not go on without it: a new one takes over.
+            for ended in (await asyncio.wait([turns, *care], return_when=asyncio.FIRST_COMPLETED))[0]:
+                ended.result()
             if self._tasks:
                 await asyncio.wait(self._tasks.values(), timeout=self._config.grace)
         finally:
             held = [held for hosted in self._hosted.values() for held in hosted.calls]
-            tasks = [*care, *self._tasks.values()]
+            tasks = [turns, *care, *self._tasks.values()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
