@@ -1,8 +1,8 @@
 """A workflow of four sequential steps whose agents answer at once, and the roles that run it: the engine alone.
 
-    python -m bench.noop fill N     inserts N orders, ready to be claimed
-    python -m bench.noop scheduler  runs a scheduler
-    python -m bench.noop agents     runs an agent host
+python -m bench.noop fill N     inserts N orders, ready to be claimed
+python -m bench.noop scheduler  runs a scheduler
+python -m bench.noop agents     runs an agent host
 """
 
 import asyncio

@@ -86,7 +86,9 @@ def test_every_requirement_is_accounted_for_in_the_documents() -> None:
 
 def test_every_test_that_the_documents_name_exists() -> None:
     sources = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    told = {name for document in DOCUMENTS for name in re.findall(r"`(test_\w+)`", (ROOT / document).read_text())}
+    told = {
+        name for document in DOCUMENTS for name in re.findall(r"`(test_\w+)`", (ROOT / document).read_text())
+    }
     assert [name for name in sorted(told) if f"def {name}(" not in sources] == []
 
 
