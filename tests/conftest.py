@@ -4,21 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.support.two_sessions import Session
-
-# Plans that PostgreSQL would choose with wrong statistics. A claim must be right under each of them (F9).
-BAD_PLANS = {
-    "as planned": (),
-    "nested loops": (
-        "enable_hashjoin",
-        "enable_mergejoin",
-        "enable_hashagg",
-        "enable_material",
-        "enable_memoize",
-    ),
-    "no index": ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan"),
-    "no order from an index": ("enable_indexscan", "enable_seqscan", "enable_hashjoin", "enable_hashagg"),
-}
+from tests.support.two_sessions import BAD_PLANS, Session
 
 
 @pytest.fixture(params=BAD_PLANS.values(), ids=BAD_PLANS.keys())

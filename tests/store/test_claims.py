@@ -209,25 +209,36 @@ def test_lock_leaves_out_what_another_has_in_hand_and_does_not_wait(new_session:
     assert other.do(lambda: ids(state_store.lock({third, second, first}, CAKES))) == [first, second, third]
 
 
-def test_a_claimed_order_can_still_get_child_rows_and_one_that_gets_them_can_be_claimed(
-    new_session: NewSession,
+LOCKERS: dict[str, Callable[[UUID], list[ProcessRow | None]]] = {
+    "claim": lambda order: [*state_store.claim(9, CAKES, database_now())],
+    "lock": lambda order: [*state_store.lock({order}, CAKES)],
+    "lock_one": lambda order: [state_store.lock_one(order)],
+    "unannounced": lambda order: [*state_store.unannounced(9, CAKES)],
+}
+
+
+@pytest.mark.parametrize("locker", LOCKERS)
+def test_a_locked_order_can_still_get_child_rows_and_one_that_is_getting_them_can_be_locked(
+    new_session: NewSession, locker: str
 ) -> None:
-    """Trap 2: a full lock would make the insert wait for the pass, and the claim pass over the order."""
-    (order,) = many_orders(1)
+    """Trap 2: a full lock would make the insert wait for the pass, and the pass skip the order, or wait for it."""
+    (order,) = many_orders(1, announced=False)
     scheduler, writer = new_session(), new_session()
 
     def insert_step(name: str) -> None:
         StepState.objects.create(process_id=order, name=name, position=0, agent="kitchen")
 
+    def locked() -> list[UUID]:
+        return ids(row for row in LOCKERS[locker](order) if row is not None)
+
     scheduler.begin()
-    assert scheduler.do(claim) == [order]
-    writer.do(lambda: insert_step("while it is claimed"))
+    assert scheduler.do(locked) == [order]
+    writer.do(lambda: insert_step("while it is locked"))
     scheduler.commit()
     writer.begin()
     writer.do(lambda: insert_step("not committed yet"))
     scheduler.begin()
-    assert scheduler.do(claim) == [order]
-    assert scheduler.do(lambda: ids(state_store.lock({order}, CAKES))) == [order]
+    assert scheduler.do(locked) == [order]
 
 
 def test_lock_one_waits_and_reads_what_the_other_wrote(new_session: NewSession) -> None:
@@ -284,6 +295,33 @@ def test_of_many_overdue_the_longest_overdue_are_found_first() -> None:
     ]
     assert state_store.overdue(1, database_now()) == [orders[1].order_id]
     assert state_store.overdue(2, database_now()) == [orders[1].order_id, orders[2].order_id]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("V1", "V7")
+def test_overdue_orders_that_cannot_be_had_are_passed_over() -> None:
+    passed_over = [
+        make_order(
+            {"mix": {"state": "running", "complete_by": ago(60)}}, process_state="processing"
+        ).order_id,
+        make_order(process_state="processing", complete_by=ago(60)).order_id,
+    ]
+    late = make_order(
+        {"mix": {"state": "running", "complete_by": ago(5)}}, process_state="processing"
+    ).order_id
+    assert state_store.overdue(1, database_now(), passing_over=passed_over) == [late]
+    assert state_store.overdue(9, database_now(), passing_over=[*passed_over, late]) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("V1")
+def test_an_order_that_is_overdue_in_several_ways_is_found_once() -> None:
+    late = {"state": "running", "complete_by": ago(9)}
+    order = make_order(
+        {"mix": late, "heat-oven": late}, process_state="processing", complete_by=ago(9)
+    ).order_id
+    other = make_order(process_state="processing", complete_by=ago(3)).order_id
+    assert state_store.overdue(100, database_now()) == [order, other]
 
 
 @pytest.mark.pattern("Q3")

@@ -12,9 +12,11 @@ from uuid_utils.compat import uuid7
 from orders.engine.channels import replies, status
 from orders.engine.channels.status import Status, StatusKind
 from orders.engine.rows import ReplyRow
+from orders.engine.scheduler import Scheduler, SchedulerConfig
 from orders.models import AgentReply, StatusMessage
 from tests.support.factories import make_order, make_reply, step_of
 from tests.support.two_sessions import Session, all_at_once, switch_off
+from tests.support.workflows import CAKE, CAKES
 
 NewSession = Callable[[], Session]
 
@@ -77,6 +79,48 @@ def test_two_schedulers_peek_at_different_replies_without_waiting(new_session: N
 
 
 @pytest.mark.django_db
+@pytest.mark.pattern("C6", "C9")
+@pytest.mark.parametrize("whose", ["of no order", "of a workflow version that is not known here"])
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_replies_that_cannot_be_taken_hold_up_no_other(whose: str, number: int) -> None:
+    """The orders may be gone (retention, F35) or a newer release's (F32): whole batches of such replies come first."""
+    if whose == "of no order":
+        post_replies(number)
+    else:
+        for _ in range(number):
+            newer = make_order({"mix": "running"}, process_state="processing", version=CAKE.version + 1)
+            make_reply(step_of(newer, "mix"))
+    order = make_order({"mix": "running"}, process_state="processing")
+    make_reply(step_of(order, "mix"))
+    scheduler = Scheduler(config=SchedulerConfig(instance="scheduler:1", batch=2), workflows=CAKES)
+    passes = [scheduler.run_once() for _ in range(number + 3)]
+    assert step_of(order, "mix").state == "completed"
+    assert AgentReply.objects.count() == (0 if whose == "of no order" else number)
+    assert not passes[-1].busy  # or it would look again a hundred times a second
+
+
+@pytest.mark.django_db
+def test_a_peek_can_go_on_where_the_last_one_ended() -> None:
+    posted = post_replies(5)
+    assert replies.peek(2, after=posted[1][0]) == posted[2:4]
+    assert replies.peek(9, after=posted[4][0]) == []
+
+
+def test_only_replies_about_orders_that_are_gone_are_deleted(new_session: NewSession) -> None:
+    kept = make_reply(step_of(make_order({"mix": "running"}), "mix"))
+    orphans = post_replies(2)
+    one, other = new_session(), new_session()
+    one.begin()
+    one.do(lambda: replies.peek(2))
+    assert other.do(replies.delete_orphans) == 1
+    assert set(AgentReply.objects.values_list("pk", flat=True)) == {kept.pk, orphans[0][0]}
+    one.commit()
+    assert other.do(replies.delete_orphans) == 1
+    assert other.do(replies.delete_orphans) == 0
+    assert AgentReply.objects.get() == kept
+
+
+@pytest.mark.django_db
 def test_no_plan_makes_a_peek_exceed_its_limit(switched_off: tuple[str, ...]) -> None:
     posted = post_replies(60)
     switch_off(switched_off)
@@ -129,3 +173,14 @@ def test_nobody_to_tell_is_no_statement(django_assert_num_queries: DjangoAssertN
     with django_assert_num_queries(0):
         status.post([Status("", uuid7(), StatusKind.RECEIVED)])
         status.post([])
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("Q2")
+def test_a_message_is_deleted_from_its_own_queue_only() -> None:
+    status.post([Status(queue, uuid7(), StatusKind.RECEIVED) for queue in ("app-1", "app-2")])
+    first, second = StatusMessage.objects.order_by("id")
+    assert not status.delete(queue="app-2", message_id=first.pk)
+    assert status.delete(queue="app-1", message_id=first.pk)
+    assert not status.delete(queue="app-1", message_id=first.pk)
+    assert StatusMessage.objects.get() == second

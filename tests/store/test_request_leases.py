@@ -14,7 +14,7 @@ from orders.engine.channels.leases import ABANDONED, SUSPECT_DELIVERIES, Answere
 from orders.engine.sql import database_now, fetch, run
 from orders.models import AgentReply, AgentRequest
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
-from tests.support.two_sessions import PATIENCE, Session, all_at_once, held, switch_off
+from tests.support.two_sessions import BAD_PLANS, PATIENCE, Session, all_at_once, held, switch_off
 from tests.support.wait import until
 
 NewSession = Callable[[], Session]
@@ -143,6 +143,21 @@ def test_no_plan_makes_a_claim_take_more_than_its_room(switched_off: tuple[str, 
     assert AgentRequest.objects.filter(leased_by=ME).count() == 1 + 7 + 20 + 3 * 2
 
 
+@pytest.mark.django_db
+def test_these_plans_do_make_a_claim_of_the_wrong_form_take_too_many() -> None:
+    """So that the test above, and its like, can fail."""
+    many(300)
+    switch_off(BAD_PLANS["row by row"])
+    taken = run(
+        """
+        UPDATE orders_agentrequest SET leased_by = 'me'
+         WHERE id IN (SELECT id FROM orders_agentrequest WHERE leased_until IS NULL
+                       ORDER BY priority DESC, id LIMIT 7 FOR UPDATE SKIP LOCKED)
+        """
+    )
+    assert taken > 7
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.pattern("A1", "A9")
 def test_eight_hosts_lease_every_request_exactly_once(switched_off: tuple[str, ...]) -> None:
@@ -216,6 +231,20 @@ def test_an_answer_in_time_replaces_the_request_by_its_reply(outcome: str) -> No
     assert list(AgentRequest.objects.values_list("pk", flat=True)) == [other.pk]
     assert complete(first, outcome) == 0
     assert complete(second) == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("A9")
+def test_a_reply_says_how_long_its_request_waited_and_how_long_the_agent_had_it() -> None:
+    made = [make_one(posted_at=ago(posted)) for posted in (10, 1)]
+    claimed = claim()
+    assert ids(claimed) == [request.pk for request in made]
+    answers = [Answered(lease.id, lease.deliveries, "done", "{}", 1, 2.5) for lease in claimed]
+    assert leases.complete(answers, me=ME) == 2
+    first, second = AgentReply.objects.order_by("step_id")
+    assert (first.seconds, second.seconds) == (2.5, 2.5)
+    assert 7.5 <= first.waited < 8.5
+    assert second.waited == 0.0
 
 
 @pytest.mark.django_db
@@ -361,6 +390,60 @@ def test_what_is_given_back_can_be_claimed_at_once_and_stays_counted() -> None:
     assert (again.id, again.deliveries) == (request.pk, 2)
     assert second.id == kept.pk
     assert requests.recall([request.step_id]) == set()
+
+
+TOUCHES: dict[str, Callable[[AgentRequest], object]] = {
+    "complete": lambda request: leases.complete([Answered(request.pk, 1, "done", "{}", 1)], me=ME),
+    "renew": lambda request: leases.renew([(request.pk, 1)], me=ME, seconds=8.0),
+    "release": lambda request: leases.release([(request.pk, 1)], me=ME),
+    "discard": lambda request: requests.discard([request.step_id]),
+}
+
+
+def held_one() -> AgentRequest:
+    return make_one(leased_by=ME, leased_until=ahead(8), deliveries=1)
+
+
+@pytest.mark.pattern("A2", "A4")
+@pytest.mark.parametrize("touch", TOUCHES)
+def test_a_request_whose_lease_is_being_renewed_can_still_be_answered_or_given_back(
+    new_session: NewSession, touch: str
+) -> None:
+    """A host renews in one thread while it answers in another: the row has changed, and the lease is the same."""
+    request, untouched = held_one(), held_one()
+    care, other = new_session(), new_session()
+    care.begin()
+    assert care.do(lambda: leases.renew([(request.pk, 1)], me=ME, seconds=60.0)) == {(request.pk, 1)}
+    touched = other.start(lambda: TOUCHES[touch](request))
+    other.await_wait()
+    care.commit()
+    said = {"complete": 1, "renew": {(request.pk, 1)}, "release": 1, "discard": None}
+    assert touched.result(timeout=PATIENCE) == said[touch]
+    left = set(AgentRequest.objects.filter(leased_by=ME).values_list("pk", flat=True))
+    assert left == ({request.pk, untouched.pk} if touch == "renew" else {untouched.pk})
+    assert AgentReply.objects.count() == (touch == "complete")
+    assert AgentRequest.objects.filter(pk=request.pk).exists() == (touch in ("renew", "release"))
+
+
+@pytest.mark.pattern("A5", "A7")
+@pytest.mark.parametrize("touch", ["complete", "renew", "release"])
+@pytest.mark.parametrize("next_holder", ["agents:2", ME], ids=["another", "itself"])
+def test_a_request_that_changes_hands_while_its_former_holder_waits_for_it_stays_with_the_next(
+    new_session: NewSession, touch: str, next_holder: str
+) -> None:
+    """P3, forced: the former holder read the row while it was still its own."""
+    request = held_one()
+    thief, former = new_session(), new_session()
+    thief.begin()
+    taken = {"leased_by": next_holder, "leased_until": ahead(60), "deliveries": 2}
+    thief.do(lambda: AgentRequest.objects.filter(pk=request.pk).update(**taken))
+    touched = former.start(lambda: TOUCHES[touch](request))
+    former.await_wait()
+    thief.commit()
+    assert touched.result(timeout=PATIENCE) == {"complete": 0, "renew": set(), "release": 0}[touch]
+    stands = AgentRequest.objects.values("leased_by", "leased_until", "deliveries").get()
+    assert stands == taken
+    assert AgentReply.objects.count() == 0
 
 
 def in_array_order(act: Callable[[], object]) -> Callable[[], object]:

@@ -91,6 +91,16 @@ def test_a_key_belongs_to_its_client() -> None:
     assert take() == [first, second, third]
 
 
+@pytest.mark.django_db
+@pytest.mark.pattern("S3")
+def test_what_was_posted_with_a_key_can_be_looked_up() -> None:
+    first = uuid7()
+    assert submissions.posted(client="app", key="k") is None
+    post_once(first)
+    assert submissions.posted(client="app", key="k") == Posted(order_id=first, body_hash=HASH, is_new=False)
+    assert submissions.posted(client="another", key="k") is None
+
+
 @pytest.mark.pattern("S3")
 def test_a_key_whose_post_was_rolled_back_is_free_again(new_session: NewSession) -> None:
     """F1: nothing was acknowledged, so the second post must not be told of an order that does not exist."""

@@ -12,12 +12,13 @@ from pytest_django import DjangoAssertNumQueries
 from uuid_utils.compat import uuid7
 
 from orders.engine import state_store
+from orders.engine.alerts import NewAlert, open_alerts
 from orders.engine.contracts import Accepted, Submission
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.sql import database_now, fetch
 from orders.engine.state_store.writes import StepWrite
-from orders.models import Event, OrderProcess, StepState
+from orders.models import Alert, Event, OrderProcess, StepState
 from tests.support.factories import ago, ahead, make_order, step_of
 from tests.support.two_sessions import PATIENCE, Session
 from tests.support.workflows import CAKE, CAKES
@@ -187,6 +188,24 @@ def test_nothing_to_write_is_no_statement(django_assert_num_queries: DjangoAsser
         state_store.record_events([])
         assert state_store.last_call_failures([]) == {}
         assert state_store.steps_of([]) == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("T5")
+def test_text_that_the_database_cannot_keep_is_marked_and_all_other_text_is_kept() -> None:
+    """F15: an answer with a NUL, or half a surrogate pair, must not make every write of its batch fail."""
+    order, other = make_order({"mix": "running"}), make_order({"mix": "running"})
+    said = "nul \0 half \ud83d whole \U0001f370 há \\u0000 \\ud83d"
+    kept = "nul \ufffd half ? whole \U0001f370 há \\u0000 \\ud83d"
+    error = {"message": said, said: [said, {"deep": said}]}
+    steps = [read_step(order)._replace(error=error), read_step(other)._replace(error={"message": "plain"})]
+    state_store.write_steps([StepWrite(step, 1) for step in steps])
+    assert step_of(order, "mix").error == {"message": kept, kept: [kept, {"deep": kept}]}
+    assert step_of(other, "mix").error == {"message": "plain"}
+    state_store.record_events([EventRow(order.order_id, "call_failed", "agents:1", detail=error)])
+    assert Event.objects.get().detail == {"message": kept, kept: [kept, {"deep": kept}]}
+    open_alerts([NewAlert(order.order_id, "step_failed", "no", said)])
+    assert Alert.objects.get().message == kept
 
 
 # --- processes

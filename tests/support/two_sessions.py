@@ -20,8 +20,28 @@ T = TypeVar("T")
 PATIENCE = 10.0
 """Seconds after which something that does not come fails the test."""
 
+PROMPT = 3.0
+"""Seconds that an act may take which must not wait for anybody. Less than the 5 s after which the server ends a
+transaction, since a lock is free then and whoever waited for it goes on as if it had not."""
+
 GATE = 20_260_101
 """The advisory lock that `held` uses."""
+
+BAD_PLANS = {
+    "as planned": (),
+    "row by row": (
+        "enable_hashjoin",
+        "enable_mergejoin",
+        "enable_hashagg",
+        "enable_material",
+        "enable_memoize",
+        "enable_sort",
+    ),
+    "no index": ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan"),
+    "no order from an index": ("enable_indexscan", "enable_seqscan", "enable_hashjoin", "enable_hashagg"),
+}
+"""Planner settings to switch off: plans that PostgreSQL could choose with wrong statistics. A claim must be right under
+each of them (F9). "row by row" springs trap 1 on a claim that has its LIMIT inside the UPDATE's condition."""
 
 
 class Session:
@@ -35,7 +55,10 @@ class Session:
 
     def do(self, act: Callable[[], T]) -> T:
         """Runs an act that must not have to wait for anybody."""
-        return self.start(act).result(timeout=PATIENCE)
+        try:
+            return self.start(act).result(timeout=PROMPT)
+        except TimeoutError:
+            raise AssertionError(f"it had to wait for more than {PROMPT} s") from None
 
     def start(self, act: Callable[[], T]) -> "Future[T]":
         """Begins an act and returns at once."""
@@ -87,10 +110,16 @@ class Session:
 
     def close(self) -> None:
         """Rolls back what is open and gives up the connection."""
-        if self._open is not None:
-            self.rollback()
-        self._thread.submit(lambda: connection.close()).result(timeout=PATIENCE)
+        self._thread.submit(self._give_up).result(timeout=PATIENCE)
         self._thread.shutdown()
+
+    def _give_up(self) -> None:
+        try:
+            if self._open is not None:
+                transaction.set_rollback(True)
+                self._leave()
+        finally:
+            connection.close()
 
 
 @contextmanager
