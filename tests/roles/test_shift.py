@@ -91,6 +91,7 @@ def test_a_shift_stands_by_while_another_one_leads_and_takes_over_when_the_lease
     lease = LeaderLease.objects.get()
     assert (lease.holder, lease.term, lease.swept_at) == ("supervisor:other", 4, None)
     assert stored(order).process_state == "processing"
+    assert end_other_connections() == 1  # it stands by on a connection too
     LeaderLease.objects.update(expires_at=ago(1))
     until(lambda: recovered(order), what="the order's recovery")
     assert LeaderLease.objects.get().term == 5
