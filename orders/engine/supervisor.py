@@ -117,6 +117,10 @@ class Supervisor:
         overdue = [step for step in steps if step.complete_by is not None and step.complete_by <= now]
         for step in overdue:
             self._examine_step(finding, step, now)
+        if finding.row.goal != row.goal:
+            finding.failed = (
+                None  # one step's remedy is to undo the order, which mends the failure of the others too
+            )
         row = finding.row
         if row.process_state == ProcessState.ERROR:
             return finding

@@ -596,3 +596,19 @@ def test_a_sweep_with_nothing_to_do_is_a_handful_of_statements() -> None:
     with CaptureQueriesContext(connection) as captured:
         assert leader.run_once().done["found"] == 0
     assert len(captured) <= 7
+
+
+@pytest.mark.pattern("V3", "V4")
+def test_when_one_steps_remedy_is_to_undo_the_order_another_steps_failure_is_no_error() -> None:
+    """`decorate` has used up its waits, and the remedy of `box` is to undo the order."""
+    order = processing(
+        {
+            **BAKED,
+            "decorate": overdue(failure_count=4, extended_waits=2),
+            "box": overdue(failure_count=2),
+        },
+        failure_count=6,
+    )
+    a_leader().run_once()
+    after = stored(order)
+    assert (after.process_state, after.goal, alerts_of(order)) == ("pending", "compensate", [])
