@@ -446,35 +446,41 @@ def test_a_request_that_changes_hands_while_its_former_holder_waits_for_it_stays
     assert AgentReply.objects.count() == 0
 
 
-def in_array_order(act: Callable[[], object]) -> Callable[[], object]:
-    """The act under a plan that takes the rows in the order in which they were given."""
-
-    def planned() -> object:
-        with transaction.atomic():
-            switch_off(["enable_hashjoin", "enable_mergejoin", "enable_seqscan", "enable_bitmapscan"])
-            return act()
-
-    return planned
-
-
 @pytest.mark.pattern("A2")
+@pytest.mark.parametrize("busy", [1, 2], ids=["the second is busy", "the third is busy"])
 @pytest.mark.parametrize("meanwhile", ["renewal", "discard"])
 def test_answering_never_deadlocks_with_what_else_touches_the_same_requests(
-    new_session: NewSession, meanwhile: str
+    new_session: NewSession, meanwhile: str, busy: int, switched_off: tuple[str, ...]
 ) -> None:
-    """A host answers in one thread and renews in another; a scheduler discards what it is going to ask again."""
-    first, second, third = (make_one(leased_by=ME, leased_until=ahead(8), deliveries=1) for _ in range(3))
-    answers = [Answered(request.pk, 1, "done", "{}", 1) for request in (second, third, first)]
-    others = {
-        "renewal": lambda: leases.renew([(first.pk, 1), (second.pk, 1)], me=ME, seconds=8.0),
-        "discard": lambda: requests.discard([first.step_id, second.step_id]),
+    """A host answers in one thread and renews in another; a scheduler discards what it is going to ask again.
+
+    The answers wait with some of their requests locked; the other act wants those and some that the answers still need.
+    """
+    steps = [step_of(make_order({"mix": "running"}), "mix") for _ in range(3)]
+    leased = {"leased_by": ME, "leased_until": ahead(8), "deliveries": 1}
+    # The later the request the earlier its step: an index on either gives another order.
+    made = [make_request(step, **leased) for step in reversed(steps)]
+    answers = [Answered(made[n].pk, 1, "done", "{}", 1) for n in (1, 2, 0)]
+    wanted = [made[n] for n in (0, 1, 2) if n != busy]
+    others: dict[str, Callable[[], object]] = {
+        "renewal": lambda: leases.renew([(request.pk, 1) for request in wanted], me=ME, seconds=8.0),
+        "discard": lambda: requests.discard([request.step_id for request in wanted]),
     }
+
+    def planned(act: Callable[[], object]) -> Callable[[], object]:
+        def in_transaction() -> object:
+            with transaction.atomic():
+                switch_off(switched_off)
+                return act()
+
+        return in_transaction
+
     exchange, other, blocker = new_session(), new_session(), new_session()
     blocker.begin()
-    blocker.do(lambda: run("SELECT 1 FROM orders_agentrequest WHERE id = %s FOR UPDATE", [third.pk]))
-    answered = exchange.start(in_array_order(lambda: leases.complete(answers, me=ME)))
+    blocker.do(lambda: run("SELECT 1 FROM orders_agentrequest WHERE id = %s FOR UPDATE", [made[busy].pk]))
+    answered = exchange.start(planned(lambda: leases.complete(answers, me=ME)))
     exchange.await_wait()
-    touched = other.start(in_array_order(others[meanwhile]))
+    touched = other.start(planned(others[meanwhile]))
     until(lambda: touched.done() or other.is_waiting(), what="the other's turn")
     blocker.commit()
     failures = [future.exception(timeout=PATIENCE) for future in (answered, touched)]
