@@ -56,9 +56,10 @@ def test_agent_host_killed_after_the_effect_before_the_reply(system: System) -> 
     """F10, F11: another instance gets the request when the lease lapses, and two calls with one key make one effect."""
     system.environment["STEP_COMPLETE_BY"] = "30"  # longer than the lease: nobody times out
     system.start_all("submission", "scheduler")
-    doomed = system.start("agents")
+    orders = system.place(10)
+    until(lambda: AgentRequest.objects.count() == 20, what="both first requests of every order")
     with blocked("orders_agentreply"):
-        orders = system.place(10)
+        doomed = system.start("agents")
         until(lambda: len(system.ledger("warehouse")) == 10, what="the effects")
         until(lambda: somebody_waits_for("orders_agentreply"), what="the host posting its replies")
         doomed.kill()
