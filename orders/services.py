@@ -227,7 +227,7 @@ def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
             return Result(act=Act.ALREADY, said=f"no submission waits under number {set_aside_id}")
         alerts.close_alerts([order_id], by=by, resolution="replayed")
         state_store.record_events([EventRow(order_id, "replayed", by)])
-        wake(Topic.SUBMISSION)
+        wake(Topic.SUBMISSION, Topic.PROGRESS)
     return Result(act=Act.DONE, said=f"order {order_id} is back on the submission queue")
 
 
@@ -257,4 +257,4 @@ def _release(row: ProcessRow, *, by: str, resolution: str) -> None:
         ]
     )
     alerts.close_alerts([row.order_id], by=by, resolution=resolution)
-    wake(Topic.SCHEDULER)
+    wake(Topic.SCHEDULER, Topic.PROGRESS)

@@ -159,9 +159,9 @@ class AgentHost:
     ) -> list[leases.Lease]:
         me, seconds = self._config.instance, self._config.lease
         with transaction.atomic():
-            if leases.complete(ended, me=me):
-                wake(Topic.SCHEDULER)
+            posted = leases.complete(ended, me=me)
             state_store.record_events(notes)
+            wake(*([Topic.SCHEDULER] if posted else []), *([Topic.PROGRESS] if notes else []))
             if alone:
                 suspect = leases.claim_suspect(agents=list(self._hosted), me=me, seconds=seconds)
                 if suspect:

@@ -127,15 +127,16 @@ class Scheduler:
 
     def _write(self, orders: list[OrderPass]) -> None:
         state_store.write_steps([write for order in orders for write in order.step_writes()])
-        state_store.write_processes([order.row for order in orders if order.row_changed()])
+        rows = [order.row for order in orders if order.row_changed()]
+        state_store.write_processes(rows)
         asks = [ask for order in orders for ask in order.asks]
         requests.discard([step_id for order in orders for step_id in order.asked_before])
         requests.post(asks)
         alerts.open_alerts([alert for order in orders for alert in order.alerts])
         status.post(message for order in orders for message in order.statuses)
-        state_store.record_events(event for order in orders for event in order.events)
-        if asks:
-            wake(Topic.AGENTS)
+        events = [event for order in orders for event in order.events]
+        state_store.record_events(events)
+        wake(*([Topic.AGENTS] if asks else []), *([Topic.PROGRESS] if rows or events else []))
 
     def _tidy(self) -> None:
         """Tells the applications of orders that a supervisor put into Error, as it never touches a channel itself (V5);
@@ -163,3 +164,4 @@ class Scheduler:
                 state_store.record_events(
                     [EventRow(row.order_id, "error", self._config.instance, detail=detail)]
                 )
+            wake(Topic.PROGRESS)

@@ -53,8 +53,7 @@ class SubmissionRole:
             self._insert(accepted, duplicates)
             self._reject(rejected)
             submissions.delete([message_id for message_id, _ in messages])
-            if accepted:
-                wake(Topic.SCHEDULER)
+            wake(Topic.PROGRESS, *([Topic.SCHEDULER] if accepted else []))
         done = {"accepted": len(accepted), "rejected": len(rejected), "duplicates": len(duplicates)}
         return Counts(busy=len(messages) >= limit, done=done)
 
@@ -97,6 +96,7 @@ class SubmissionRole:
             messages = [message for message in submissions.take(1) if message[1].order_id in order_ids]
             self._reject([Rejected(submission=submission, reason=reason) for _, submission in messages])
             submissions.delete([message_id for message_id, _ in messages])
+            wake(Topic.PROGRESS)
 
     def _event(self, submission: Submission, kind: str, **detail: object) -> EventRow:
         return EventRow(submission.order_id, kind, self._config.instance, detail=detail)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from secrets import token_hex
 
 import psycopg
@@ -87,6 +88,15 @@ def test_a_pass_that_wakes_twice_is_heard_once(ear: Ear) -> None:
         wake(Topic.AGENTS)
     wake(Topic.SUBMISSION)
     assert ear.hear(2) == ["agents", "submission"]
+
+
+def test_several_topics_are_one_statement_and_none_is_no_statement(
+    ear: Ear, django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
+) -> None:
+    with django_assert_num_queries(1):
+        wake(Topic.SCHEDULER, Topic.PROGRESS)
+        wake()
+    assert ear.hear(2) == ["scheduler", "progress"]
 
 
 # --- the listener

@@ -1,4 +1,4 @@
-"""Waking a role that waits for messages. Only a hint: every role also polls."""
+"""Waking who waits: a role for messages, a web process for progress. Only a hint: all of them also poll."""
 
 from enum import StrEnum
 
@@ -8,16 +8,21 @@ PG_CHANNEL = "sasweb"
 
 
 class Topic(StrEnum):
-    """Who is to look at its queue."""
+    """Who is to look: a role at its queue; at `PROGRESS`, the web at the orders that somebody is watching."""
 
     SUBMISSION = "submission"
     SCHEDULER = "scheduler"
     AGENTS = "agents"
+    PROGRESS = "progress"
 
 
-def wake(topic: Topic) -> None:
-    """Wakes the waiting instances of a role when this transaction commits.
+def wake(*topics: Topic) -> None:
+    """Wakes those who wait for these topics when this transaction commits. One statement, however many.
 
     Once per pass, never per row: a NOTIFY takes a lock across the database at commit.
     """
-    run("SELECT pg_notify(%s, %s)", [PG_CHANNEL, topic.value])
+    if topics:
+        run(
+            "SELECT pg_notify(%s, topic) FROM unnest(%s::text[]) AS topic",
+            [PG_CHANNEL, [topic.value for topic in topics]],
+        )
