@@ -92,7 +92,12 @@ def last_events(order_ids: Sequence[UUID]) -> LastEvents:
 def version(order_id: UUID, state: str, events: LastEvents) -> str:
     """What tells this state of an order from its earlier and later ones."""
     last = events.get(order_id)
-    return f"{last.id if last else 0}-{state}"
+    return version_of(last.id if last else 0, state)
+
+
+def version_of(last_event: int, state: str) -> str:
+    """The version of an order in a state, after an event; 0 is none."""
+    return f"{last_event}-{state}"
 
 
 def stored(found: Sequence[Order], events: LastEvents) -> list[OrderView]:

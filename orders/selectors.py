@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from orders import order_views
+from orders.engine.sql import fetch
 from orders.models import (
     Event,
     LeaderLease,
@@ -130,12 +131,46 @@ def order(*, order_id: UUID, customer_id: int) -> OrderView | None:
 
 def order_version(order_id: UUID) -> str:
     """The present version of an order that is known to exist; the cheap question that waiting asks again and again."""
-    events = order_views.last_events([order_id])
-    state = OrderProcess.objects.filter(order_id=order_id).values_list("process_state", flat=True).first()
-    if state is None:
-        is_aside = SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True).exists()
-        state = ProcessState.ERROR.value if is_aside else ProcessState.PENDING.value
-    return order_views.version(order_id, state, events)
+    return order_versions([order_id])[order_id]
+
+
+def order_versions(order_ids: Sequence[UUID]) -> dict[UUID, str]:
+    """The present versions of orders that are known to exist. One statement, however many."""
+    rows = fetch(
+        """
+        SELECT asked.id, (SELECT max(event.id) FROM orders_event AS event WHERE event.order_id = asked.id),
+               process.process_state,
+               EXISTS (SELECT FROM orders_setaside AS aside
+                        WHERE aside.order_id = asked.id AND aside.replayed_at IS NULL)
+          FROM unnest(%s::uuid[]) AS asked (id)
+          LEFT JOIN orders_orderprocess AS process ON process.order_id = asked.id
+        """,
+        [list(order_ids)],
+    )
+    not_stored = {True: ProcessState.ERROR.value, False: ProcessState.PENDING.value}
+    return {
+        order_id: order_views.version_of(last or 0, state or not_stored[is_aside])
+        for order_id, last, state, is_aside in rows
+    }
+
+
+def owns_order(*, order_id: UUID, customer_id: int) -> bool:
+    """Whether an order is this customer's, wherever it is."""
+    return _is_anywhere(order_id, {"customer_id": customer_id}, {"client": client_of(customer_id)})
+
+
+def order_exists(order_id: UUID) -> bool:
+    """Whether there is such an order, wherever it is."""
+    return _is_anywhere(order_id, {}, {})
+
+
+def _is_anywhere(order_id: UUID, inserted: Mapping[str, Any], posted: Mapping[str, Any]) -> bool:
+    return any(
+        Order.objects.filter(pk=order_id, **inserted).exists()
+        or SubmissionMessage.objects.filter(order_id=order_id, **posted).exists()
+        or SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **posted).exists()
+        for _ in range(LOOKS)
+    )
 
 
 def orders(

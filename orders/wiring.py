@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from django.conf import settings
-from django.db import connection
 
 from orders.agents.carrier import Carrier
 from orders.agents.mail import Mail
@@ -12,7 +11,7 @@ from orders.agents.warehouse import Warehouse
 from orders.engine.agent_host import AgentHost, HostConfig
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Agent, Workflows
-from orders.engine.listener import Listener
+from orders.engine.listener import Listener, connection_parameters
 from orders.engine.remedies import SupervisorRules
 from orders.engine.scheduler import Scheduler, SchedulerConfig
 from orders.engine.submission import SubmissionConfig, SubmissionRole
@@ -78,9 +77,4 @@ def supervisor() -> Supervisor:
 
 def listener(on_wake: dict[Topic, Callable[[], None]]) -> Listener:
     """A listener on a connection of its own to the project's database."""
-    parameters = {
-        name: value
-        for name, value in connection.get_connection_params().items()
-        if name not in {"context", "cursor_factory", "prepare_threshold"}
-    }
-    return Listener(parameters=parameters, on_wake=on_wake)
+    return Listener(parameters=connection_parameters(), on_wake=on_wake)

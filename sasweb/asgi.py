@@ -1,7 +1,7 @@
 """The web process: `python -m gunicorn -k asgi sasweb.asgi:application`.
 
     /healthz      answered here, so that it answers while every thread is busy
-    /events/…     Django's ASGI side, for streams that stay open
+    /events/…     streams that stay open (orders.live), which hold no thread
     the rest      Django's WSGI side in threads, which costs a fifth of the CPU time
 
 A request's body is read here, before a thread is taken: a slow sender holds no thread, a chunked body gets the length
@@ -17,8 +17,8 @@ from urllib.parse import quote_from_bytes
 
 from a2wsgi import WSGIMiddleware
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 from django.core.wsgi import get_wsgi_application
+from django.utils.module_loading import import_string
 
 from sasweb import shutdown
 
@@ -38,11 +38,12 @@ QUERY_SAFE = "".join(map(chr, range(0x21, 0x7F)))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
-streams = get_asgi_application()
-
 # The queue of answers is not bounded: a thread that waits for a slow or a vanished reader would be lost, and what
 # the WSGI side answers is small.
 pages = WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS, send_queue_size=0)  # type: ignore[arg-type]
+
+# By name, as it can be imported only now that Django is set up.
+streams = import_string("orders.live.streams.Streams")()
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,7 +55,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif scope["path"] == "/healthz":
         await answer(send, 200, b"ok\n")
     elif scope["path"].startswith("/events/"):
-        await streams(scope, receive, send)  # type: ignore[arg-type]
+        await streams(scope, receive, send)
     else:
         await serve_page(scope, receive, send)
 
@@ -62,7 +63,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 async def live(receive: Receive, send: Send) -> None:
     """Answers the server's messages about its own start and stop."""
     await receive()
-    shutdown.watch_signals()
+    shutdown.watch_signals(streams.stop)
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await asyncio.to_thread(shutdown.close_pool)

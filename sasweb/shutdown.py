@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 
 from django.db import connection
@@ -10,8 +11,8 @@ STOPPING = threading.Event()
 """Set when this process was asked to stop."""
 
 
-def watch_signals() -> None:
-    """Sets `STOPPING` at SIGTERM and SIGINT, and leaves what else happens then to the server.
+def watch_signals(*calls: Callable[[], None]) -> None:
+    """At SIGTERM and SIGINT sets `STOPPING` and makes these calls, and leaves what else happens then to the server.
 
     The server learns of a signal through its event loop, which this does not disturb. Does nothing outside the main
     thread, which alone may handle signals.
@@ -23,6 +24,8 @@ def watch_signals() -> None:
 
         def on_signal(signum: int, frame: FrameType | None, before: object = before) -> None:
             STOPPING.set()
+            for call in calls:
+                call()
             if callable(before):
                 before(signum, frame)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import structlog
+from django.db import connection
 
 from orders.engine.backoff import full_jitter
 from orders.engine.channels.wakeups import PG_CHANNEL, Topic
@@ -18,6 +19,13 @@ log = structlog.get_logger()
 
 SILENCE = 5.0
 """Seconds without a notification after which the connection is tested."""
+
+
+def connection_parameters() -> dict[str, Any]:
+    """How the project's database is reached, in psycopg's words."""
+    djangos_own = {"context", "cursor_factory", "prepare_threshold"}
+    known = connection.get_connection_params()
+    return {name: value for name, value in known.items() if name not in djangos_own}
 
 
 class Listener(threading.Thread):

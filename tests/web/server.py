@@ -33,7 +33,9 @@ class Answer(NamedTuple):
 class Server:
     """gunicorn with one worker. What it prints goes to `log`."""
 
-    def __init__(self, log: Path, *, database_url: str, **env: str) -> None:
+    def __init__(
+        self, log: Path, *, database_url: str, application: str = "sasweb.asgi:application", **env: str
+    ) -> None:
         self.port = free_port()
         self.log = log
         with log.open("ab") as output:
@@ -44,7 +46,7 @@ class Server:
                     "gunicorn",
                     "-c",
                     "python:sasweb.web_server",
-                    "sasweb.asgi:application",
+                    application,
                 ],
                 cwd=PROJECT,
                 env={

@@ -81,7 +81,9 @@ def test_senders_that_never_send_hold_no_thread_and_no_connection(
 def test_the_server_is_told_when_the_application_has_started_and_stopped(
     asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asgi.shutdown, "watch_signals", lambda: None)  # these signals are the test runner's
+    monkeypatch.setattr(
+        asgi.shutdown, "watch_signals", lambda *_: None
+    )  # these signals are the test runner's
     events = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
 
     async def receive() -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Live updates: streams that tell a browser when an order that it shows has changed."""

@@ -1,0 +1,65 @@
+"""Who may follow an order: its owner, by the session, and whoever bears its signed token. Runs in threads."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import auth
+from django.db import connection
+from django.http import HttpRequest
+
+from orders import selectors
+
+
+class Admitted(NamedTuple):
+    """An order that may be followed, as it is now, and the name under which its followers are counted."""
+
+    order_id: UUID
+    version: str
+    follower: str
+
+
+def admit_owner(request: HttpRequest, order_id: UUID) -> Admitted | None:
+    """Admits the customer whose session this is to an order of their own."""
+    try:
+        user_id = _user_of(request)
+        if user_id is None or not selectors.owns_order(order_id=order_id, customer_id=user_id):
+            return None
+        return Admitted(order_id, selectors.order_version(order_id), f"user:{user_id}")
+    finally:
+        connection.close()
+
+
+def admit_bearer(order_id: UUID) -> Admitted | None:
+    """Admits the bearer of an order's token, if there is such an order still.
+
+    Such followers are counted by order: the network address would be the proxy's, or a whole office's.
+    """
+    try:
+        if not selectors.order_exists(order_id):
+            return None
+        return Admitted(order_id, selectors.order_version(order_id), f"order:{order_id}")
+    finally:
+        connection.close()
+
+
+def read_versions(order_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    """The present versions of orders. One statement, and no connection is kept."""
+    try:
+        return selectors.order_versions(order_ids)
+    finally:
+        connection.close()
+
+
+def _user_of(request: HttpRequest) -> int | None:
+    key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    if not key:
+        return None
+    session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    session.cycle_key = lambda: (
+        None
+    )  # after a change of the secret key; the browser would not hear of the new one
+    request.session = session
+    return auth.get_user(request).pk

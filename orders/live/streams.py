@@ -1,0 +1,208 @@
+"""Server-sent events about orders, as an ASGI application of its own.
+
+    GET /events/orders/<order id>/   for its owner, by the session cookie
+    GET /events/o/<signed token>/    for guests (orders.storefront.guest_links)
+
+It does without Django's handler, which keeps a thread for every request that is open, and whose middleware keeps a
+connection to the database besides: a process could not hold hundreds of streams. Here a stream is a task and a few
+objects. It ends after a minute; the browser comes back with the version it knows, and is told at once if there is
+another.
+"""
+
+import asyncio
+import io
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.core.handlers.asgi import ASGIRequest
+from django.db import Error
+
+from orders.engine.channels.wakeups import Topic
+from orders.engine.listener import Listener, connection_parameters
+from orders.live.admission import Admitted, admit_bearer, admit_owner, read_versions
+from orders.live.hub import Hub, HubConfig, Watch
+from orders.storefront.guest_links import read_token
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+OWNERS = re.compile(r"/events/orders/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+BEARERS = re.compile(r"/events/o/([^/]{1,200})/")
+HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+    (b"x-content-type-options", b"nosniff"),
+]
+HEARTBEAT = b": still here\n\n"
+LINGER = 1.0
+"""Seconds that a reader who does not read gets at the end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamsConfig:
+    """Times in seconds. `most` streams in this process, `most_each` of one customer, or of one order's guests."""
+
+    lifetime: float = 60.0
+    heartbeat: float = 15.0
+    retry: float = 2.0
+    most: int = 1000
+    most_each: int = 6
+    hub: HubConfig = field(default_factory=HubConfig)
+
+
+class Streams:
+    """The ASGI application for `/events/`."""
+
+    def __init__(self, config: StreamsConfig | None = None) -> None:
+        self._config = config or StreamsConfig()
+        self._hub = Hub(read=read_versions, config=self._config.hub)
+        self._doors = ThreadPoolExecutor(4, "admission")
+        self._open = 0
+        self._followers: Counter[str] = Counter()
+        self._limits: set[asyncio.Timeout] = set()
+        self._listener: Listener | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["method"] != "GET":
+            await refuse(send, 405, allow="GET")
+        elif self._open >= self._config.most:
+            await refuse(send, 503, retry_after=random.randint(5, 15))
+        else:
+            self._open += 1
+            try:
+                await self._answer(scope, receive, send)
+            finally:
+                self._open -= 1
+
+    def stop(self) -> None:
+        """Ends every stream, from any thread or from a signal's handler."""
+        if self._listener is not None:
+            self._listener.stop()
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._end_all)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            request = ASGIRequest(scope, io.BytesIO())
+            request.get_host()
+            admitted = await self._admit(request)
+        except (BadRequest, SuspiciousOperation, UnicodeDecodeError):
+            await refuse(send, 400)
+            return
+        except Error:
+            await refuse(send, 503, retry_after=random.randint(2, 10))
+            return
+        if admitted is None:
+            await refuse(send, 404)
+        elif self._followers[admitted.follower] >= self._config.most_each:
+            await refuse(send, 429, retry_after=random.randint(10, 30))
+        else:
+            await self._follow(admitted, request.headers.get("Last-Event-ID", ""), receive, send)
+
+    async def _admit(self, request: ASGIRequest) -> Admitted | None:
+        if owners := OWNERS.fullmatch(request.path):
+            question = partial(admit_owner, request, UUID(owners[1]))
+        elif bearers := BEARERS.fullmatch(request.path):
+            order_id = read_token(bearers[1])
+            if order_id is None:
+                return None
+            question = partial(admit_bearer, order_id)
+        else:
+            return None
+        return await asyncio.get_running_loop().run_in_executor(self._doors, question)
+
+    async def _follow(self, admitted: Admitted, told: str, receive: Receive, send: Send) -> None:
+        self._listen()
+        watch = self._hub.watch(admitted.order_id, admitted.version)
+        self._followers[admitted.follower] += 1
+        leaving = asyncio.create_task(end_when_gone(watch, receive))
+        lifetime = self._config.lifetime * random.uniform(0.8, 1)
+        limit = asyncio.timeout(lifetime + LINGER)
+        self._limits.add(limit)
+        try:
+            async with limit:
+                await self._tell(watch, told, lifetime, send)
+        except TimeoutError:
+            # Whoever does not read cannot be told of the end. The server takes this for a client that has left.
+            raise asyncio.CancelledError from None
+        finally:
+            leaving.cancel()
+            self._limits.discard(limit)
+            self._hub.leave(watch)
+            self._followers[admitted.follower] -= 1
+            self._followers += Counter()  # drops those that are at zero
+
+    async def _tell(self, watch: Watch, told: str, lifetime: float, send: Send) -> None:
+        """Sends the version whenever it is not what the reader was told, until the stream has lasted long enough."""
+        clock = asyncio.get_running_loop().time
+        ends = clock() + lifetime
+        retry = round(self._config.retry * random.uniform(1, 2) * 1000)
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        await send(piece(f"retry: {retry}\n\n".encode()))
+        while not watch.is_over and (left := ends - clock()) > 0:
+            watch.stirred.clear()
+            if watch.version != told:
+                told = watch.version
+                await send(piece(event(told)))
+                continue
+            try:
+                async with asyncio.timeout(min(left, self._config.heartbeat)):
+                    await watch.stirred.wait()
+            except TimeoutError:
+                await send(piece(HEARTBEAT))
+        await send(piece(b"", more=False))
+
+    def _listen(self) -> None:
+        """Starts the one listener of this process, when it is first needed."""
+        if self._listener is None:
+            self._loop = asyncio.get_running_loop()
+            self._listener = Listener(
+                parameters=connection_parameters(), on_wake={Topic.PROGRESS: self._hub.wake}
+            )
+            self._listener.start()
+
+    def _end_all(self) -> None:
+        self._hub.end_all()
+        for limit in self._limits:
+            limit.reschedule(asyncio.get_running_loop().time() + LINGER)
+
+
+async def end_when_gone(watch: Watch, receive: Receive) -> None:
+    """Ends a watch when its reader leaves."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    watch.end()
+
+
+def event(version: str) -> bytes:
+    """The event that tells of a version."""
+    return f"id: {version}\nevent: progress\ndata: {json.dumps({'version': version})}\n\n".encode()
+
+
+def piece(body: bytes, *, more: bool = True) -> dict[str, Any]:
+    """A part of a stream."""
+    return {"type": "http.response.body", "body": body, "more_body": more}
+
+
+async def refuse(
+    send: Send, status: int, *, retry_after: int | None = None, allow: str | None = None
+) -> None:
+    """Answers without a stream."""
+    headers = [(b"content-length", b"0"), (b"cache-control", b"no-store")]
+    headers += [(b"retry-after", str(retry_after).encode())] if retry_after else []
+    headers += [(b"allow", allow.encode())] if allow else []
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send(piece(b"", more=False))

@@ -1,0 +1,267 @@
+"""The fan-out of a web process: few questions, the latest version only, and nobody waits for anybody."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import OperationalError
+
+from orders.live import streams as streams_module
+from orders.live.admission import Admitted
+from orders.live.hub import Hub, HubConfig, Versions, Watch
+from orders.live.streams import Streams, StreamsConfig
+
+SOON = 5.0
+ONE, TWO = uuid4(), uuid4()
+
+
+class Orders:
+    """The database: the versions of orders, and the questions that were asked."""
+
+    def __init__(self) -> None:
+        self.versions = {ONE: "1", TWO: "1"}
+        self.questions: list[set[UUID]] = []
+        self.failures = 0
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+
+    def read(self, order_ids: Sequence[UUID]) -> Versions:
+        self.questions.append(set(order_ids))
+        known = {order_id: self.versions[order_id] for order_id in order_ids}
+        assert self.may_answer.wait(SOON)
+        if self.failures:
+            self.failures -= 1
+            raise OperationalError("the database is away")
+        return known
+
+
+def run(
+    scenario: Callable[[Orders, Hub], Awaitable[None]], *, poll: float = SOON, gap: float = 0.01
+) -> Orders:
+    orders = Orders()
+
+    async def bounded() -> None:
+        hub = Hub(read=orders.read, config=HubConfig(poll=poll, gap=gap))
+        await asyncio.wait_for(scenario(orders, hub), SOON)
+
+    asyncio.run(bounded())
+    return orders
+
+
+async def true(question: Callable[..., bool]) -> None:
+    """Waits until something is so; the scenario's own bound ends it."""
+    while not question():  # noqa: ASYNC110
+        await asyncio.sleep(0.002)
+
+
+async def asked(orders: Orders, number: int) -> None:
+    """Waits until that many questions have been asked."""
+    await true(lambda: len(orders.questions) >= number)
+
+
+async def stirred(watch: Watch) -> str:
+    await watch.stirred.wait()
+    watch.stirred.clear()
+    return watch.version
+
+
+def test_what_happened_before_the_watch_was_entered_is_found_without_a_wake_up() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        assert await stirred(hub.watch(ONE, "0")) == "1"
+
+    run(scenario)
+
+
+def test_one_question_is_for_all_watched_orders_and_for_no_other() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        readers = [hub.watch(ONE, "1") for _ in range(100)] + [hub.watch(TWO, "1")]
+        await asked(orders, 1)
+        orders.versions[ONE] = "2"
+        hub.wake()
+        assert [await stirred(reader) for reader in readers[:100]] == ["2"] * 100
+        assert not readers[100].stirred.is_set()
+
+    assert run(scenario).questions == [{ONE, TWO}, {ONE, TWO}]
+
+
+def test_many_wake_ups_during_a_question_are_one_more_question() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        orders.may_answer.clear()
+        reader = hub.watch(ONE, "1")
+        await asked(orders, 1)
+        orders.versions[ONE] = "2"
+        for _ in range(1000):
+            hub.wake()
+        orders.may_answer.set()
+        assert await stirred(reader) == "2"
+        await asyncio.sleep(0.1)
+        assert len(orders.questions) == 2
+
+    run(scenario)
+
+
+def test_questions_keep_their_distance() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        hub.watch(ONE, "1")
+        ends = asyncio.get_running_loop().time() + 0.5
+        while asyncio.get_running_loop().time() < ends:
+            hub.wake()
+            await asyncio.sleep(0.001)
+
+    assert len(run(scenario, gap=0.1).questions) <= 6
+
+
+def test_a_change_is_found_though_nobody_wakes() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        reader = hub.watch(ONE, "1")
+        await asked(orders, 1)
+        orders.versions[ONE] = "2"
+        assert await stirred(reader) == "2"
+
+    run(scenario, poll=0.02)
+
+
+def test_a_database_that_is_away_is_asked_again() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        orders.failures = 2
+        assert await stirred(hub.watch(ONE, "0")) == "1"
+
+    assert len(run(scenario, poll=0.02).questions) == 3
+
+
+def test_nothing_is_asked_when_nobody_watches_and_it_begins_anew() -> None:
+    async def scenario(orders: Orders, hub: Hub) -> None:
+        watch = hub.watch(ONE, "1")
+        await asked(orders, 1)
+        hub.leave(watch)
+        hub.leave(watch)
+        await asyncio.sleep(0.1)
+        count = len(orders.questions)
+        hub.wake()
+        await asyncio.sleep(0.1)
+        assert len(orders.questions) == count <= 2
+        assert await stirred(hub.watch(TWO, "0")) == "1"
+        assert orders.questions[-1] == {TWO}
+
+    run(scenario, poll=0.02)
+
+
+# --- the streams over it
+
+
+class Browser:
+    """The other end of a stream. While `reads` is not set it takes nothing."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self.left = asyncio.Event()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        await self.reads.wait()
+        self.messages.append(message)
+
+    async def receive(self) -> dict[str, Any]:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    @property
+    def text(self) -> str:
+        return b"".join(message.get("body", b"") for message in self.messages).decode()
+
+
+def scope() -> dict[str, Any]:
+    return {
+        "type": "http",
+        "method": "GET",
+        "path": f"/events/orders/{ONE}/",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+    }
+
+
+@pytest.fixture
+def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
+    """Orders that anybody may follow, without a database and without a listener."""
+    orders = Orders()
+    monkeypatch.setattr(streams_module, "read_versions", orders.read)
+    monkeypatch.setattr(
+        streams_module,
+        "admit_owner",
+        lambda _, order_id: Admitted(order_id, orders.versions[order_id], "ada"),
+    )
+    monkeypatch.setattr(streams_module, "LINGER", 0.05)
+
+    def listen(self: Streams) -> None:
+        self._loop = asyncio.get_running_loop()
+
+    monkeypatch.setattr(Streams, "_listen", listen)
+    return orders
+
+
+def test_a_reader_who_does_not_read_holds_up_nobody_and_is_told_the_latest_only(orders: Orders) -> None:
+    async def scenario() -> None:
+        streams = Streams(StreamsConfig(hub=HubConfig(gap=0.01)))
+        slow, quick = Browser(), Browser()
+        tasks = [asyncio.create_task(streams(scope(), one.receive, one.send)) for one in (slow, quick)]
+        await true(lambda: "id: 1" in slow.text)
+        slow.reads.clear()
+        for version in ("2", "3", "4"):
+            orders.versions[ONE] = version
+            streams._hub.wake()
+            await true(lambda told=f"id: {version}\n": told in quick.text)
+        slow.reads.set()
+        await true(lambda: "id: 4" in slow.text)
+        assert "id: 3" not in slow.text
+        for one in (slow, quick):
+            one.left.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(asyncio.wait_for(scenario(), SOON))
+
+
+def test_a_reader_who_never_reads_is_dropped_at_the_end_and_at_a_stop(orders: Orders) -> None:
+    async def scenario(*, lifetime: float, is_stopped: bool) -> None:
+        streams = Streams(StreamsConfig(lifetime=lifetime))
+        stuck = Browser()
+        stuck.reads.clear()
+        task = asyncio.create_task(streams(scope(), stuck.receive, stuck.send))
+        await true(lambda: bool(streams._limits))
+        if is_stopped:
+            streams.stop()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        assert (streams._open, dict(streams._followers), streams._hub._watches) == (0, {}, {})
+
+    asyncio.run(asyncio.wait_for(scenario(lifetime=0.05, is_stopped=False), SOON))
+    asyncio.run(asyncio.wait_for(scenario(lifetime=60.0, is_stopped=True), SOON))
+
+
+def test_a_stop_ends_the_streams_of_those_who_read_with_a_proper_end(orders: Orders) -> None:
+    async def scenario() -> None:
+        streams = Streams()
+        browser = Browser()
+        task = asyncio.create_task(streams(scope(), browser.receive, browser.send))
+        await true(lambda: "id: 1" in browser.text)
+        streams.stop()
+        await task
+        assert browser.messages[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
+
+    asyncio.run(asyncio.wait_for(scenario(), SOON))
+
+
+def test_a_database_that_is_away_is_an_answer_that_asks_for_another_try(
+    orders: Orders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr(streams_module, "admit_owner", away)
+    browser = Browser()
+    asyncio.run(asyncio.wait_for(Streams()(scope(), browser.receive, browser.send), SOON))
+    assert browser.messages[0]["status"] == 503
+    assert int(dict(browser.messages[0]["headers"])[b"retry-after"]) >= 1

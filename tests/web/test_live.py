@@ -1,0 +1,320 @@
+"""Live updates by the real server: told within a second, by one listener, whoever else reads slowly or not at all."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.conf import settings
+from django.db import connection, transaction
+from django.test import Client
+from rest_framework.test import APIClient
+
+from orders import selectors
+from orders.engine import state_store
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.rows import EventRow
+from orders.engine.sql import fetch
+from orders.storefront.guest_links import make_token
+from tests.support.wait import until
+from tests.web.helpers import place, run_submission
+from tests.web.server import Server, test_database_url
+from tests.web.sse import Stream, is_quiet
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PROMPT = 1.0
+"""Seconds within which a change is told."""
+MANY = 240
+
+
+@pytest.fixture(scope="module")
+def shared(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from started(Server(tmp_path_factory.mktemp("live") / "log", **about("live")))
+
+
+@pytest.fixture(scope="module")
+def brief(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    log = tmp_path_factory.mktemp("brief") / "log"
+    yield from started(Server(log, application="tests.web.brief_streams:application", **about("brief")))
+
+
+def about(name: str) -> dict[str, str]:
+    return {"database_url": test_database_url(), "PGAPPNAME": f"web {name}"}
+
+
+def started(server: Server) -> Iterator[Server]:
+    try:
+        until(server.answers, what="the server")
+        yield server
+        server.stop()
+        log = server.log.read_text()
+        assert "Traceback" not in log, log
+        assert "ERROR" not in log, log
+    finally:
+        server.end()
+
+
+@pytest.fixture
+def streams() -> Iterator[list[Stream]]:
+    opened: list[Stream] = []
+    yield opened
+    for stream in opened:
+        stream.close()
+
+
+@pytest.fixture
+def order_id(ada: APIClient) -> UUID:
+    placed = UUID(place(ada)["id"])
+    run_submission()
+    return placed
+
+
+def cookie(who: APIClient) -> str:
+    """The session of somebody who has signed in with a browser."""
+    browser = Client()
+    browser.force_login(who.user)
+    return f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
+
+
+def as_owner(order_id: UUID) -> str:
+    return f"/events/orders/{order_id}/"
+
+
+def as_guest(order_id: UUID) -> str:
+    return f"/events/o/{make_token(order_id)}/"
+
+
+def happen(order_id: UUID, *, silently: bool = False) -> str:
+    """Something happens to an order; returns its new version."""
+    with transaction.atomic():
+        state_store.record_events([EventRow(order_id, "step_started", "scheduler:test")])
+        if not silently:
+            wake(Topic.PROGRESS)
+    return selectors.order_version(order_id)
+
+
+def listening(name: str) -> list[int]:
+    """The backends of a server's listeners: only these say LISTEN, and ask for nothing when it is quiet."""
+    rows = fetch(
+        """
+        SELECT pid FROM pg_stat_activity
+         WHERE application_name = %s AND (query LIKE 'LISTEN%%' OR query = 'SELECT 1')
+        """,
+        [f"web {name}"],
+    )
+    return [pid for (pid,) in rows]
+
+
+def test_an_owner_is_told_of_a_change_within_a_second(
+    shared: Server, ada: APIClient, order_id: UUID, streams: list[Stream]
+) -> None:
+    stream = Stream(shared, as_owner(order_id), Cookie=cookie(ada)).open()
+    streams.append(stream)
+    assert (stream.status, stream.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    assert (stream.headers["cache-control"], stream.headers["x-accel-buffering"]) == ("no-store", "no")
+    first = stream.next()
+    assert first and 2000 <= int(first.fields["retry"]) <= 4000
+    etag = ada.get(f"/api/v1/orders/{order_id}").headers["ETag"]
+    known = stream.next()
+    assert known and f'W/"{known.version}"' == etag
+    assert is_quiet(stream, seconds=0.3)
+    version = happen(order_id)
+    told = stream.next(seconds=PROMPT)
+    assert told is not None
+    assert told.fields == {"id": version, "event": "progress", "data": json.dumps({"version": version})}
+
+
+def test_what_a_role_does_is_told_and_a_queued_order_can_be_followed(
+    shared: Server, ada: APIClient, streams: list[Stream]
+) -> None:
+    queued = UUID(place(ada)["id"])
+    stream = Stream(shared, as_owner(queued), Cookie=cookie(ada)).open()
+    streams.append(stream)
+    assert stream.next_version().version == "0-pending"
+    run_submission()
+    assert stream.next_version(seconds=PROMPT).version == selectors.order_version(queued)
+
+
+def test_who_comes_back_is_told_at_once_what_was_missed_and_nothing_else(
+    shared: Server, order_id: UUID, streams: list[Stream]
+) -> None:
+    old = selectors.order_version(order_id)
+    new = happen(order_id)
+    behind = Stream(shared, as_guest(order_id), Last_Event_ID=old).open()
+    current = Stream(shared, as_guest(order_id), Last_Event_ID=new).open()
+    streams += [behind, current]
+    assert behind.next_version(seconds=PROMPT).version == new
+    retry = current.next()
+    assert retry and "retry" in retry.fields
+    assert is_quiet(current, seconds=0.3)
+
+
+def test_an_order_is_followed_by_its_owner_and_its_tokens_bearer_only(
+    shared: Server, bob: APIClient, order_id: UUID
+) -> None:
+    stranger = cookie(bob)
+    token = make_token(order_id)
+    refused: list[tuple[str, dict[str, str]]] = [
+        (as_owner(order_id), {}),
+        (as_owner(order_id), {"Cookie": stranger}),
+        (as_owner(order_id), {"Cookie": f"{settings.SESSION_COOKIE_NAME}=made-up"}),
+        (as_owner(uuid4()), {"Cookie": stranger}),
+        (as_guest(uuid4()), {}),
+        (f"/events/o/{token}x/", {}),
+        (f"/events/o/{order_id}/", {}),
+        ("/events/", {}),
+        ("/events/o/%00/", {}),
+        (f"/events/orders/{order_id}", {}),
+    ]
+    for path, headers in refused:
+        answer = shared.request("GET", path, headers=headers)
+        assert (answer.status, answer.body) == (404, b""), path
+    assert shared.request("GET", as_guest(order_id), headers={"Host": "evil.example"}).status == 400
+    assert shared.request("POST", as_guest(order_id)).status == 405
+
+
+def test_a_stream_beats_and_ends(brief: Server, order_id: UUID) -> None:
+    stream = Stream(brief, as_guest(order_id)).open()
+    blocks = []
+    while (block := stream.next(seconds=3.0)) is not None:
+        blocks.append(block.fields)
+    assert stream.is_over
+    assert 2 <= sum("" in fields for fields in blocks) <= 4
+    stream.close()
+
+
+def test_no_customer_and_no_process_has_more_streams_than_its_share(
+    brief: Server, ada: APIClient, order_id: UUID, streams: list[Stream]
+) -> None:
+    mine = cookie(ada)
+    for _ in range(3):
+        streams.append(Stream(brief, as_owner(order_id), Cookie=mine).open())
+    fourth = brief.request("GET", as_owner(order_id), headers={"Cookie": mine})
+    assert fourth.status == 429 and int(fourth.headers["retry-after"]) >= 1
+    for _ in range(3):
+        streams.append(Stream(brief, as_guest(order_id)).open())
+    others = [UUID(place(ada)["id"]) for _ in range(2)]
+    streams += [Stream(brief, as_guest(other)).open() for other in others]
+    assert {stream.status for stream in streams} == {200}
+    ninth = brief.request("GET", as_guest(others[0]))
+    assert ninth.status == 503 and int(ninth.headers["retry-after"]) >= 1
+    for stream in streams:
+        stream.close()
+    until(lambda: brief.request("GET", as_owner(uuid4())).status == 404, what="room")
+    again = Stream(brief, as_owner(order_id), Cookie=mine).open()
+    streams.append(again)
+    assert again.status == 200
+
+
+def test_a_change_is_told_though_no_wake_up_is_heard(
+    brief: Server, order_id: UUID, streams: list[Stream]
+) -> None:
+    stream = Stream(brief, as_guest(order_id)).open()
+    streams.append(stream)
+    stream.next_version()
+    version = happen(order_id, silently=True)
+    assert stream.next_version(seconds=PROMPT).version == version
+
+
+def test_a_listener_that_was_ended_costs_no_change_and_comes_back(
+    shared: Server, order_id: UUID, streams: list[Stream]
+) -> None:
+    stream = Stream(shared, as_guest(order_id)).open()
+    streams.append(stream)
+    stream.next_version()
+    (pid,) = until(lambda: listening("live"), what="the listener")
+    assert fetch("SELECT pg_terminate_backend(%s)", [pid]) == [(True,)]
+    version = happen(order_id)
+    assert stream.next_version(seconds=8.0).version == version
+    until(lambda: set(listening("live")) - {pid}, what="another listener")
+    version = happen(order_id)
+    assert stream.next_version(seconds=PROMPT).version == version
+
+
+def open_many(server: Server, order_ids: list[UUID]) -> list[Stream]:
+    with ThreadPoolExecutor(32) as clients:
+        return list(clients.map(lambda order_id: Stream(server, as_guest(order_id)).open(), order_ids))
+
+
+def many_orders(ada: APIClient) -> list[UUID]:
+    """As many streams as a process has, six of each order."""
+    order_ids = [UUID(place(ada)["id"]) for _ in range(MANY // 6)]
+    run_submission()
+    return order_ids * 6
+
+
+def test_hundreds_are_told_by_one_listener_whoever_does_not_read(
+    shared: Server, ada: APIClient, streams: list[Stream]
+) -> None:
+    """F36."""
+    order_ids = many_orders(ada)
+    streams += open_many(shared, order_ids)
+    assert {stream.status for stream in streams} == {200}
+    assert shared.request("GET", "/api/v1/products", timeout=5.0).status == 200
+    readers, asleep = streams[: MANY // 2], streams[MANY // 2 :]
+    for stream in readers:
+        stream.next_version()
+    assert sessions("live") <= 24  # the pool, the admission's, and one listener
+    with transaction.atomic():
+        state_store.record_events(
+            [EventRow(order_id, "step_started", "scheduler:test") for order_id in set(order_ids)]
+        )
+        wake(Topic.PROGRESS)
+    now = selectors.order_versions(order_ids)
+    for stream, order_id in zip(readers, order_ids, strict=False):
+        assert stream.next_version(seconds=PROMPT).version == now[order_id]
+    assert len(listening("live")) == 1
+    for stream, order_id in zip(asleep, order_ids[MANY // 2 :], strict=True):
+        versions = {stream.next_version().version}
+        if now[order_id] not in versions:
+            versions.add(stream.next_version().version)
+        assert now[order_id] in versions
+
+
+def sessions(name: str) -> int:
+    ((count,),) = fetch("SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", [f"web {name}"])
+    return int(count)
+
+
+def test_hundreds_of_readers_who_come_back_at_once_all_get_in(shared: Server, ada: APIClient) -> None:
+    """F36."""
+    order_ids = many_orders(ada)
+    for _ in range(2):
+        opened = open_many(shared, order_ids)
+        assert [stream.status for stream in opened] == [200] * MANY
+        for stream in opened:
+            stream.close()
+
+
+def test_a_stop_ends_every_stream_and_is_quick(ada: APIClient, tmp_path: Path) -> None:
+    order_ids = many_orders(ada)[:60]
+    server = Server(tmp_path / "log", **about("stopped"))
+    opened: list[Stream] = []
+    try:
+        until(server.answers)
+        opened = open_many(server, order_ids)
+        assert server.stop() < 6.0
+        for stream in opened:
+            while stream.next() is not None:
+                pass
+        log = server.log.read_text()
+        assert "Traceback" not in log and "ERROR" not in log, log
+    finally:
+        for stream in opened:
+            stream.close()
+        server.end()
+
+
+def test_the_version_is_the_same_wherever_it_is_read(ada: APIClient, order_id: UUID) -> None:
+    queued = UUID(place(ada)["id"])
+    versions: dict[UUID, Any] = selectors.order_versions([order_id, queued])
+    for one in (order_id, queued):
+        read = selectors.order(order_id=one, customer_id=ada.user.pk)
+        assert read is not None and versions[one] == read.version
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE orders_orderprocess SET process_state = 'error', locked_by = NULL")
+    assert selectors.order_versions([order_id])[order_id].endswith("-error")
