@@ -1,0 +1,198 @@
+// Keeps the progress of an order up to date: #progress[data-events][data-version]. The stream only says that there is
+// another version; the part of the page comes from where the page is, under progress/. Without a stream it polls.
+(() => {
+  "use strict";
+
+  const POLL = 5000; // ms between two polls while there is no stream
+  const QUIET = 5000; // ms between two announcements
+  const GRACE = 8000; // ms without a stream that are nobody's business: it ends every minute and comes back
+  const REFUSED = 15000; // ms until a stream is asked for again that was refused
+  const HIDDEN = 60000; // ms after which a hidden page is not followed any more
+
+  const shown = () => document.getElementById("progress");
+  if (!shown()?.dataset.events) return;
+  const stale = document.getElementById("live-stale"); // its data-text has {n} for the seconds
+  const status = document.getElementById("live-status") || addStatus();
+
+  let source = null;
+  let lostAt = 0;
+  let polledAt = 0;
+  let hiddenTimer = 0;
+  let openTimer = 0;
+  let retryTimer = 0;
+  let isOver = false;
+  let fetching = null;
+  let again = false;
+  let said = headline(shown());
+  let saidAt = 0;
+  let sayTimer = 0;
+
+  // --- the stream
+
+  function open() {
+    clearTimeout(openTimer);
+    if (source || isOver || hasEnded()) return;
+    source = new EventSource(shown().dataset.events);
+    source.addEventListener("open", found);
+    source.addEventListener("error", lost);
+    source.addEventListener("progress", (event) => {
+      if (JSON.parse(event.data).version !== shown().dataset.version) refresh();
+    });
+  }
+
+  function close() {
+    clearTimeout(openTimer);
+    source?.close();
+    source = null;
+  }
+
+  function found() {
+    lostAt = 0;
+    if (stale) stale.hidden = true;
+  }
+
+  function lost() {
+    if (!lostAt) lostAt = polledAt = Date.now();
+    if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+    close();
+    openTimer = setTimeout(open, REFUSED * (1 + Math.random()));
+  }
+
+  setInterval(() => {
+    if (!lostAt || isOver || document.hidden) return;
+    const now = Date.now();
+    if (stale && now - lostAt >= GRACE) {
+      stale.textContent = stale.dataset.text.replace("{n}", Math.round((now - lostAt) / 1000));
+      stale.hidden = false;
+    }
+    if (now - polledAt >= POLL) {
+      polledAt = now;
+      refresh();
+    }
+  }, 1000);
+
+  // --- the part of the page
+
+  async function refresh() {
+    again = true;
+    if (fetching) return;
+    while (again) {
+      again = false;
+      fetching = fetchPart();
+      const part = await fetching;
+      fetching = null;
+      if (part) replace(part);
+      clearTimeout(retryTimer);
+      if (!part && !isOver) retryTimer = setTimeout(refresh, POLL);
+    }
+  }
+
+  async function fetchPart() {
+    try {
+      const answer = await fetch(`${location.pathname}progress/`, {
+        cache: "no-store",
+        redirect: "error",
+        signal: AbortSignal.timeout(10000),
+      });
+      if (answer.status === 403 || answer.status === 404) end(); // signed out, or gone: what is shown stays
+      if (!answer.ok) return null;
+      const template = document.createElement("template");
+      template.innerHTML = await answer.text();
+      return template.content.querySelector("#progress");
+    } catch {
+      return null;
+    }
+  }
+
+  function replace(part) {
+    const old = shown();
+    if (part.dataset.version === old.dataset.version) return;
+    const focused = old.contains(document.activeElement) ? document.activeElement : null;
+    keepChoices(old, part);
+    old.replaceWith(part);
+    if (focused) sameAs(focused, part).focus({ preventScroll: true });
+    announce();
+    if (hasEnded()) end();
+  }
+
+  function keepChoices(old, part) {
+    for (const input of old.querySelectorAll("input:checked[name]")) {
+      const same = part.querySelector(`input[name="${CSS.escape(input.name)}"][value="${CSS.escape(input.value)}"]`);
+      if (same) same.checked = true;
+    }
+  }
+
+  // The element of the new part that stands for one of the old, or the part itself.
+  function sameAs(element, part) {
+    if (element.id && element.id !== part.id) {
+      const same = part.querySelector(`#${CSS.escape(element.id)}`);
+      if (same) return same;
+    }
+    for (const same of part.querySelectorAll(element.tagName)) {
+      const isSame = ["name", "value", "href"].every((name) => same.getAttribute(name) === element.getAttribute(name));
+      if (isSame && same.textContent.trim() === element.textContent.trim()) return same;
+    }
+    part.tabIndex = -1;
+    return part;
+  }
+
+  function hasEnded() {
+    const { ended } = shown().dataset;
+    return ended !== undefined && ended !== "false";
+  }
+
+  function end() {
+    isOver = true;
+    clearTimeout(retryTimer);
+    close();
+    found();
+    document.removeEventListener("visibilitychange", onVisibility);
+  }
+
+  // --- what is said to those who do not see it
+
+  function headline(part) {
+    return part.querySelector("#headline, h1, h2")?.textContent.trim() ?? "";
+  }
+
+  function announce() {
+    clearTimeout(sayTimer);
+    sayTimer = setTimeout(
+      () => {
+        const text = headline(shown());
+        if (text === said) return;
+        said = text;
+        saidAt = Date.now();
+        status.textContent = text;
+      },
+      Math.max(0, saidAt + QUIET - Date.now()),
+    );
+  }
+
+  function addStatus() {
+    const region = document.createElement("div");
+    region.className = "unseen";
+    region.setAttribute("role", "status");
+    document.body.append(region);
+    return region;
+  }
+
+  // --- a page that nobody sees
+
+  function onVisibility() {
+    clearTimeout(hiddenTimer);
+    if (document.hidden) {
+      hiddenTimer = setTimeout(close, HIDDEN);
+    } else {
+      if (!source || lostAt) refresh();
+      open();
+    }
+  }
+
+  document.addEventListener("visibilitychange", onVisibility);
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) onVisibility();
+  });
+  if (!hasEnded() && !document.hidden) open();
+})();

@@ -1,0 +1,190 @@
+"""static/js/live.js in a real browser, with a server that streams, fails and refuses as the test wants."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from sasweb.middleware import POLICY
+from tests.browser.screenshots import CHROMIUM, FLAGS
+
+SCRIPT = (Path(__file__).resolve().parents[2] / "static" / "js" / "live.js").read_bytes()
+
+
+class Shop:
+    """An order page and its stream. `changed` makes another version and tells who listens."""
+
+    def __init__(self) -> None:
+        self.version = 1
+        self.stirred = threading.Condition()
+        self.is_refusing = self.is_ended = self.is_over = False
+        self.failures = 0
+        self.asked: list[str] = []
+
+    def part(self) -> str:
+        ended = " data-ended" if self.is_ended else ""
+        return (
+            f'<section id="progress" data-version="{self.version}" data-events="/events/o/x/"{ended}>'
+            f'<h1 id="headline">Version {self.version}</h1>'
+            '<label><input type="radio" name="card" value="a">a</label>'
+            '<a href="/cancel/">Cancel</a></section>'
+        )
+
+    def page(self) -> str:
+        return (
+            f"<!doctype html><title>Order</title>{self.part()}"
+            '<p id="live-stale" hidden data-text="lost {n} s ago"></p>'
+            '<div id="live-status" role="status"></div><script src="/live.js" defer></script>'
+        )
+
+    def change(self) -> None:
+        with self.stirred:
+            self.version += 1
+            self.stirred.notify_all()
+
+
+def handler_of(shop: Shop) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            shop.asked.append(self.path)
+            if self.path == "/events/o/x/":
+                self.stream()
+            elif self.path == "/live.js":
+                self.answer("text/javascript", SCRIPT)
+            elif self.path == "/order/progress/":
+                shop.failures -= 1
+                self.answer("text/html", shop.part().encode(), status=500 if shop.failures >= 0 else 200)
+            elif self.path == "/order/":
+                self.answer("text/html", shop.page().encode())
+            else:
+                self.answer("text/plain", b"", status=404)
+
+        def answer(self, kind: str, body: bytes, *, status: int = 200) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Security-Policy", POLICY)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def stream(self) -> None:
+            if shop.is_refusing:
+                self.answer("text/plain", b"", status=503)
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            told = 0
+            while not shop.is_over:
+                with shop.stirred:
+                    if told == shop.version:
+                        shop.stirred.wait(0.2)
+                    told = shop.version
+                data = json.dumps({"version": str(told)})
+                self.wfile.write(f"id: {told}\nevent: progress\ndata: {data}\n\n".encode())
+                self.wfile.flush()
+
+        def handle_one_request(self) -> None:
+            try:
+                super().handle_one_request()
+            except ConnectionError:
+                self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(shop: Shop, browser: Browser) -> Iterator[Page]:
+    """The order's page, with a clock that the test moves."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(shop))
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = browser.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda said: problems.append(said.text) if "Content Security" in said.text else None)
+    page.clock.install()
+    page.goto(f"http://127.0.0.1:{server.server_port}/order/")
+    yield page
+    page.close()
+    shop.is_over = True
+    server.shutdown()
+    server.server_close()
+    assert problems == []
+
+
+def test_a_change_is_shown_and_announced_and_focus_and_choice_are_kept(shop: Shop, page: Page) -> None:
+    page.get_by_label("a", exact=True).check()
+    page.get_by_role("link", name="Cancel").focus()
+    shop.change()
+    expect(page.locator("#headline")).to_have_text("Version 2")
+    expect(page.get_by_role("link", name="Cancel")).to_be_focused()
+    expect(page.get_by_label("a", exact=True)).to_be_checked()
+    page.clock.run_for(10)
+    expect(page.locator("#live-status")).to_have_text("Version 2")
+
+
+def test_announcements_keep_five_seconds_distance(shop: Shop, page: Page) -> None:
+    for version in (2, 3):
+        shop.change()
+        expect(page.locator("#headline")).to_have_text(f"Version {version}")
+        page.clock.run_for(1)
+    expect(page.locator("#live-status")).to_have_text("Version 2")
+    page.clock.run_for(5100)
+    expect(page.locator("#live-status")).to_have_text("Version 3")
+
+
+def test_a_part_that_could_not_be_had_is_asked_for_again(shop: Shop, page: Page) -> None:
+    shop.failures = 1
+    with page.expect_response("**/progress/") as failed:
+        shop.change()
+    assert failed.value.status == 500
+    page.wait_for_timeout(50)
+    page.clock.run_for(5100)
+    expect(page.locator("#headline")).to_have_text("Version 2")
+
+
+def test_without_a_stream_it_polls_and_says_so(shop: Shop, page: Page) -> None:
+    shop.is_refusing = True
+    page.reload()
+    page.wait_for_timeout(100)
+    shop.change()
+    page.clock.run_for(6000)
+    expect(page.locator("#headline")).to_have_text("Version 2")
+    expect(page.locator("#live-stale")).to_be_hidden()
+    page.clock.run_for(4000)
+    expect(page.locator("#live-stale")).to_have_text("lost 10 s ago")
+    shop.is_refusing = False
+    page.clock.run_for(30_000)
+    expect(page.locator("#live-stale")).to_be_hidden()
+
+
+def test_an_order_that_has_ended_is_left_alone(shop: Shop, page: Page) -> None:
+    shop.is_ended = True
+    shop.change()
+    expect(page.locator("#headline")).to_have_text("Version 2")
+    asked = len(shop.asked)
+    shop.change()
+    page.clock.run_for(120_000)
+    page.wait_for_timeout(300)
+    assert len(shop.asked) == asked
