@@ -60,7 +60,7 @@ class Scheduler:
     def _pass(self, limit: int, touched: list[UUID]) -> Counts:
         with transaction.atomic():
             now = database_now()
-            orders, taken, left = self._gather(limit, now, touched)
+            orders, taken, is_held_up = self._gather(limit, now, touched)
             for order in orders:
                 order.turn(now)
             recalled = self._recall(orders)
@@ -68,7 +68,7 @@ class Scheduler:
                 order.advance(now)
             self._write(orders)
         return Counts(
-            busy=bool(taken or left or len(orders) >= limit),
+            busy=bool(taken) or is_held_up or len(orders) >= limit,
             done={
                 "orders": len(orders),
                 "replies": taken,
@@ -77,8 +77,11 @@ class Scheduler:
             },
         )
 
-    def _gather(self, limit: int, now: datetime, touched: list[UUID]) -> tuple[list[OrderPass], int, int]:
-        """Locks the orders of this pass: those that were answered, then as many that want a scheduler as fit."""
+    def _gather(self, limit: int, now: datetime, touched: list[UUID]) -> tuple[list[OrderPass], int, bool]:
+        """Locks the orders of this pass: those that were answered, then as many that want a scheduler as fit.
+
+        Returns them, how many replies were taken, and whether others wait for an order in somebody else's hands.
+        """
         waiting, rows = self._answered(limit)
         locked = {row.order_id for row in rows}
         taken = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
@@ -86,7 +89,9 @@ class Scheduler:
             claimed = state_store.claim(limit - len(rows), self._workflows, now)
             rows += [row for row in claimed if row.order_id not in locked]
         touched.extend(row.order_id for row in rows)
-        return self._load(rows, taken, now), len(taken), len(waiting) - len(taken)
+        held = {order_id for _, order_id in waiting} - locked
+        is_held_up = bool(held) and state_store.are_known(held, self._workflows)
+        return self._load(rows, taken, now), len(taken), is_held_up
 
     def _answered(self, limit: int) -> tuple[list[tuple[int, UUID]], list[ProcessRow]]:
         """The next replies, and their orders, locked.

@@ -39,6 +39,11 @@ def lock(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> lis
     return [ProcessRow._make(row) for row in rows]
 
 
+def are_known(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> bool:
+    """Whether any of these orders is there and on a workflow that this release knows, locked or not."""
+    return OrderProcess.objects.filter(_known(workflows), order_id__in=order_ids).exists()
+
+
 def lock_one(order_id: UUID) -> ProcessRow | None:
     """Locks one order, waiting for whoever has it in hand; None if there is no such order.
 
