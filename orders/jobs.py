@@ -1,6 +1,7 @@
 """The periodic jobs, run by the django-q2 cluster."""
 
 import time
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -9,7 +10,7 @@ from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 from django_q.tasks import async_task
 
-from orders import notifications, retention, wiring
+from orders import link_mails, notifications, retention, wiring
 from orders.engine.backoff import full_jitter
 from orders.engine.errors import LeadershipLost
 from orders.engine.sql import DATABASE_TROUBLE
@@ -77,6 +78,11 @@ def _release(supervisor: Supervisor) -> None:
 def tell_operators() -> None:
     """Delivers the alerts that nobody has been told of (O1)."""
     notifications.tell_operators()
+
+
+def mail_order_link(order_id: str, email: str, link: str) -> None:
+    """Mails a guest the link to an order, if this is the address it was ordered with."""
+    link_mails.mail_order_link(order_id=UUID(order_id), email=email, link=link)
 
 
 def delete_what_is_old() -> None:

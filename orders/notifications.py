@@ -8,19 +8,19 @@ import json
 import urllib.request
 from collections import defaultdict
 from collections.abc import Sequence
-from urllib.parse import unquote, urlsplit
 
 import structlog
 from django.conf import settings
-from django.core.mail import EmailMessage, get_connection
+from django.core.mail import EmailMessage
 from django.utils import timezone
 
 from orders.models import Alert
+from sasweb import mail
 
 log = structlog.get_logger()
 
 TIMEOUT = 5.0
-"""Seconds that a mail server or a webhook may take."""
+"""Seconds that a webhook may take."""
 MOST_AT_ONCE = 1000
 
 
@@ -64,16 +64,7 @@ def _mail(subject: str, alerts: Sequence[Alert]) -> None:
         f"{alerts[0].code}: {alerts[0].message}\n\nOrders:\n{shown}{more}\n\n"
         "When the cause is mended: manage.py resubmit ORDER\n"
     )
-    server = urlsplit(settings.CONFIG.email_url)
-    with get_connection(
-        "django.core.mail.backends.smtp.EmailBackend",
-        host=server.hostname,
-        port=server.port or (465 if server.scheme == "smtps" else 25),
-        username=unquote(server.username or ""),
-        password=unquote(server.password or ""),
-        use_ssl=server.scheme == "smtps",
-        timeout=TIMEOUT,
-    ) as connection:
+    with mail.connect(settings.CONFIG.email_url) as connection:
         EmailMessage(
             subject, text, settings.CONFIG.email_from, [settings.CONFIG.alert_email], connection=connection
         ).send()

@@ -170,7 +170,7 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
     refused gets a new one, so that a mended cause can succeed (rule 5). Raises `NoSuchOrderError`.
     """
     with transaction.atomic():
-        row, steps = _locked(order_id)
+        row, steps = locked(order_id)
         if row.process_state != ProcessState.ERROR:
             return Result(act=Act.ALREADY, said=f"the order is {row.process_state}, nothing was resubmitted")
         failed = [one for one in steps if one.state == StepStatus.FAILED and step in (None, one.name)]
@@ -182,11 +182,11 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
                 act=Act.REFUSED,
                 said=f"the order cannot go on while {', '.join(others)} has failed too: resubmit the whole order",
             )
-        again = [_again(one, row.goal) for one in failed]
-        state_store.write_steps([StepWrite(after, after.attempt) for after in again])
+        afresh = [again(one, row.goal) for one in failed]
+        state_store.write_steps([StepWrite(after, after.attempt) for after in afresh])
         forgiven = sum(one.failure_count + one.undo_failure_count for one in failed) + row.overruns
         row = row._replace(failure_count=row.failure_count - forgiven, overruns=0)
-        _release(row, by=by, resolution="resubmitted")
+        release(row, by=by, resolution="resubmitted")
         state_store.record_events(
             EventRow(order_id, "resubmitted", by, one.name, one.attempt, {"reason": reason})
             for one in failed or [None]
@@ -198,7 +198,7 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
     return Result(act=Act.DONE, said=f"resubmitted {names}")
 
 
-def _again(step: StepRow, goal: str) -> StepRow:
+def again(step: StepRow, goal: str) -> StepRow:
     """A failed step as it is to be tried again."""
     fresh = step._replace(failure_count=0, undo_failure_count=0, extended_waits=0, not_before=None)
     if goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN):
@@ -211,10 +211,10 @@ def _again(step: StepRow, goal: str) -> StepRow:
 def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
     """Has a whole order undone, in whatever state it is (C10). Raises `NoSuchOrderError`."""
     with transaction.atomic():
-        row, _ = _locked(order_id)
+        row, _ = locked(order_id)
         if row.goal == Goal.COMPENSATE:
             return Result(act=Act.ALREADY, said=f"the order is being undone already ({row.process_state})")
-        _release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="undone")
+        release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="undone")
         state_store.record_events([EventRow(order_id, "undo_requested", by, detail={"why": reason})])
     return Result(act=Act.DONE, said="the order will be undone")
 
@@ -231,14 +231,15 @@ def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
     return Result(act=Act.DONE, said=f"order {order_id} is back on the submission queue")
 
 
-def _locked(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:
+def locked(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:
+    """Locks an order, for an act on it, and reads its steps. Raises `NoSuchOrderError`."""
     row = state_store.lock_one(order_id)
     if row is None:
         raise NoSuchOrderError(f"there is no order {order_id} in the state store")
     return row, state_store.steps_of([order_id])[order_id]
 
 
-def _release(row: ProcessRow, *, by: str, resolution: str) -> None:
+def release(row: ProcessRow, *, by: str, resolution: str) -> None:
     """Makes an order Pending and free, closes its alert, and wakes the schedulers.
 
     If no scheduler has told the application yet that the order failed, it is told now, before anything that follows.

@@ -142,6 +142,19 @@ GET_ORDER: dict[str, Any] = {
     "responses": {200: out.OrderOut, 304: OpenApiResponse(description="You have the present version.")},
     "extensions": {PROBLEMS: ["not_found"]},
 }
+CANCEL_ORDER: dict[str, Any] = {
+    "operation_id": "cancel_order",
+    "summary": "Cancel an order",
+    "description": (
+        "Has the order undone, which is possible until its payment is taken. Answered with 202 it is being undone; its "
+        "`goal` is then `compensate`, and at the end its `state` is `compensated`. Asked again, the answer is the same."
+    ),
+    "tags": ["orders"],
+    "parameters": [ETAG],
+    "request": None,
+    "responses": {202: OpenApiResponse(out.OrderOut, description="The order is being undone.")},
+    "extensions": {PROBLEMS: ["not_found", "cannot_be_cancelled"]},
+}
 LIST_EVENTS: dict[str, Any] = {
     "operation_id": "list_order_events",
     "summary": "What has happened to an order",

@@ -42,6 +42,8 @@ PROBLEMS: Mapping[str, Problem] = {
         ("not_found", 404, "There is no such thing", "It does not exist, or belongs to another client."),
         ("method_not_allowed", 405, "This method is not possible here", "The header `Allow` lists those that are."),
         ("not_acceptable", 406, "No such representation", "Answers are `application/json`."),
+        ("cannot_be_cancelled", 409, "The order cannot be cancelled",
+         "An order can be cancelled from when it is taken up until its payment is taken."),
         ("body_too_large", 413, "The body is too large", "A request's body may have 256 KiB."),
         ("unsupported_media_type", 415, "The body's type is not supported", "Send `Content-Type: application/json`."),
         ("idempotency_key_reused", 422, "The Idempotency-Key was used for another order",

@@ -23,6 +23,7 @@ version_1: list[URLPattern | URLResolver] = [
     path("products/<str:sku>", views.ProductDetail.as_view(), name="product"),
     path("orders", views.Orders.as_view(), name="orders"),
     path("orders/<uuid:order_id>", views.OrderDetail.as_view(), name="order"),
+    path("orders/<uuid:order_id>/cancel", views.OrderCancellation.as_view(), name="order-cancel"),
     path("orders/<uuid:order_id>/events", views.OrderEvents.as_view(), name="order-events"),
     path("response-queues/<queue:name>/messages", views.QueueMessages.as_view(), name="queue-messages"),
     path(

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders import selectors, services
+from orders import customer_services, selectors, services
 from orders.api import documentation as documented
 from orders.api import representations as out
 from orders.api import requests as read
@@ -99,6 +99,21 @@ class OrderDetail(APIView):
         if has_waited:
             response["Preference-Applied"] = f"wait={wait}"
         return response
+
+
+class OrderCancellation(APIView):
+    """Having an order undone."""
+
+    @extend_schema(**documented.CANCEL_ORDER)
+    def post(self, request: Request, order_id: UUID) -> Response:
+        _order(request, order_id)
+        try:
+            result = customer_services.cancel(order_id=order_id, by=selectors.client_of(request.user.pk))
+        except services.NoSuchOrderError as error:
+            raise ProblemError("cannot_be_cancelled", "The order has not been taken up yet.") from error
+        if result.act is services.Act.REFUSED:
+            raise ProblemError("cannot_be_cancelled")
+        return _render_order(_order(request, order_id), status=202)
 
 
 class OrderEvents(APIView):

@@ -177,4 +177,6 @@ _EVENTS: Mapping[str, Callable[[EventFacts, Tries], str]] = {
     ),
     "call_failed": _called,
     "resubmitted": _resubmitted,
+    "link_mailed": lambda it, tries: "the customer was mailed the link to the order",
+    "paid_again": lambda it, tries: f"customer: {it.step} is to be tried with another means of payment",
 }

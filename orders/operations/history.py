@@ -100,6 +100,8 @@ class _Order:
                 self.stopped = self.ended = False
                 self.undoing |= event.kind == "undo_requested"
                 self.waits = {}
+            case "paid_again":
+                self.waits.pop(event.step, None)
             case "processed" | "compensated":
                 self.ended, self.in_flight, self.waits = True, {}, {}
             case "step_started" | "undo_started":

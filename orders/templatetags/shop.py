@@ -3,17 +3,21 @@
 {{ poster.price|money }}                €39.00, as the reader's language writes it
 {{ poster.price|money:"short" }}        €39 when there are no cents
 {% picture_url poster.sku poster.design %}
+{{ step.at|moment }}                    "2 minutes ago", with the exact time on the element
 {% icon "cart" %}                       from static/icons.svg, hidden from screen readers
 """
 
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from babel import Locale, UnknownLocaleError
+from babel.dates import format_datetime, format_timedelta
 from babel.numbers import format_currency, get_currency_precision
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, to_locale
@@ -37,6 +41,27 @@ def money(price: Money, form: str = "full") -> str:
         format=_without_decimals() if is_whole else None,
         currency_digits=not is_whole,
     )
+    return text
+
+
+@register.filter
+def moment(at: datetime) -> SafeString:
+    """A time as the reader says it, "2 minutes ago"; the exact time is on the element, for her zone to be put there."""
+    locale = _locale()
+    said = format_timedelta(at - timezone.now(), add_direction=True, locale=locale, threshold=1)
+    exact = format_datetime(at, "medium", tzinfo=timezone.get_current_timezone(), locale=locale)
+    return format_html(
+        '<time datetime="{}" title="{} {}" data-moment>{}</time>',
+        at.isoformat(),
+        exact,
+        at.tzname() or "",
+        said,
+    )
+
+
+def duration(seconds: float) -> str:
+    """A length of time in one unit, as the reader says it: "2 minutes"."""
+    text: str = format_timedelta(timedelta(seconds=seconds), locale=_locale(), threshold=1.2)
     return text
 
 

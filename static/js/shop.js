@@ -30,4 +30,30 @@
       if (!drop.contains(event.target)) drop.open = false;
     }
   });
+
+  // A form that is sent is sent once; the server would see to it anyway.
+  for (const form of document.querySelectorAll("[data-once]")) {
+    const button = form.querySelector("button:not([type])");
+    form.addEventListener("submit", () => setTimeout(() => button.setAttribute("disabled", "")));
+    window.addEventListener("pageshow", () => button.removeAttribute("disabled")); // come back to
+  }
+
+  // Times are said anew as they pass, and shown exactly in the reader's own zone.
+  const language = document.documentElement.lang;
+  const relative = new Intl.RelativeTimeFormat(language);
+  const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+  const tellTimes = () => {
+    for (const time of document.querySelectorAll("time[data-moment]")) {
+      const at = new Date(time.dateTime);
+      const seconds = Math.round((at - Date.now()) / 1000);
+      const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
+      const said = relative.format(Math.trunc(seconds / size), unit);
+      if (time.textContent !== said) time.textContent = said;
+      time.title = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
+    }
+  };
+  if (document.querySelector("time[data-moment]")) {
+    tellTimes();
+    setInterval(tellTimes, 15000);
+  }
 })();

@@ -7,6 +7,7 @@ Every function runs inside the caller's transaction. Whoever writes a step has l
 from orders.engine.state_store.claims import are_known, claim, lock, lock_one, overdue, steps_of, unannounced
 from orders.engine.state_store.writes import (
     create_processes,
+    edit_request,
     last_call_failures,
     record_events,
     write_processes,
@@ -17,6 +18,7 @@ __all__ = [
     "are_known",
     "claim",
     "create_processes",
+    "edit_request",
     "last_call_failures",
     "lock",
     "lock_one",

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.engine.contracts import Accepted
+from orders.engine.contracts import Accepted, Json
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.sql import fetch, recordset, run
@@ -53,6 +53,19 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
         raise StateConflict(
             f"{len(writes) - written} of {len(writes)} steps changed while their orders were locked"
         )
+
+
+def edit_request(step: StepRow, changes: Json) -> None:
+    """Changes fields of what a step asks for; its process is locked, and the rest of the request is kept.
+
+    Raises `StateConflict` if the step is no longer as it was read.
+    """
+    written = run(
+        "UPDATE orders_stepstate SET request = request || %s::jsonb WHERE id = %s AND attempt = %s AND state = %s",
+        [json.dumps(dict(changes)), step.id, step.attempt, step.state],
+    )
+    if not written:
+        raise StateConflict(f"the step {step.name} changed while its order was locked")
 
 
 def write_processes(processes: Sequence[ProcessRow]) -> None:

@@ -1,0 +1,113 @@
+"""The cart: SKUs and quantities in the session, for guests and accounts alike. Prices are always read from the shop.
+
+Django keeps a session's content when its owner signs in, and empties it when she signs out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+
+from orders import shop_selectors
+from orders.order_views import Money
+from orders.shop_selectors import SoldView
+
+KEY = "cart"
+MOST_OF_ONE = 99
+MOST_LINES = 50
+LONGEST_SKU = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class CartLine:
+    """A product in the cart. `sold` is None when the shop no longer knows it."""
+
+    sku: str
+    quantity: int
+    sold: SoldView | None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it is no longer for sale."""
+        return self.sold is None or not self.sold.is_listed
+
+    @property
+    def price(self) -> Money | None:
+        """What the whole line costs; None if it is gone."""
+        if self.sold is None or self.is_gone:
+            return None
+        each = self.sold.offer.price
+        return Money(amount=each.amount * self.quantity, currency=each.currency)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cart:
+    """What somebody is about to buy, at this moment's prices. `total` is None when nothing of it is for sale."""
+
+    lines: Sequence[CartLine]
+    total: Money | None
+
+    @property
+    def has_gone(self) -> bool:
+        """Whether something in it is no longer for sale."""
+        return any(line.is_gone for line in self.lines)
+
+    @property
+    def count(self) -> int:
+        """How many prints."""
+        return sum(line.quantity for line in self.lines)
+
+
+def read(request: HttpRequest) -> Cart:
+    """The cart of this session. One statement."""
+    quantities = quantities_of(request)
+    sold = shop_selectors.sold(quantities) if quantities else {}
+    lines = [CartLine(sku=sku, quantity=quantity, sold=sold.get(sku)) for sku, quantity in quantities.items()]
+    prices = [line.price for line in lines if line.price]
+    total = (
+        Money(amount=sum(price.amount for price in prices), currency=prices[0].currency) if prices else None
+    )
+    return Cart(lines=lines, total=total)
+
+
+def quantities_of(request: HttpRequest) -> Mapping[str, int]:
+    """How many of which SKU, in the order in which they were put in."""
+    kept = request.session.get(KEY)
+    return kept if isinstance(kept, dict) else {}
+
+
+def count(request: HttpRequest) -> int:
+    """How many prints are in the cart. No statement when there is no session."""
+    return sum(quantities_of(request).values())
+
+
+def add(request: HttpRequest, *, sku: str, quantity: int) -> int | None:
+    """Puts some of a product in; returns how many are in now, at most `MOST_OF_ONE`; None when the cart is full."""
+    kept = dict(quantities_of(request))
+    if sku not in kept and len(kept) >= MOST_LINES:
+        return None
+    kept[sku] = min(MOST_OF_ONE, kept.get(sku, 0) + quantity)
+    request.session[KEY] = kept
+    return kept[sku]
+
+
+def change(request: HttpRequest, *, sku: str, quantity: int) -> None:
+    """Sets how many of a product are in; 0 takes it out. One that is not in stays out."""
+    kept = dict(quantities_of(request))
+    if sku not in kept:
+        return
+    if quantity:
+        kept[sku] = min(MOST_OF_ONE, quantity)
+    else:
+        del kept[sku]
+    request.session[KEY] = kept
+
+
+def empty(request: HttpRequest) -> None:
+    """Takes everything out."""
+    request.session.pop(KEY, None)
+
+
+def for_templates(request: HttpRequest) -> Mapping[str, object]:
+    """Context processor: `cart_count`. Asked only by templates that show it, so that error pages need no session."""
+    return {"cart_count": lambda: count(request) if hasattr(request, "session") else 0}

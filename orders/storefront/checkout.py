@@ -1,0 +1,125 @@
+"""The checkout: one form, one order however often its button is pressed.
+
+The session holds a one-time key for what is in the cart; it is the order's Idempotency-Key. Every form of this session
+carries it, and who sends a form again whose order is placed is led to that order.
+"""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from orders import customer_services, selectors, services
+from orders.customer_selectors import GUEST
+from orders.storefront import cart
+from orders.storefront.cart import Cart
+from orders.storefront.checkout_form import METHODS, CheckoutForm
+from orders.storefront.order_address import order_address
+
+KEY, PLACED = "checkout_key", "checkout_placed"
+REMEMBERED = 10
+"""How many of the last orders a session remembers, to lead forms that come again to them."""
+
+
+@login_not_required
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def check_out(request: HttpRequest) -> HttpResponse:
+    """Shows the form, or places the order."""
+    if request.method == "POST" and (again := _placed_before(request, request.POST.get("key", ""))):
+        return redirect(again)
+    found = cart.read(request)
+    if not found.lines:
+        return redirect("shop:cart")
+    if request.method == "POST":
+        return _order(request, found)
+    if found.has_gone:
+        messages.warning(
+            request, _("Something in your cart is no longer for sale. Please take it out first.")
+        )
+        return redirect("shop:cart")
+    user = request.user
+    initial = {"email": user.email, "name": user.get_full_name()} if user.is_authenticated else {}
+    return _show(request, found, CheckoutForm(initial=initial | {"payment_method": "card_ok"}))
+
+
+def _show(request: HttpRequest, found: Cart, form: CheckoutForm) -> HttpResponse:
+    context: dict[str, Any] = {
+        "cart": found,
+        "form": form,
+        "key": _key(request),
+        "methods": METHODS.items(),
+        "chosen": form["payment_method"].value(),
+        "sign_in": f"{resolve_url(settings.LOGIN_URL)}?next={request.path}",
+    }
+    return render(request, "storefront/checkout.html", context)
+
+
+def _order(request: HttpRequest, found: Cart) -> HttpResponse:
+    form = CheckoutForm(request.POST)
+    if found.has_gone:
+        form.add_error(None, _("Something in your cart is no longer for sale. Please take it out first."))
+    elif found.total and request.POST.get("seen_total") != str(found.total.amount):
+        form.add_error(None, _("The total has changed since you saw it. Please look at it again."))
+    if not form.is_valid():
+        return _show(request, found, form)
+    client = selectors.client_of(request.user.pk) if request.user.is_authenticated else GUEST
+    key = _key(request)
+    try:
+        order_id = services.place_order(
+            client=client, order=_new_order(found, form), idempotency_key=key
+        ).order_id
+    except (services.UnknownProductError, services.MixedCurrenciesError):
+        form.add_error(
+            None, _("Something in your cart cannot be ordered any more. Please look at your cart.")
+        )
+        return _show(request, cart.read(request), form)
+    except services.KeyReusedError:
+        # Another form of this session was quicker; what it ordered stands.
+        known = customer_services.order_of_key(client=client, key=key)
+        assert known is not None, "a key that was used has an order"
+        order_id = known
+        messages.info(request, _("This order was placed already, from another window."))
+    return redirect(_remember(request, key, order_id))
+
+
+def _new_order(found: Cart, form: CheckoutForm) -> services.NewOrder:
+    return services.NewOrder(
+        lines=[services.NewLine(sku=line.sku, quantity=line.quantity) for line in found.lines],
+        ship_to=form.ship_to(),
+        email=form.cleaned_data["email"],
+        payment_method=form.cleaned_data["payment_method"],
+    )
+
+
+def _key(request: HttpRequest) -> str:
+    """The key of the order that this session is about to place."""
+    if KEY not in request.session:
+        request.session[KEY] = f"checkout-{uuid.uuid4()}"
+    key: str = request.session[KEY]
+    return key
+
+
+def _remember(request: HttpRequest, key: str, order_id: uuid.UUID) -> str:
+    """Empties the cart, and keeps where the order is; returns its address."""
+    cart.empty(request)
+    request.session.pop(KEY, None)
+    is_guest = not request.user.is_authenticated
+    placed = {**request.session.get(PLACED, {}), key: [str(order_id), is_guest]}
+    request.session[PLACED] = dict(list(placed.items())[-REMEMBERED:])
+    return order_address(order_id, is_guest=is_guest)
+
+
+def _placed_before(request: HttpRequest, key: str) -> str | None:
+    """The address of the order that a form with this key has placed in this session."""
+    known = request.session.get(PLACED, {}).get(key)
+    return order_address(uuid.UUID(known[0]), is_guest=known[1]) if known else None

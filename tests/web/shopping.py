@@ -1,0 +1,77 @@
+"""Orders of the shop in any state, and short words for what a customer does."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from orders.models import Event, Order, OrderLine, OrderProcess
+from orders.storefront.guest_links import make_token
+from orders.workflow.fulfilment import fulfil_order
+from tests.support.factories import make_order
+
+FULFIL = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3600.0)
+STEPS = tuple(FULFIL.by_name)
+SHIP_TO = {
+    "name": "Ada",
+    "street": "12 St James's Square",
+    "city": "London",
+    "postal_code": "SW1Y",
+    "country": "GB",
+}
+FORM: dict[str, str] = {**SHIP_TO, "email": "ada@example.com", "payment_method": "card_ok"}
+
+
+def done(*names: str) -> dict[str, Any]:
+    """These steps, completed a moment ago."""
+    return {name: {"state": "completed", "completed_at": timezone.now()} for name in names}
+
+
+def declined(**fields: Any) -> dict[str, Any]:
+    """A payment that waits for its customer."""
+    error = {"code": "card_declined", "message": "no", "waits_for": "customer"}
+    return {"state": "failed", "error": error, "not_before": timezone.now() + timedelta(hours=1), **fields}
+
+
+def shop_order(
+    steps: Mapping[str, Any] | None = None,
+    *,
+    customer: User | None = None,
+    email: str = "ada@example.com",
+    age: float = 5,
+    title: str = "Tidal Lines",
+    **process: Any,
+) -> OrderProcess:
+    """An order of one print in the state that these steps and fields of the process describe."""
+    made = make_order(steps, workflow=FULFIL, **process)
+    placed_at = timezone.now() - timedelta(seconds=age)
+    order = Order.objects.create(
+        id=made.order_id, customer=customer, email=email, currency="EUR", total=7800, ship_to=SHIP_TO,
+        payment_method="card_ok", placed_at=placed_at,
+    )  # fmt: skip
+    OrderLine.objects.create(order=order, product_id="tidal-lines", title=title, quantity=2, unit_price=3900)
+    return made
+
+
+def note(order: OrderProcess, kind: str, step: str = "", attempt: int = 0, **detail: Any) -> None:
+    """Something that happened to an order."""
+    Event.objects.create(
+        order_id=order.order_id, kind=kind, step=step, attempt=attempt, actor="test", detail=detail
+    )
+
+
+def guest_page(order: OrderProcess | UUID) -> str:
+    """The address of a guest's order."""
+    return f"/o/{make_token(order.order_id if isinstance(order, OrderProcess) else order)}/"
+
+
+def customer(name: str = "ada") -> tuple[User, Client]:
+    """A new account, and a browser in which it is signed in."""
+    user = User.objects.create(username=name, email=f"{name}@example.com")
+    client = Client()
+    client.force_login(user)
+    return user, client

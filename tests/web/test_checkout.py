@@ -1,0 +1,185 @@
+"""The checkout: one order however often the button is pressed, at the shop's prices, and no form is ever lost."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from orders.models import Order, Product, SetAside, SubmissionKey, SubmissionMessage
+from tests.web.helpers import in_threads, run_submission
+from tests.web.markup import Markup
+from tests.web.shopping import FORM, customer
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
+HOSTILE = "\"'><script>alert(1)</script>{{ 7 }}"
+
+
+def fill(client: Client, **changes: str) -> dict[str, str]:
+    """A cart with one print, and the form that the checkout then shows, filled in."""
+    client.post("/cart/add/", {"sku": "tidal-lines", "quantity": "2"})
+    return hidden(client) | FORM | changes
+
+
+def hidden(client: Client) -> dict[str, str]:
+    """The hidden fields of the checkout's form."""
+    text = client.get("/checkout/").content.decode()
+    return dict(re.findall(r'<input type="hidden" name="(key|seen_total)" value="([^"]*)">', text))
+
+
+def test_a_guest_orders_and_comes_to_the_page_of_the_order_at_once(client: Client) -> None:
+    response = client.post("/checkout/", fill(client), follow=True)
+    assert response.status_code == 200
+    ((address, status),) = response.redirect_chain
+    assert re.fullmatch(r"/o/[0-9a-f]{32}\.[\w-]+/", address)
+    assert status == 302
+    assert "We have your order" in response.content.decode()
+    run_submission()
+    assert not SetAside.objects.exists()
+    order = Order.objects.get()
+    assert (order.customer, order.email, order.total) == (None, "ada@example.com", 7800)
+    assert order.ship_to["country"] == "GB"
+    assert client.get(address).status_code == 200
+
+
+def test_a_customer_orders_under_her_account() -> None:
+    user, client = customer()
+    response = client.post("/checkout/", fill(client))
+    run_submission()
+    order = Order.objects.get()
+    assert order.customer == user
+    assert response.headers["Location"] == f"/orders/{order.pk}/"
+
+
+def test_the_cart_is_empty_afterwards(client: Client) -> None:
+    client.post("/checkout/", fill(client))
+    assert "Your cart is empty" in client.get("/cart/").content.decode()
+
+
+def test_the_same_form_sent_again_leads_to_the_same_order(client: Client) -> None:
+    form = fill(client)
+    first, again = client.post("/checkout/", form), client.post("/checkout/", form)
+    assert first.headers["Location"] == again.headers["Location"]
+    assert SubmissionMessage.objects.count() == 1
+
+
+def test_a_form_of_an_order_that_is_placed_leads_to_it_also_when_the_cart_is_full_again(
+    client: Client,
+) -> None:
+    form = fill(client)
+    first = client.post("/checkout/", form)
+    client.post("/cart/add/", {"sku": "first-sun"})
+    again = client.post("/checkout/", form | {"city": "Paris"})
+    assert again.headers["Location"] == first.headers["Location"]
+    assert "First Sun" in client.get("/cart/").content.decode()
+    second = client.post("/checkout/", hidden(client) | FORM)
+    assert second.headers["Location"] != first.headers["Location"]
+    assert SubmissionMessage.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("cities", [("London",) * 6, ("London", "Paris") * 3])
+def test_a_button_pressed_many_times_at_once_places_one_order(
+    client: Client, cities: tuple[str, ...]
+) -> None:
+    form = fill(client)
+
+    def press(index: int) -> str:
+        browser = Client()
+        browser.cookies = client.cookies
+        return browser.post("/checkout/", form | {"city": cities[index]}).headers["Location"]
+
+    places = {future.result(timeout=20) for future in in_threads(len(cities), press)}
+    # Who came when the cart was empty already, and did not see the order yet, is led to the cart.
+    assert len(places - {"/cart/"}) == 1
+    assert SubmissionMessage.objects.count() == SubmissionKey.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("email", "", "Please give your e-mail address."),
+        ("email", "ada@", "This is not a whole e-mail address."),
+        ("email", "ada@exämple.com", "This is not a whole e-mail address."),
+        ("email", "a@b.c\nBcc: d@e.f", "This is not a whole e-mail address."),
+        ("name", " ", "Please say to whom we send it."),
+        ("name", "A\tB", "Please write this in one line."),
+        ("street", "", "Please give the street and number."),
+        ("street", "a" * 201, "at most 200 characters"),
+        ("city", "a\x00b", "Please write this in one line."),
+        ("postal_code", "", "Please give the postal code."),
+        ("country", "", "Please choose the country."),
+        ("country", "XX", "Please choose a country of the list."),
+        ("payment_method", "", "Please choose how to pay."),
+        ("payment_method", "card_free", "Please choose one of these."),
+    ],
+)
+def test_a_mistake_is_told_beside_its_field_and_nothing_is_lost(
+    client: Client, field: str, value: str, said: str
+) -> None:
+    response = client.post("/checkout/", fill(client, **{field: value}))
+    assert response.status_code == 200
+    text = response.content.decode()
+    assert said in text
+    assert f'aria-describedby="id_{field}_error"' in text
+    assert f'id="id_{field}_error"' in text
+    for name in ("email", "name", "street", "city", "postal_code"):
+        if name != field:
+            assert response.context["form"][name].value() == FORM[name]
+    assert not SubmissionMessage.objects.exists()
+
+
+def test_what_was_typed_is_shown_harmlessly(client: Client) -> None:
+    form = fill(client, name=HOSTILE, street=HOSTILE, city=HOSTILE, postal_code=HOSTILE, email=HOSTILE)
+    text = client.post("/checkout/", form).content.decode()
+    assert "<script>" not in text
+    assert Markup(text).offences == []
+
+
+def test_a_price_that_changed_meanwhile_is_shown_before_anything_is_ordered(client: Client) -> None:
+    form = fill(client)
+    Product.objects.filter(sku="tidal-lines").update(price=9900)
+    text = client.post("/checkout/", form).content.decode()
+    assert "The total has changed" in text
+    assert "€198.00" in text
+    assert not SubmissionMessage.objects.exists()
+    client.post("/checkout/", form | hidden(client))
+    assert SubmissionMessage.objects.get().body["total"] == 19_800
+
+
+def test_what_was_unlisted_meanwhile_is_not_ordered_and_the_form_is_kept(client: Client) -> None:
+    form = fill(client)
+    Product.objects.filter(sku="tidal-lines").update(is_listed=False)
+    response = client.post("/checkout/", form)
+    assert "no longer for sale" in response.content.decode()
+    assert response.context["form"]["street"].value() == FORM["street"]
+    assert not SubmissionMessage.objects.exists()
+    assert client.get("/checkout/").headers["Location"] == "/cart/"
+
+
+def test_an_empty_cart_is_not_checked_out(client: Client) -> None:
+    assert client.get("/checkout/").headers["Location"] == "/cart/"
+    assert client.post("/checkout/", FORM).headers["Location"] == "/cart/"
+
+
+def test_a_key_of_somebody_else_s_form_leads_nowhere(client: Client) -> None:
+    form = fill(client)
+    client.post("/checkout/", form)
+    other = Client()
+    response = other.post("/checkout/", fill(other) | {"key": form["key"]})
+    assert SubmissionMessage.objects.count() == 2
+    assert response.headers["Location"] != client.post("/checkout/", form).headers["Location"]
+
+
+def test_the_means_of_payment_are_marked_as_a_demonstration(client: Client) -> None:
+    fill(client)
+    text = client.get("/checkout/").content.decode()
+    assert "This is a demonstration" in text
+    for method in ("card_ok", "card_declined", "card_slow", "card_hangs"):
+        assert f'value="{method}"' in text
+    assert Markup(text).offences == []
+
+
+def test_the_checkout_is_kept_by_no_cache_and_needs_a_token(client: Client) -> None:
+    fill(client)
+    assert "no-store" in client.get("/checkout/").headers["Cache-Control"]
+    assert Client(enforce_csrf_checks=True).post("/checkout/", FORM).status_code == 403

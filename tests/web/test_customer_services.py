@@ -1,0 +1,208 @@
+"""What a customer may do with an order: cancel it in time, pay in another way; and what comes of it in the end."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+from uuid_utils.compat import uuid7
+
+from orders.customer_services import cancel, pay_again
+from orders.customer_words import NOT_MENDED
+from orders.engine.contracts import Workflows
+from orders.models import AgentRequest, Alert, OrderProcess, StepState
+from orders.services import Act, NoSuchOrderError
+from tests.support.factories import ahead, make_request, step_of
+from tests.support.roles import (
+    a_scheduler,
+    all_due,
+    answer,
+    drain,
+    event_of,
+    everything,
+    happened,
+    states,
+    stored,
+)
+from tests.web.helpers import ORDERS, assert_problem, in_threads, place, run_submission
+from tests.web.shopping import FULFIL, STEPS, declined, done, shop_order
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
+SHOP: Workflows = {(FULFIL.name, FULFIL.version): FULFIL}
+BEFORE = ("reserve-stock", "authorise-payment")
+WAITING = {**done("reserve-stock"), "authorise-payment": declined()}
+
+
+def to_its_end(order: OrderProcess) -> str:
+    """Plays all agents until nothing moves; returns the state of the order."""
+    scheduler = a_scheduler(workflows=SHOP)
+    for _ in range(20):
+        drain(scheduler)
+        if not answer(order=order):
+            break
+    return str(stored(order).process_state)
+
+
+# Cancelling.
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [{}, done("reserve-stock"), {**done("reserve-stock"), "authorise-payment": "running"}, WAITING,
+     {**done(*BEFORE), "create-shipment": "running"}, done(*BEFORE, "create-shipment")],
+)  # fmt: skip
+def test_an_order_is_cancelled_until_its_payment_is_asked_for(steps: dict[str, Any]) -> None:
+    order = shop_order(steps)
+    for running in StepState.objects.filter(process=order, state="running"):
+        make_request(running)
+    assert cancel(order_id=order.order_id, by="guest").act is Act.DONE
+    assert event_of(order, "undo_requested").actor == "guest"
+    all_due(order)
+    assert to_its_end(order) == "compensated"
+    assert step_of(order, "capture-payment").attempt == 0
+
+
+@pytest.mark.parametrize(
+    "capture", ["running", "completed", "failed", {"state": "not_started", "attempt": 1}]
+)
+def test_from_then_on_it_is_not(capture: Any) -> None:
+    order = shop_order({**done(*BEFORE, "create-shipment"), "capture-payment": capture})
+    before = everything(order)
+    assert cancel(order_id=order.order_id, by="guest").act is Act.REFUSED
+    assert everything(order) == before
+
+
+def test_an_order_that_is_done_is_not_cancelled_even_if_its_payment_was_skipped() -> None:
+    order = shop_order({**done(*BEFORE), "capture-payment": "skipped"}, process_state="processed")
+    assert cancel(order_id=order.order_id, by="guest").act is Act.REFUSED
+
+
+def test_cancelling_twice_is_cancelling_once() -> None:
+    order = shop_order(done("reserve-stock"))
+    assert cancel(order_id=order.order_id, by="guest").act is Act.DONE
+    before = everything(order)
+    assert cancel(order_id=order.order_id, by="guest").act is Act.ALREADY
+    assert everything(order) == before
+    assert len(happened(order, "undo_requested")) == 1
+
+
+def test_an_order_in_error_is_cancelled_and_nobody_is_alerted_any_more() -> None:
+    order = shop_order({"reserve-stock": "failed"}, process_state="error")
+    Alert.objects.create(order_id=order.order_id, kind="step_failed", code="no", message="no")
+    assert cancel(order_id=order.order_id, by="guest").act is Act.DONE
+    assert not Alert.objects.filter(closed_at=None).exists()
+    assert to_its_end(order) == "compensated"
+
+
+def test_what_is_not_there_is_neither_cancelled_nor_paid_for() -> None:
+    with pytest.raises(NoSuchOrderError):
+        cancel(order_id=uuid7(), by="guest")
+    with pytest.raises(NoSuchOrderError):
+        pay_again(order_id=uuid7(), payment_method="card_ok", by="guest")
+
+
+# Paying in another way.
+
+
+def test_a_declined_payment_is_tried_with_the_other_card_and_a_new_key() -> None:
+    order = shop_order(WAITING, not_before=ahead(3600))
+    assert pay_again(order_id=order.order_id, payment_method="card_slow", by="guest").act is Act.DONE
+    step = step_of(order, "authorise-payment")
+    assert (step.state, step.outcome, step.generation, step.not_before) == ("not_started", "none", 2, None)
+    assert step.request == {"portions": 1, "payment_method": "card_slow"}
+    assert (stored(order).process_state, stored(order).not_before) == ("pending", None)
+    drain(a_scheduler(workflows=SHOP))
+    request = AgentRequest.objects.get(order_id=order.order_id)
+    assert request.key == f"{order.order_id}/authorise-payment/2"
+    assert request.body["data"]["payment_method"] == "card_slow"
+    assert to_its_end(order) == "processed"
+    assert event_of(order, "paid_again").actor == "guest"
+
+
+def test_paying_twice_is_paying_once() -> None:
+    order = shop_order(WAITING, not_before=ahead(3600))
+    pay_again(order_id=order.order_id, payment_method="card_ok", by="guest")
+    before = everything(order)
+    assert pay_again(order_id=order.order_id, payment_method="card_slow", by="guest").act is Act.ALREADY
+    assert everything(order) == before
+
+
+@pytest.mark.parametrize(
+    "payment", ["running", "completed", "not_started", {"state": "failed", "outcome": "unknown"}]
+)
+def test_a_payment_that_does_not_wait_for_its_customer_is_left_alone(payment: Any) -> None:
+    order = shop_order({"authorise-payment": payment})
+    before = everything(order)
+    assert pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").act is Act.ALREADY
+    assert everything(order) == before
+
+
+def test_an_order_that_is_being_undone_takes_no_money() -> None:
+    order = shop_order(WAITING, goal="compensate")
+    assert pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").act is Act.REFUSED
+
+
+def test_an_order_in_error_for_another_cause_stays_there_and_keeps_the_new_card() -> None:
+    order = shop_order({"reserve-stock": "failed", "authorise-payment": declined()}, process_state="error")
+    assert pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").act is Act.DONE
+    assert stored(order).process_state == "error"
+    assert states(order) == {"reserve-stock": "failed"}
+
+
+def test_a_stock_that_is_being_reserved_meanwhile_is_not_disturbed() -> None:
+    order = shop_order(
+        {"reserve-stock": "running", "authorise-payment": declined()}, process_state="processing"
+    )
+    pay_again(order_id=order.order_id, payment_method="card_ok", by="guest")
+    drain(a_scheduler(workflows=SHOP))
+    assert states(order) == {"reserve-stock": "running", "authorise-payment": "running"}
+
+
+def test_an_order_whose_customer_did_not_pay_says_so() -> None:
+    order = shop_order(WAITING, not_before=ahead(3600))
+    all_due(order)
+    drain(a_scheduler(workflows=SHOP))
+    assert event_of(order, "undo_requested").detail["why"] == NOT_MENDED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_cancels_and_who_pays_at_the_same_time_get_one_truth() -> None:
+    order = shop_order(WAITING, not_before=ahead(3600))
+
+    def act(index: int) -> Act:
+        if index % 2:
+            return cancel(order_id=order.order_id, by="guest").act
+        return pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").act
+
+    acts = [future.result(timeout=20) for future in in_threads(8, act)]
+    assert acts[1::2].count(Act.DONE) == 1
+    assert acts[0::2].count(Act.DONE) <= 1
+    assert to_its_end(order) == "compensated"
+    assert len(STEPS) == 5
+
+
+# The API.
+
+
+def test_a_client_cancels_an_order_and_sees_it_being_undone(ada: APIClient) -> None:
+    order_id = place(ada, lines=[{"sku": "first-sun", "quantity": 1}])["id"]
+    run_submission()
+    for _ in range(2):
+        response = ada.post(f"{ORDERS}/{order_id}/cancel")
+        assert response.status_code == 202
+        assert (response.json()["id"], response.json()["goal"]) == (order_id, "compensate")
+        assert response.headers["ETag"]
+
+
+def test_an_order_that_is_not_inserted_or_is_paid_cannot_be_cancelled(ada: APIClient) -> None:
+    order_id = place(ada, lines=[{"sku": "first-sun", "quantity": 1}])["id"]
+    assert_problem(ada.post(f"{ORDERS}/{order_id}/cancel"), "cannot_be_cancelled")
+    paid = shop_order({"capture-payment": "running"}, customer=ada.user)
+    assert_problem(ada.post(f"{ORDERS}/{paid.order_id}/cancel"), "cannot_be_cancelled")
+
+
+def test_nobody_cancels_an_order_of_somebody_else(ada: APIClient, bob: APIClient) -> None:
+    order = shop_order({}, customer=ada.user)
+    guests = shop_order({})
+    for one in (order, guests):
+        assert_problem(bob.post(f"{ORDERS}/{one.order_id}/cancel"), "not_found")
+        assert stored(one).goal == "complete"

@@ -1,0 +1,393 @@
+"""The page of an order: for whom it is, what it says in every state, what may be done from it."""
+
+import html
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.utils import timezone
+from django_q.models import OrmQ
+from pytest_django import DjangoAssertNumQueries
+from uuid_utils.compat import uuid7
+
+from orders import link_mails, selectors
+from orders.customer_words import CANCELLED, NOT_MENDED
+from orders.models import Event, Order, OrderProcess, SetAside, StepState, SubmissionMessage
+from tests.support.factories import ahead
+from tests.support.roles import stored
+from tests.web.markup import Markup
+from tests.web.shopping import FORM, SHIP_TO, STEPS, customer, declined, done, guest_page, note, shop_order
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
+BEFORE = ("reserve-stock", "authorise-payment")
+HOSTILE = "\"'><script>alert(1)</script>{{ 7 }}"
+MARKS = r'track__step--(\w+)"><span class="track__mark">'
+PARTS = ("", "progress/", "cancel/")
+
+
+@pytest.fixture(autouse=True)
+def fresh_cache() -> None:
+    cache.clear()
+
+
+def words(client: Client, order: OrderProcess, part: str = "") -> str:
+    """The page's text, without its tags."""
+    response = client.get(guest_page(order) + part)
+    assert response.status_code == 200
+    text = response.content.decode()
+    assert Markup(text).offences == []
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", text).split()))
+
+
+def marks(client: Client, order: OrderProcess) -> list[str]:
+    """The states of the plain steps that are shown."""
+    return re.findall(MARKS, client.get(guest_page(order)).content.decode())
+
+
+# Who sees it.
+
+
+def test_a_customer_sees_her_order_and_nobody_else_does() -> None:
+    user, ada = customer("ada")
+    _, bob = customer("bob")
+    order = shop_order(customer=user)
+    for part in PARTS:
+        path = f"/orders/{order.order_id}/{part}"
+        assert ada.get(path).status_code == 200
+        assert bob.get(path).status_code == Client().get(path).status_code == 404
+    for part in ("cancel/", "pay/"):
+        for client in (bob, Client()):
+            answer = client.post(f"/orders/{order.order_id}/{part}", {"payment_method": "card_ok"})
+            assert answer.status_code == 404
+    assert stored(order).goal == "complete"
+    assert Client().get(guest_page(order)).status_code == 404  # a token is for orders of guests only
+
+
+def test_a_guests_order_is_not_seen_by_its_number() -> None:
+    order = shop_order()
+    _, ada = customer()
+    for client in (ada, Client()):
+        assert client.get(f"/orders/{order.order_id}/").status_code == 404
+    assert Client().get(guest_page(order)).status_code == 200
+
+
+def test_a_link_that_was_changed_leads_nowhere() -> None:
+    order, other = shop_order(), shop_order()
+    good = guest_page(order)
+    mixed = f"/o/{order.order_id.hex}.{guest_page(other).split('.')[1]}"
+    for path in (
+        mixed,
+        good.replace(good[5], "0" if good[5] != "0" else "1"),
+        good[:-3] + "/",
+        "/o/x/",
+        f"/o/{order.order_id}/",
+    ):
+        for part in PARTS:
+            assert Client().get(path + part).status_code == 404
+        assert Client().post(f"{path}cancel/").status_code == 404
+    assert stored(order).goal == "complete"
+
+
+def test_what_is_hidden_and_what_is_not_there_look_alike() -> None:
+    user, _ = customer("ada")
+    _, bob = customer("bob")
+    hidden = bob.get(f"/orders/{shop_order(customer=user).order_id}/").content.decode()
+    missing = bob.get(f"/orders/{uuid7()}/").content.decode()
+    assert hidden == missing
+
+
+def test_the_page_is_kept_by_no_cache_and_found_by_no_search_engine(client: Client) -> None:
+    response = client.get(guest_page(shop_order()))
+    assert "no-store" in response.headers["Cache-Control"]
+    assert '<meta name="robots" content="noindex">' in response.content.decode()
+    assert response.headers["Referrer-Policy"] == "same-origin"
+
+
+# What it says.
+
+STATES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
+    "fresh": ({}, "We are working on it", ["done", "later", "later", "later", "later"]),
+    "under way": (
+        {"reserve-stock": "running", "authorise-payment": "completed"},
+        "There is nothing for you to do",
+        ["done", "now", "later", "later", "later"],
+    ),
+    "payment again": (
+        {"authorise-payment": {"state": "running", "attempt": 2}},
+        "We are retrying the payment. You will not be charged twice",
+        ["done", "retry", "later", "later", "later"],
+    ),
+    "stock again": (
+        {"reserve-stock": {"state": "not_started", "attempt": 1}},
+        "Our warehouse is slow to answer",
+        ["done", "retry", "later", "later", "later"],
+    ),
+    "carrier again": (
+        {**dict.fromkeys(BEFORE, "completed"), "create-shipment": {"state": "running", "attempt": 3}},
+        "The carrier is slow to answer",
+        ["done", "done", "retry", "later", "later"],
+    ),
+    "mail again": (
+        {**dict.fromkeys(STEPS[:4], "completed"), "send-confirmation": {"state": "running", "attempt": 2}},
+        "Everything is done but the confirmation mail",
+        ["done", "done", "done", "done", "retry"],
+    ),
+    "skipped": (
+        {**dict.fromkeys(BEFORE, "completed"), "create-shipment": "skipped"},
+        "Handed to the carrier (not needed)",
+        ["done", "done", "done", "later", "later"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_an_order_on_its_way_is_told_in_plain_words(client: Client, name: str) -> None:
+    steps, said, expected = STATES[name]
+    order = shop_order(steps)
+    assert said in words(client, order)
+    assert marks(client, order) == expected
+
+
+def test_a_call_that_failed_a_moment_ago_is_a_retry_although_the_attempt_is_the_first(client: Client) -> None:
+    order = shop_order({"authorise-payment": "running"})
+    note(order, "call_failed", "authorise-payment", 1)
+    assert "We are retrying the payment" in words(client, order)
+
+
+def test_a_declined_payment_says_what_to_do_and_until_when(client: Client) -> None:
+    order = shop_order({**done("reserve-stock"), "authorise-payment": declined()}, not_before=ahead(3600))
+    text = words(client, order)
+    for said in ("Your payment was declined", "nothing was charged", "Pay in another way", "in 1 hour"):
+        assert said in text.replace("in 59 minutes", "in 1 hour").replace("in 60 minutes", "in 1 hour")
+    response = client.post(f"{guest_page(order)}pay/", {"payment_method": "card_slow"}, follow=True)
+    assert "We are trying the payment again" in response.content.decode()
+    assert (
+        StepState.objects.get(process=order, name="authorise-payment").request["payment_method"]
+        == "card_slow"
+    )
+    text = words(client, order)
+    assert "Pay in another way" not in text
+    assert "retrying" not in text  # the first try of another card is no retry
+    again = client.post(f"{guest_page(order)}pay/", {"payment_method": "card_ok"}, follow=True)
+    assert "There is no payment to be made" in again.content.decode()
+    assert Event.objects.filter(kind="paid_again").count() == 1
+
+
+@pytest.mark.parametrize("method", ["", "card_free", HOSTILE])
+def test_a_means_of_payment_that_is_none_is_not_tried(client: Client, method: str) -> None:
+    order = shop_order({"authorise-payment": declined()}, not_before=ahead(3600))
+    response = client.post(f"{guest_page(order)}pay/", {"payment_method": method}, follow=True)
+    assert "Please choose how to pay" in response.content.decode()
+    assert not Event.objects.exists()
+
+
+def test_an_order_in_error_is_said_to_be_looked_into_and_help_is_offered(client: Client) -> None:
+    error = {"code": "bad_answer", "message": HOSTILE}
+    order = shop_order(
+        {**done("reserve-stock"), "authorise-payment": {"state": "failed", "error": error}},
+        process_state="error",
+    )
+    text = words(client, order)
+    for said in ("We are looking into it", "You will be told", "Write to"):
+        assert said in text
+    assert "alert(1)" not in text
+    assert marks(client, order) == ["done", "stop", "later", "later", "later"]
+
+
+def test_a_finished_order_says_so_and_asks_for_nothing(client: Client) -> None:
+    order = shop_order(done(*STEPS), process_state="processed", finished_at=timezone.now())
+    text = words(client, order)
+    assert "Your posters are on their way" in text
+    assert "the confirmation is in your mailbox" in text
+    assert "Cancel the order" not in text
+    assert marks(client, order) == ["done"] * 5
+    assert "http-equiv" not in client.get(guest_page(order)).content.decode()
+
+
+REFUNDS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "nothing": ({"authorise-payment": declined()}, NOT_MENDED, "Nothing was charged"),
+    "reserved": (
+        {"authorise-payment": {"state": "compensated", "completed_at": timezone.now()}},
+        CANCELLED,
+        "€78.00 that was reserved for it is free again",
+    ),
+    "charged": (
+        {"capture-payment": {"state": "compensated", "completed_at": timezone.now()}},
+        "an operator wanted it",
+        "€78.00 was refunded",
+    ),
+    "uncertain": ({"capture-payment": "compensated"}, "an operator wanted it", "If €78.00 was taken"),
+}
+
+
+@pytest.mark.parametrize("name", REFUNDS)
+def test_a_cancelled_order_says_why_and_what_became_of_the_money(client: Client, name: str) -> None:
+    steps, why, said = REFUNDS[name]
+    order = shop_order(steps, goal="compensate", process_state="compensated", finished_at=timezone.now())
+    note(order, "undo_requested", why=why)
+    note(order, "compensated")
+    text = words(client, order)
+    assert "Your order was cancelled" in text
+    assert said in text
+    because = {CANCELLED: "You cancelled it", NOT_MENDED: "no other was made in time"}
+    assert because.get(why, "We could not fulfil it") in text
+    assert marks(client, order) == ["done"] * 4
+
+
+def test_an_order_that_is_being_cancelled_promises_the_refund_and_one_that_is_stuck_a_person(
+    client: Client,
+) -> None:
+    steps = {"authorise-payment": {"state": "compensating", "completed_at": timezone.now()}}
+    order = shop_order(steps, goal="compensate")
+    assert "€78.00 that is reserved for it will be freed" in words(client, order)
+    assert marks(client, order) == ["done", "done", "now", "later"]
+    OrderProcess.objects.update(process_state="error")
+    assert "We are finishing your cancellation by hand" in words(client, order)
+    assert "Write to" in words(client, order)
+    assert marks(client, order) == ["done", "done", "stop", "later"]
+
+
+def test_after_the_promise_has_passed_the_page_says_so_and_names_a_way_to_get_help(client: Client) -> None:
+    assert "longer than we promised" not in words(client, shop_order(age=599))
+    late = words(client, shop_order(age=601))
+    assert "longer than we promised" in late
+    assert "Write to" in late
+    waiting = shop_order({"authorise-payment": declined()}, age=3000, not_before=ahead(60))
+    assert "longer than we promised" not in words(client, waiting)
+
+
+def test_how_long_it_usually_takes_is_said_from_what_orders_took(client: Client) -> None:
+    order = shop_order()
+    assert "Usually" not in words(client, order)
+    cache.clear()
+    now = timezone.now()
+    for _ in range(20):
+        done_one = shop_order(process_state="processed")
+        OrderProcess.objects.filter(pk=done_one.pk).update(
+            created_at=now - timedelta(minutes=3), finished_at=now
+        )
+    assert "Usually done in about 3 minutes" in words(client, order)
+
+
+def test_before_the_order_is_inserted_its_page_is_there(client: Client) -> None:
+    client.post("/cart/add/", {"sku": "tidal-lines"})
+    key = re.findall(r'name="seen_total" value="(\d+)"', client.get("/checkout/").content.decode())[0]
+    address = client.post("/checkout/", FORM | {"seen_total": key}).headers["Location"]
+    text = client.get(address).content.decode()
+    assert "Thank you. We have your order." in text
+    assert "Tidal Lines" in text
+    response = client.post(f"{address}cancel/", follow=True)
+    assert "has only just arrived" in response.content.decode()
+    message = SubmissionMessage.objects.get()
+    SetAside.objects.create(
+        order_id=message.order_id, client="guest", body=HOSTILE, reason="no", posted_at=timezone.now()
+    )
+    message.delete()
+    assert "We are looking into it" in client.get(address).content.decode()
+
+
+def test_what_customers_and_agents_wrote_is_shown_harmlessly(client: Client) -> None:
+    order = shop_order(title=HOSTILE, email=f"{HOSTILE}@x.y"[:200])
+    Order.objects.update(ship_to=dict.fromkeys(SHIP_TO, HOSTILE))
+    text = client.get(guest_page(order)).content.decode()
+    assert "<script>alert" not in text
+    assert Markup(text).offences == []
+
+
+# What may be done.
+
+
+def test_cancelling_asks_first_and_names_the_point_of_no_return(client: Client) -> None:
+    order = shop_order(done("reserve-stock"))
+    assert "Possible until we take the payment" in words(client, order)
+    assert "Yes, cancel it (possible until payment is taken)" in words(client, order, "cancel/")
+    assert stored(order).goal == "complete"
+    response = client.post(f"{guest_page(order)}cancel/", follow=True)
+    assert "Your order is being cancelled" in response.content.decode()
+    assert stored(order).goal == "compensate"
+    again = client.post(f"{guest_page(order)}cancel/", follow=True)
+    assert "cancelled already" in again.content.decode()
+
+
+def test_after_the_point_of_no_return_cancelling_is_refused(client: Client) -> None:
+    order = shop_order({**done(*STEPS[:3]), "capture-payment": "running"})
+    assert "Cancel the order" not in words(client, order)
+    assert "cannot be cancelled now" in words(client, order, "cancel/")
+    assert "too late to cancel" in client.post(f"{guest_page(order)}cancel/", follow=True).content.decode()
+    assert stored(order).goal == "complete"
+
+
+# The part that lives.
+
+
+def test_the_fragment_is_the_part_of_the_page_and_has_the_version_of_the_api() -> None:
+    user, ada = customer()
+    order = shop_order(customer=user)
+    note(order, "received")
+    fragment = ada.get(f"/orders/{order.order_id}/progress/").content.decode().strip()
+    assert fragment.startswith('<section id="progress"')
+    assert f'data-version="{selectors.order_version(order.order_id)}"' in fragment
+    assert f'data-events="/events/orders/{order.order_id}/"' in fragment
+    assert 'id="progress"' in ada.get(f"/orders/{order.order_id}/").content.decode()
+
+
+@pytest.mark.parametrize("steps", [{}, done(*STEPS)])
+def test_a_page_costs_the_same_statements_whatever_has_happened(
+    client: Client, django_assert_num_queries: DjangoAssertNumQueries, steps: dict[str, Any]
+) -> None:
+    order = shop_order(steps)
+    for number in range(30):
+        note(order, "call_failed", "reserve-stock", number)
+    page = guest_page(order)
+    client.get(page)
+    with django_assert_num_queries(7):  # version, order, process, steps, lines, what happened, pictures
+        client.get(page)
+    with django_assert_num_queries(6):
+        client.get(f"{page}progress/")
+
+
+# Finding it again.
+
+
+def ask(client: Client, number: object, email: str) -> str:
+    response = client.post("/orders/find/", {"number": str(number), "email": email})
+    assert response.status_code == 200
+    return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", response.content.decode())
+
+
+def test_asking_for_a_link_is_answered_alike_whether_there_is_such_an_order(client: Client) -> None:
+    order = shop_order()
+    answers = {ask(client, order.order_id, "ada@example.com"), ask(client, uuid7(), "eve@example.com")}
+    assert len(answers) == 1
+    assert "Look into your mailbox" in answers.pop()
+    assert OrmQ.objects.count() == 2
+
+
+def test_a_number_that_is_none_is_told_beside_its_field(client: Client) -> None:
+    text = ask(client, HOSTILE, "ada")
+    assert "This is not a whole order number." in text
+    assert 'id="id_email_error"' in text
+    assert Markup(text).offences == []
+    assert not OrmQ.objects.exists()
+
+
+def test_only_the_address_of_the_order_is_mailed_and_not_again_at_once(
+    monkeypatch: pytest.MonkeyPatch, mailoutbox: list[Any]
+) -> None:
+    monkeypatch.setattr("sasweb.mail.BACKEND", "django.core.mail.backends.locmem.EmailBackend")
+    user, _ = customer()
+    guests, hers = shop_order(), shop_order(customer=user)
+    for order_id in (hers.order_id, uuid7()):
+        link_mails.mail_order_link(order_id=order_id, email="ada@example.com", link="https://shop/o/x/")
+    link_mails.mail_order_link(order_id=guests.order_id, email="eve@example.com", link="https://shop/o/x/")
+    assert mailoutbox == []
+    for _time in range(2):
+        link_mails.mail_order_link(
+            order_id=guests.order_id, email=" ADA@example.com", link="https://shop/o/x/"
+        )
+    (mail,) = mailoutbox
+    assert mail.to == ["ada@example.com"]
+    assert "https://shop/o/x/" in mail.body
