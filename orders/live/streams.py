@@ -69,6 +69,7 @@ class Streams:
         self._hub = Hub(read=read_versions, config=self._config.hub)
         self._doors = ThreadPoolExecutor(4, "admission")
         self._open = 0
+        self._is_stopping = False
         self._followers: Counter[str] = Counter()
         self._limits: set[asyncio.Timeout] = set()
         self._listener: Listener | None = None
@@ -89,6 +90,7 @@ class Streams:
 
     def stop(self) -> None:
         """Ends every stream, from any thread or from a signal's handler."""
+        self._is_stopping = True
         if self._listener is not None:
             self._listener.stop()
         if self._loop is not None and not self._loop.is_closed():
@@ -109,6 +111,8 @@ class Streams:
             await refuse(send, 404)
         elif self._followers[admitted.follower] >= self._config.most_each:
             await refuse(send, 429, retry_after=random.randint(10, 30))
+        elif self._is_stopping:
+            await refuse(send, 503, retry_after=random.randint(1, 5))
         else:
             await self._follow(admitted, request.headers.get("Last-Event-ID", ""), receive, send)
 
@@ -177,7 +181,8 @@ class Streams:
     def _end_all(self) -> None:
         self._hub.end_all()
         for limit in self._limits:
-            limit.reschedule(asyncio.get_running_loop().time() + LINGER)
+            if not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time() + LINGER)
 
 
 async def end_when_gone(watch: Watch, receive: Receive) -> None:

@@ -254,6 +254,14 @@ def test_a_stop_ends_the_streams_of_those_who_read_with_a_proper_end(orders: Ord
     asyncio.run(asyncio.wait_for(scenario(), SOON))
 
 
+def test_who_comes_during_a_stop_is_sent_elsewhere(orders: Orders) -> None:
+    streams, browser = Streams(), Browser()
+    streams.stop()
+    asyncio.run(asyncio.wait_for(streams(scope(), browser.receive, browser.send), SOON))
+    assert browser.messages[0]["status"] == 503
+    assert int(dict(browser.messages[0]["headers"])[b"retry-after"]) >= 1
+
+
 def test_a_database_that_is_away_is_an_answer_that_asks_for_another_try(
     orders: Orders, monkeypatch: pytest.MonkeyPatch
 ) -> None:

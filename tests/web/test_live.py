@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
-from django.test import Client
 from rest_framework.test import APIClient
 
 from orders import selectors
@@ -20,6 +19,7 @@ from orders.engine.rows import EventRow
 from orders.engine.sql import fetch
 from orders.storefront.guest_links import make_token
 from tests.support.wait import until
+from tests.web.following import as_guest, as_owner, cookie, happen, listening, sessions
 from tests.web.helpers import place, run_submission
 from tests.web.server import Server, test_database_url
 from tests.web.sse import Stream, is_quiet
@@ -71,42 +71,6 @@ def order_id(ada: APIClient) -> UUID:
     placed = UUID(place(ada)["id"])
     run_submission()
     return placed
-
-
-def cookie(who: APIClient) -> str:
-    """The session of somebody who has signed in with a browser."""
-    browser = Client()
-    browser.force_login(who.user)
-    return f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
-
-
-def as_owner(order_id: UUID) -> str:
-    return f"/events/orders/{order_id}/"
-
-
-def as_guest(order_id: UUID) -> str:
-    return f"/events/o/{make_token(order_id)}/"
-
-
-def happen(order_id: UUID, *, silently: bool = False) -> str:
-    """Something happens to an order; returns its new version."""
-    with transaction.atomic():
-        state_store.record_events([EventRow(order_id, "step_started", "scheduler:test")])
-        if not silently:
-            wake(Topic.PROGRESS)
-    return selectors.order_version(order_id)
-
-
-def listening(name: str) -> list[int]:
-    """The backends of a server's listeners: only these say LISTEN, and ask for nothing when it is quiet."""
-    rows = fetch(
-        """
-        SELECT pid FROM pg_stat_activity
-         WHERE application_name = %s AND (query LIKE 'LISTEN%%' OR query = 'SELECT 1')
-        """,
-        [f"web {name}"],
-    )
-    return [pid for (pid,) in rows]
 
 
 def test_an_owner_is_told_of_a_change_within_a_second(
@@ -273,11 +237,6 @@ def test_hundreds_are_told_by_one_listener_whoever_does_not_read(
         if now[order_id] not in versions:
             versions.add(stream.next_version().version)
         assert now[order_id] in versions
-
-
-def sessions(name: str) -> int:
-    ((count,),) = fetch("SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", [f"web {name}"])
-    return int(count)
 
 
 def test_hundreds_of_readers_who_come_back_at_once_all_get_in(shared: Server, ada: APIClient) -> None:

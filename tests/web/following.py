@@ -1,0 +1,56 @@
+"""Short words for following an order: who asks, what happens to it, and what a server holds open meanwhile."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.test import Client
+from rest_framework.test import APIClient
+
+from orders import selectors
+from orders.engine import state_store
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.rows import EventRow
+from orders.engine.sql import fetch
+from orders.storefront.guest_links import make_token
+
+
+def cookie(who: APIClient) -> str:
+    """The session of somebody who has signed in with a browser."""
+    browser = Client()
+    browser.force_login(who.user)
+    return f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
+
+
+def as_owner(order_id: UUID) -> str:
+    return f"/events/orders/{order_id}/"
+
+
+def as_guest(order_id: UUID) -> str:
+    return f"/events/o/{make_token(order_id)}/"
+
+
+def happen(order_id: UUID, *, silently: bool = False) -> str:
+    """Something happens to an order; returns its new version."""
+    with transaction.atomic():
+        state_store.record_events([EventRow(order_id, "step_started", "scheduler:test")])
+        if not silently:
+            wake(Topic.PROGRESS)
+    return selectors.order_version(order_id)
+
+
+def listening(name: str) -> list[int]:
+    """The backends of a server's listeners: only these say LISTEN, and ask for nothing when it is quiet."""
+    rows = fetch(
+        """
+        SELECT pid FROM pg_stat_activity
+         WHERE application_name = %s AND (query LIKE 'LISTEN%%' OR query = 'SELECT 1')
+        """,
+        [f"web {name}"],
+    )
+    return [pid for (pid,) in rows]
+
+
+def sessions(name: str) -> int:
+    ((count,),) = fetch("SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", [f"web {name}"])
+    return int(count)
