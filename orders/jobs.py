@@ -38,8 +38,12 @@ def prepare() -> None:
                 "next_run": timezone.now(),
             },
         )
-    # A shift that was killed would come again; a new one is started here anyway, and workers are few.
-    OrmQ.objects.filter(key=settings.Q_CLUSTER["name"]).delete()
+    # A shift that was killed would come again; a new one is started here anyway, and workers are few. The mails to
+    # customers, which wait in the same queue, stay.
+    own = {f"orders.jobs.{name}" for name in EVERY_MINUTES}
+    for job in OrmQ.objects.filter(key=settings.Q_CLUSTER["name"]):
+        if job.func() in own or not job.task.get("func"):  # the latter cannot be read: its key was another
+            job.delete()
     async_task("orders.jobs.supervisor_shift", task_name="first supervisor shift")
 
 

@@ -2,11 +2,12 @@
 
 import os
 import sys
+from datetime import timedelta
 from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from sasweb import config, logs
+from sasweb import config, logs, mail
 
 try:
     CONFIG = config.read()
@@ -34,6 +35,7 @@ INSTALLED_APPS = [
     "knox",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "axes",
     "orders",
 ]
 
@@ -50,6 +52,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "orders.storefront.unavailable.UnavailablePage",
+    "axes.middleware.AxesMiddleware",
 ]
 
 TEMPLATES = [
@@ -128,8 +131,29 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_RESET_TIMEOUT = 3600
+LOGIN_URL = "account:sign-in"
+LOGIN_REDIRECT_URL = "account:overview"
+
+# Guessing: after ten wrong passwords an account is locked to the address they came from, and to no other: its owner
+# elsewhere notices nothing. Addresses without an account are locked alike.
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_USERNAME_CALLABLE = "orders.storefront.lockout.name_of"
+AXES_CLIENT_IP_CALLABLE = "orders.storefront.lockout.address_of"
+AXES_LOCKOUT_CALLABLE = "orders.storefront.lockout.show"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -163,6 +187,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 # Outside DEBUG the web is served over https by the proxy in front, which also redirects from http and decides for
 # which other hosts HSTS is to hold.
 SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+CSRF_COOKIE_AGE = SESSION_COOKIE_AGE
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEBUG
 if not DEBUG:
@@ -209,6 +235,10 @@ SPECTACULAR_SETTINGS = {
         "StepState": "orders.models.state.StepStatus",
     },
 }
+
+# EMAIL_BACKEND, EMAIL_HOST and so on.
+globals().update(mail.settings(CONFIG.email_url))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = CONFIG.email_from
 
 logs.configure()
 LOGGING = logs.settings()

@@ -8,11 +8,13 @@ from orders.models.channel import (
     SubmissionKey,
     SubmissionMessage,
 )
+from orders.models.customer import Address
 from orders.models.operations import AgentInstance, Alert, LeaderLease
 from orders.models.shop import Order, OrderLine, Product
 from orders.models.state import Event, OrderProcess, StepState
 
 __all__ = [
+    "Address",
     "AgentInstance",
     "AgentReply",
     "AgentRequest",

@@ -35,6 +35,51 @@ class Shot(NamedTuple):
     status: int = 200
 
 
+PASSWORD = "four green herons at noon"
+
+
+def sign_in(page: Page, then: str) -> None:
+    """Signs in as a customer with orders and addresses (`add_customer`), and goes on to a page."""
+    page.goto("/account/sign-in/")
+    page.get_by_label("E-mail").fill("ada@example.com")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.locator("main button").click()
+    page.goto(then)
+
+
+def add_customer() -> None:
+    """A customer with an account, four orders and two addresses."""
+    # Only now: they import models.
+    from django.contrib.auth.models import User  # noqa: PLC0415
+
+    from orders.account_services import NewAddress, save_address  # noqa: PLC0415
+    from orders.services import NewLine, NewOrder, place_order  # noqa: PLC0415
+
+    user = User.objects.create_user("ada@example.com", "ada@example.com", PASSWORD)
+    home = {"name": "Ada Lovelace", "street": "12 St James's Square", "postal_code": "SW1Y 4JH"}
+    ship_to = {**home, "city": "London", "country": "GB"}
+    save_address(user_id=user.pk, address=NewAddress(**ship_to))
+    save_address(user_id=user.pk, address=NewAddress(**ship_to | {"name": "A. Lovelace", "city": "Ockham"}))
+    for skus, card in (
+        (("tidal-lines", "first-sun", "polar-noon", "quiet-summit", "harbour-at-two"), "card_ok"),
+        (("first-sun",), "card_declined"),
+        (("polar-noon", "harbour-at-two"), "card_hangs"),
+        (("desert-memory",), "card_ok"),
+    ):
+        lines = [NewLine(sku=sku, quantity=1) for sku in skus]
+        order = NewOrder(lines=lines, ship_to=ship_to, email=user.email, payment_method=card)
+        place_order(client=f"user:{user.pk}", order=order)
+
+
+def sign_in_wrongly(page: Page, times: int = 1) -> None:
+    """Tries passwords that are not right, for an address that has no account."""
+    for _ in range(times):
+        if page.get_by_label("E-mail").count():
+            page.get_by_label("E-mail").fill("nobody@example.com")
+            page.get_by_label("Password").fill("not the password")
+            page.locator("main button").click()
+
+
 SHOTS: Sequence[Shot] = (
     Shot("catalogue", "/"),
     Shot("catalogue-family", "/?family=contours&sort=-price"),
@@ -48,6 +93,17 @@ SHOTS: Sequence[Shot] = (
         lambda page: page.get_by_label("Dark frame").check(),
     ),
     Shot("poster-large", "/posters/quiet-summit/?choice=quiet-summit-60x80-signed"),
+    Shot("sign-in", "/account/sign-in/?next=/account/orders/"),
+    Shot("sign-in-wrong", "/account/sign-in/", sign_in_wrongly),
+    Shot("sign-up", "/account/sign-up/"),
+    Shot("sign-up-sent", "/account/sign-up/sent/"),
+    Shot("forgotten", "/account/forgotten/"),
+    Shot("link-stale", "/account/sign-up/old/", status=410),
+    Shot("account", "/", lambda page: sign_in(page, "/account/")),
+    Shot("account-orders", "/", lambda page: sign_in(page, "/account/orders/")),
+    Shot("account-addresses", "/", lambda page: sign_in(page, "/account/addresses/")),
+    Shot("account-address", "/", lambda page: sign_in(page, "/account/addresses/new/")),
+    Shot("account-password", "/", lambda page: sign_in(page, "/account/password/")),
     Shot("not-found", "/design/404.html"),
     Shot("broken", "/design/500.html"),
     Shot("unavailable", "/design/503.html"),
@@ -74,6 +130,7 @@ def running_shop() -> Iterator[str]:
             ended = system.place(6) + system.place(payment_method="card_declined")
             system.wait_until_ended(ended)
             system.place(2, payment_method="card_hangs")
+            add_customer()
             until(server.answers, what="the web server")
             yield f"http://127.0.0.1:{server.port}"
         finally:

@@ -1,6 +1,7 @@
 """A small catalogue, two customers with tokens, and somebody without."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -8,6 +9,7 @@ from knox.models import AuthToken
 from rest_framework.test import APIClient
 
 from orders.models import Product
+from tests.web.mailbox import Mailbox, mailbox
 
 Signed = Callable[[], APIClient]
 
@@ -42,3 +44,10 @@ def bob(catalogue: None) -> APIClient:
 @pytest.fixture
 def anybody(catalogue: None) -> APIClient:
     return APIClient()
+
+
+@pytest.fixture
+def inbox(db: None, settings: Any) -> Iterator[Mailbox]:
+    """Everybody's mailbox."""
+    with mailbox(settings) as box:
+        yield box

@@ -1,0 +1,33 @@
+"""What the shop keeps of its customers, besides their orders. Their accounts are Django's `User`."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from uuid_utils.compat import uuid7
+
+
+class Address(models.Model):
+    """Where a customer has orders sent. Its parts are those of an order's `ship_to`, which is a copy of them."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="addresses")
+    name = models.CharField(max_length=200)
+    street = models.CharField(max_length=200)
+    city = models.CharField(max_length=200)
+    postal_code = models.CharField(max_length=200)
+    country = models.CharField(max_length=2, help_text="ISO 3166-1, two letters")
+    is_default = models.BooleanField(default=False)
+    added_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ("-is_default", "-id")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user"], condition=Q(is_default=True), name="one_default_address_per_user"
+            ),
+            models.CheckConstraint(condition=Q(country__regex="^[A-Z]{2}$"), name="country_is_two_letters"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.city}"

@@ -1,0 +1,35 @@
+"""The countries by their ISO 3166 codes, with their names as the reader's language has them."""
+
+from functools import lru_cache
+
+from babel import Locale, UnknownLocaleError
+from django.utils.translation import get_language, to_locale
+
+NOT_COUNTRIES = frozenset(
+    {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
+)
+"""Codes of two letters that CLDR names, but that are no country in ISO 3166."""
+
+
+def choices() -> list[tuple[str, str]]:
+    """Code and name of every country, by name."""
+    return list(_named(get_language() or "en"))
+
+
+def name(code: str) -> str:
+    """A country's name; its code if nothing is known of it."""
+    return dict(_named(get_language() or "en")).get(code, code)
+
+
+@lru_cache(maxsize=16)
+def _named(language: str) -> tuple[tuple[str, str], ...]:
+    try:
+        territories = Locale.parse(to_locale(language)).territories
+    except (UnknownLocaleError, ValueError):
+        territories = Locale("en").territories
+    named = [
+        (code, str(title))
+        for code, title in territories.items()
+        if len(code) == 2 and code.isascii() and code.isalpha() and code not in NOT_COUNTRIES
+    ]
+    return tuple(sorted(named, key=lambda one: one[1].casefold()))

@@ -1,0 +1,350 @@
+"""Signing up, in and out, passwords and addresses: every way through, and what each page must not do."""
+
+import re
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from orders import account_services
+from orders.management.commands.load_demo import load_catalogue
+from orders.models import Address
+from sasweb import mail
+from tests.web.mailbox import Mailbox, links
+from tests.web.markup import Markup
+
+EMAIL = "ada@example.com"
+PASSWORD = "four green herons at noon"
+OTHER = "seven slow trams uphill"
+HOME: dict[str, Any] = {
+    "name": "Ada Lovelace",
+    "street": "12 St James's Square",
+    "postal_code": "SW1Y 4JH",
+    "city": "London",
+    "country": "GB",
+}
+PUBLIC = (
+    "sign-in/",
+    "sign-up/",
+    "sign-up/sent/",
+    "forgotten/",
+    "forgotten/sent/",
+    "sign-up/nonsense/",
+    "reset/x/y/",
+)
+OWN = ("", "orders/", "password/", "addresses/", "addresses/new/")
+
+
+@pytest.fixture(autouse=True)
+def shop(db: None) -> None:
+    """The demonstration catalogue."""
+    load_catalogue()
+
+
+@pytest.fixture
+def ada() -> User:
+    """A customer with an account."""
+    return User.objects.create_user(EMAIL, EMAIL, PASSWORD)
+
+
+@pytest.fixture
+def signed_in(client: Client, ada: User) -> Client:
+    """Ada's browser."""
+    client.force_login(ada)
+    return client
+
+
+def sign_in(client: Client, password: str = PASSWORD, email: str = EMAIL, **more: str) -> Any:
+    """What the form of the sign-in page sends."""
+    return client.post("/account/sign-in/", {"username": email, "password": password, **more})
+
+
+def twice(password: str) -> dict[str, str]:
+    """What a form for a new password sends."""
+    return {"new_password1": password, "new_password2": password}
+
+
+def errors_of(response: Any) -> dict[str, list[str]]:
+    """What a form that came back says is wrong, by field."""
+    assert response.status_code == 200
+    return dict(response.context["form"].errors)
+
+
+# Signing up.
+
+
+def test_a_mailed_link_and_a_password_make_an_account_and_sign_in(client: Client, inbox: Mailbox) -> None:
+    asked = client.post("/account/sign-up/", {"email": " Ada@Example.COM "}, follow=True)
+    assert asked.redirect_chain == [("/account/sign-up/sent/", 302)]
+    assert not User.objects.exists()
+    (sent,) = inbox.deliver()
+    assert sent["To"] == EMAIL
+    (link,) = links(sent)
+    assert EMAIL in client.get(link).content.decode()
+    done = client.post(link, twice(PASSWORD))
+    assert (done.status_code, done["Location"]) == (302, "/account/")
+    user = User.objects.get()
+    assert (user.username, user.email, user.is_staff, user.is_superuser) == (EMAIL, EMAIL, False, False)
+    assert client.session["_auth_user_id"] == str(user.pk)
+    assert user.password.startswith("argon2")
+
+
+def test_a_link_holds_for_one_account_only(client: Client, inbox: Mailbox) -> None:
+    client.post("/account/sign-up/", {"email": EMAIL})
+    link = inbox.link()
+    client.post(link, twice(PASSWORD))
+    again = Client().post(link, twice(OTHER))
+    assert again["Location"] == "/account/sign-in/"
+    assert User.objects.get().check_password(PASSWORD)
+
+
+def test_a_link_that_was_changed_or_is_old_makes_nothing(
+    client: Client, inbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.post("/account/sign-up/", {"email": EMAIL})
+    link = inbox.link()
+    assert client.post(link[:-3] + "x/", twice(PASSWORD)).status_code == 410
+    monkeypatch.setattr("orders.account_mail.SIGN_UP_AGE", -1)
+    assert client.post(link, twice(PASSWORD)).status_code == 410
+    assert not User.objects.exists()
+
+
+def test_a_sign_up_goes_on_to_where_it_began(client: Client, inbox: Mailbox) -> None:
+    client.post("/account/sign-up/", {"email": EMAIL, "next": "/cart/"})
+    assert client.post(inbox.link(), twice(PASSWORD))["Location"] == "/cart/"
+
+
+NO_ADDRESSES = [
+    *("", "ada", "ada@", "ada@example", "ada @example.com"),
+    *("ädä@example.com", f"{'a' * 150}@example.com", "a\x00@example.com"),
+]
+
+
+@pytest.mark.parametrize("email", NO_ADDRESSES)
+def test_what_is_no_address_is_named_beside_its_field(client: Client, email: str) -> None:
+    page = client.post("/account/sign-up/", {"email": email})
+    assert list(errors_of(page)) == ["email"]
+    text = page.content.decode()
+    assert re.search(r'<input[^>]*aria-describedby="id_email_helptext id_email_error"', text)
+    assert 'id="id_email_error"' in text
+
+
+@pytest.mark.parametrize("password", ["", "short", "elevenchars", "password1234", "123456789012", EMAIL])
+def test_a_weak_password_is_refused_with_the_reason(client: Client, inbox: Mailbox, password: str) -> None:
+    client.post("/account/sign-up/", {"email": EMAIL})
+    assert errors_of(client.post(inbox.link(), twice(password)))
+    assert not User.objects.exists()
+
+
+# Signing in and out.
+
+
+def test_e_mail_and_password_sign_in_however_the_address_is_written(client: Client, ada: User) -> None:
+    response = sign_in(client, email="  ADA@example.com ")
+    assert response["Location"] == "/account/"
+    page = client.get("/account/").content.decode()
+    assert EMAIL in page
+    assert "data-signed-in" in page
+
+
+def test_the_session_is_another_after_signing_in(client: Client, ada: User) -> None:
+    client.post("/account/forgotten/", {"email": EMAIL})
+    before = client.cookies[settings.SESSION_COOKIE_NAME].value
+    cookie = sign_in(client).cookies[settings.SESSION_COOKIE_NAME]
+    assert cookie.value != before
+    assert (cookie["httponly"], cookie["samesite"], cookie["max-age"]) == (True, "Lax", 14 * 24 * 3600)
+
+
+def test_signing_out_is_a_post_and_ends_the_session(signed_in: Client) -> None:
+    assert signed_in.get("/account/sign-out/").status_code == 405
+    assert signed_in.get("/account/").status_code == 200
+    assert signed_in.post("/account/sign-out/")["Location"] == "/"
+    assert signed_in.get("/account/")["Location"] == "/account/sign-in/?next=/account/"
+
+
+def test_a_page_of_an_account_leads_back_after_signing_in(client: Client, ada: User) -> None:
+    for path in OWN:
+        asked = client.get(f"/account/{path}")
+        assert asked["Location"] == f"/account/sign-in/?next=/account/{path}"
+    assert sign_in(client, next="/account/addresses/")["Location"] == "/account/addresses/"
+
+
+# Passwords.
+
+
+def test_a_forgotten_password_is_set_anew_and_every_session_ends(
+    signed_in: Client, inbox: Mailbox, ada: User
+) -> None:
+    elsewhere = Client()
+    elsewhere.post("/account/forgotten/", {"email": EMAIL.upper()})
+    link = inbox.link()
+    opened = elsewhere.get(link)
+    assert opened["Location"] != link  # its secret has left the address
+    done = elsewhere.post(opened["Location"], twice(OTHER))
+    assert done["Location"] == "/account/sign-in/"
+    assert signed_in.get("/account/").status_code == 302
+    assert sign_in(Client(), PASSWORD).status_code == 200
+    assert sign_in(Client(), OTHER).status_code == 302
+    assert Client().get(link).status_code == 410
+
+
+def test_who_may_not_sign_in_gets_no_mail_for_a_new_password(inbox: Mailbox, client: Client) -> None:
+    User.objects.create_user("gone@example.com", "gone@example.com", PASSWORD, is_active=False)
+    User.objects.create_user("api@example.com", "api@example.com")
+    for email in ("gone@example.com", "api@example.com", "nobody@example.com"):
+        client.post("/account/forgotten/", {"email": email})
+    assert inbox.deliver() == []
+
+
+def test_a_changed_password_signs_out_everywhere_else(signed_in: Client, ada: User) -> None:
+    elsewhere = Client()
+    elsewhere.force_login(ada)
+    wrong = signed_in.post("/account/password/", {"old_password": OTHER, **twice(OTHER)})
+    assert list(errors_of(wrong)) == ["old_password"]
+    assert signed_in.post("/account/password/", {"old_password": PASSWORD, **twice(OTHER)}).status_code == 302
+    assert signed_in.get("/account/").status_code == 200
+    assert elsewhere.get("/account/").status_code == 302
+
+
+def test_a_mail_that_cannot_be_sent_is_tried_again(
+    inbox: Mailbox, client: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("orders.account_mail.time.sleep", waited.append)
+    answers, connect = iter([OSError("away"), None]), mail.connect
+
+    def flaky(url: str) -> Any:
+        if error := next(answers):
+            raise error
+        return connect(url)
+
+    monkeypatch.setattr(mail, "connect", flaky)
+    client.post("/account/forgotten/", {"email": EMAIL})
+    assert len(inbox.deliver()) == 1
+    assert waited == [1.0]
+
+
+# Addresses.
+
+
+def test_an_address_is_added_changed_and_deleted(signed_in: Client, ada: User) -> None:
+    assert signed_in.post("/account/addresses/new/", HOME)["Location"] == "/account/addresses/"
+    kept = Address.objects.get()
+    assert (kept.user, kept.city, kept.is_default) == (ada, "London", True)
+    page = signed_in.get("/account/addresses/").content.decode()
+    assert "United Kingdom" in page
+    signed_in.post(f"/account/addresses/{kept.pk}/", HOME | {"city": "Bath"})
+    kept.refresh_from_db()
+    assert (kept.city, kept.is_default) == ("Bath", True)
+    signed_in.post(f"/account/addresses/{kept.pk}/delete/")
+    assert not Address.objects.exists()
+
+
+def test_one_address_is_the_default_whatever_is_done(signed_in: Client) -> None:
+    for city in ("First", "Second", "Third"):
+        signed_in.post("/account/addresses/new/", HOME | {"city": city})
+    assert Address.objects.get(is_default=True).city == "First"
+    second = Address.objects.get(city="Second")
+    signed_in.post(f"/account/addresses/{second.pk}/", HOME | {"city": "Second", "is_default": "on"})
+    assert Address.objects.get(is_default=True) == second
+    signed_in.post(f"/account/addresses/{second.pk}/delete/")
+    assert Address.objects.get(is_default=True).city == "Third"
+
+
+def test_the_database_keeps_a_second_default_out(ada: User) -> None:
+    Address.objects.create(user=ada, is_default=True, **HOME)
+    with pytest.raises(IntegrityError, match="one_default_address_per_user"), transaction.atomic():
+        Address.objects.create(user=ada, is_default=True, **HOME)
+    with pytest.raises(IntegrityError, match="country_is_two_letters"), transaction.atomic():
+        Address.objects.create(user=ada, **HOME | {"country": "gb"})
+
+
+WRONG_PARTS = [
+    ("name", " "),
+    ("street", ""),
+    ("city", "a\x85b"),
+    ("city", "a" * 201),
+    ("country", "XX"),
+    ("country", "EU"),
+    ("postal_code", "1\x000"),
+]
+
+
+@pytest.mark.parametrize(("part", "wrong"), WRONG_PARTS)
+def test_what_is_no_address_to_send_to_is_refused(signed_in: Client, part: str, wrong: str) -> None:
+    assert list(errors_of(signed_in.post("/account/addresses/new/", HOME | {part: wrong}))) == [part]
+
+
+def test_there_is_an_end_to_addresses(signed_in: Client, ada: User) -> None:
+    Address.objects.bulk_create(Address(user=ada, **HOME) for _ in range(account_services.MOST_ADDRESSES))
+    assert "__all__" in errors_of(signed_in.post("/account/addresses/new/", HOME))
+
+
+def test_the_address_of_another_is_not_there(signed_in: Client) -> None:
+    bob = User.objects.create_user("bob@example.com", "bob@example.com", PASSWORD)
+    kept = Address.objects.create(user=bob, is_default=True, **HOME)
+    for act in (signed_in.get, signed_in.post):
+        assert act(f"/account/addresses/{kept.pk}/", HOME).status_code == 404
+    assert signed_in.post(f"/account/addresses/{kept.pk}/delete/").status_code == 404
+    assert Address.objects.filter(pk=kept.pk, city="London").exists()
+    assert HOME["street"] not in signed_in.get("/account/addresses/").content.decode()
+
+
+# Every page.
+
+
+@pytest.mark.parametrize("path", [*PUBLIC, *OWN])
+def test_no_page_is_kept_by_a_browser_or_has_a_script_or_a_style_in_it(
+    client: Client, ada: User, path: str
+) -> None:
+    if path in OWN:
+        client.force_login(ada)
+    response = client.get(f"/account/{path}")
+    assert response.status_code in (200, 410)
+    text = response.content.decode()
+    assert "no-store" in response["Cache-Control"] or response.status_code == 410
+    assert Markup(text).offences == []
+    for form in re.findall(r'<form[^>]*method="post".*?</form>', text, flags=re.S):
+        assert "csrfmiddlewaretoken" in form
+    for field in re.findall(r"<(?:input|select)[^>]*>", text):
+        if 'type="hidden"' not in field and 'type="search"' not in field:
+            assert "autocomplete=" in field or 'type="checkbox"' in field, field
+
+
+@pytest.mark.parametrize(
+    "path", ["sign-in/", "sign-up/", "sign-out/", "forgotten/", "password/", "addresses/new/"]
+)
+def test_no_form_is_taken_without_its_token(ada: User, path: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada)
+    sent = {"username": EMAIL, "password": PASSWORD, "email": EMAIL, **HOME}
+    assert client.post(f"/account/{path}", sent).status_code == 403
+    assert not Address.objects.exists()
+
+
+def test_the_header_tells_whether_somebody_is_signed_in(client: Client, ada: User) -> None:
+    before = client.get("/").content.decode()
+    assert reverse("account:sign-in") in before
+    assert "data-signed-in" not in before
+    client.force_login(ada)
+    assert "data-signed-in" in client.get("/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "queries"), [("", 12), ("addresses/", 3), ("addresses/new/", 2), ("password/", 2)]
+)
+def test_a_page_costs_the_same_however_much_there_is(
+    signed_in: Client,
+    ada: User,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+    path: str,
+    queries: int,
+) -> None:
+    Address.objects.bulk_create(Address(user=ada, **HOME) for _ in range(20))
+    with django_assert_max_num_queries(queries):
+        signed_in.get(f"/account/{path}")

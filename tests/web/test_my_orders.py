@@ -1,0 +1,171 @@
+"""A customer sees her own orders, all of them, in plain words, at a fixed cost; and nobody else's."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from orders.management.commands.load_demo import load_catalogue
+from orders.models import OrderProcess
+from orders.order_views import Money, OrderView, StepView
+from orders.services import NewLine, NewOrder, place_order
+from orders.storefront import order_words
+from tests.web.helpers import BODY, change_state, run_submission
+
+PATH = "/account/orders/"
+SKUS = ("tidal-lines", "first-sun", "polar-noon", "quiet-summit", "harbour-at-two", "desert-memory")
+
+
+@pytest.fixture(autouse=True)
+def shop(db: None) -> None:
+    """The demonstration catalogue."""
+    load_catalogue()
+
+
+@pytest.fixture
+def ada(client: Client) -> User:
+    """A customer, who is signed in."""
+    user = User.objects.create_user("ada@example.com", "ada@example.com", "four green herons at noon")
+    client.force_login(user)
+    return user
+
+
+def place(client: str, *skus: str) -> UUID:
+    """An order by a client, as the submission queue knows it."""
+    lines = [NewLine(sku=sku, quantity=2) for sku in skus or SKUS[:1]]
+    order = NewOrder(lines=lines, ship_to=BODY["ship_to"], email="ada@example.com", payment_method="card_ok")
+    return place_order(client=client, order=order).order_id
+
+
+def shown(page: Any) -> list[UUID]:
+    """The orders on a page."""
+    assert page.status_code == 200
+    return [one["mine"].order.id for one in page.context["orders"]]
+
+
+def test_orders_are_listed_newest_first_queued_ones_too(client: Client, ada: User) -> None:
+    first = place(f"user:{ada.pk}")
+    run_submission()
+    second = place(f"user:{ada.pk}", "first-sun")
+    page = client.get(PATH)
+    assert shown(page) == [second, first]
+    text = page.content.decode()
+    assert f'href="/orders/{first}/"' in text
+    assert "Tidal Lines" in text
+    assert "€78.00" in text
+    assert "2 pieces" in text
+    assert "/posters/tidal-lines.svg?v=" in text
+    assert shown(client.get("/account/")) == [second, first]
+
+
+def test_the_orders_of_others_and_of_guests_are_not_there(client: Client, ada: User) -> None:
+    bob = User.objects.create_user("bob@example.com")
+    for stranger in (f"user:{bob.pk}", "guest", f"user:{ada.pk}0"):
+        place(stranger)
+    assert shown(client.get(PATH)) == []
+    run_submission()
+    assert OrderProcess.objects.count() >= 2
+    assert shown(client.get(PATH)) == []
+    assert "No orders yet" in client.get(PATH).content.decode()
+
+
+def test_the_order_of_another_is_no_place_to_begin_a_page_that_shows_more(client: Client, ada: User) -> None:
+    mine = place(f"user:{ada.pk}")
+    others = place("guest")
+    assert shown(client.get(PATH, {"before": str(others)})) == [mine]
+
+
+def test_pages_follow_one_another_until_all_orders_were_seen_once(client: Client, ada: User) -> None:
+    placed = [place(f"user:{ada.pk}") for _ in range(23)]
+    run_submission()
+    placed += [place(f"user:{ada.pk}") for _ in range(2)]
+    seen: list[UUID] = []
+    query: dict[str, str] = {}
+    for _ in range(3):
+        page = client.get(PATH, query)
+        seen += shown(page)
+        query = {"before": str(page.context["older"])}
+    assert page.context["older"] is None
+    assert seen == placed[::-1]
+
+
+@pytest.mark.parametrize("before", ["", "x", "0", "\x00", "[]", "99999999-9999-9999-9999-999999999999"])
+def test_a_mangled_url_still_shows_a_page(client: Client, ada: User, before: str) -> None:
+    mine = place(f"user:{ada.pk}")
+    assert shown(client.get(PATH, {"before": before})) == [mine]
+
+
+def test_a_page_costs_the_same_however_much_there_is(client: Client, ada: User) -> None:
+    costs = []
+    for _ in range(2):
+        for _ in range(5):
+            place(f"user:{ada.pk}", *SKUS)
+        run_submission()
+        place(f"user:{ada.pk}", *SKUS)
+        with CaptureQueriesContext(connection) as queries:
+            client.get(PATH)
+        costs.append(len(queries))
+    assert costs[0] == costs[1] <= 10
+
+
+def test_an_order_of_many_posters_shows_four_and_says_how_many_more(client: Client, ada: User) -> None:
+    place(f"user:{ada.pk}", *SKUS)
+    (one,) = client.get(PATH).context["orders"]
+    assert (len(one["mine"].pictures), one["mine"].more, one["mine"].pieces) == (4, 2, 12)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("processed", "Printed and sent"), ("error", "We are looking into it"), ("processing", "In progress")],
+)
+def test_the_state_is_told_in_plain_words(client: Client, ada: User, state: str, words: str) -> None:
+    order = place(f"user:{ada.pk}")
+    run_submission()
+    change_state(order, state)
+    assert words in client.get(PATH).content.decode()
+
+
+def step(state: str = "running", attempts: int = 1, **fields: Any) -> StepView:
+    """A step of an order."""
+    moments = dict.fromkeys(("complete_by", "started_at", "completed_at", "not_before"))
+    return StepView(**{"name": "s", "state": state, "attempts": attempts, "error": None, **moments, **fields})
+
+
+def order(state: str, *steps: StepView, goal: str = "complete") -> OrderView:
+    """An order in a state."""
+    now = datetime(2026, 11, 20, tzinfo=UTC)
+    return OrderView(
+        id=UUID(int=0), version="1", state=state, goal=goal, placed_at=now, updated_at=now,
+        total=Money(amount=1, currency="EUR"), lines=(), steps=steps,
+    )  # fmt: skip
+
+
+LATER = datetime(2030, 1, 1, tzinfo=UTC)
+DECLINED = {"code": "card_declined", "waits_for": "customer"}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (order("pending"), order_words.RECEIVED),
+        (order("pending", step("not_started", 0)), order_words.RECEIVED),
+        (order("pending", step("completed"), step("not_started", 0)), order_words.UNDER_WAY),
+        (order("processing", step()), order_words.UNDER_WAY),
+        (order("processing", step("completed", 3), step()), order_words.UNDER_WAY),
+        (order("processing", step(attempts=3)), order_words.SLOWER),
+        (order("pending", step("failed", not_before=LATER, error={"code": "http_503"})), order_words.SLOWER),
+        (order("pending", step("failed", not_before=LATER, error=DECLINED)), order_words.NEEDS_YOU),
+        (order("processed", step("completed", 4)), order_words.DONE),
+        (order("error", step("failed")), order_words.LOOKED_INTO),
+        (order("error", step("failed"), goal="compensate"), order_words.LOOKED_INTO),
+        (order("processing", step("compensating", 2), goal="compensate"), order_words.BEING_CANCELLED),
+        (order("compensated", step("compensated"), goal="compensate"), order_words.CANCELLED),
+    ],
+)
+def test_no_order_looks_better_than_it_is(given: OrderView, words: order_words.StateWords) -> None:
+    assert order_words.state(given) == words

@@ -1,0 +1,226 @@
+"""Nobody gets in by guessing, learns who has an account, or is led elsewhere; and no owner is locked out."""
+
+import re
+import time
+from statistics import median
+from typing import Any
+
+import pytest
+from axes.models import AccessAttempt
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from django_q.models import OrmQ
+
+from orders.storefront.lockout import address_of
+from tests.web.helpers import in_threads
+from tests.web.mailbox import Mailbox
+
+EMAIL = "ada@example.com"
+PASSWORD = "four green herons at noon"
+ELSEWHERE = [
+    *("https://evil.example/", "//evil.example", "///evil.example", "/\\evil.example", "http:evil.example"),
+    *("javascript:alert(1)", "https://testserver@evil.example/", "\x00//evil.example", " //evil.example"),
+]
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    """The victim."""
+    # Many guesses with a real hash take longer than a transaction may, and a test is one.
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL transaction_timeout = 0")
+    return User.objects.create_user(EMAIL, EMAIL, PASSWORD)
+
+
+def guess(client: Client, password: str = "not her password", email: str = EMAIL, **headers: str) -> Any:
+    """One try to sign in."""
+    return client.post("/account/sign-in/", {"username": email, "password": password}, **headers)
+
+
+def without_tokens(page: Any) -> str:
+    """A page without what differs each time."""
+    return re.sub(r'(csrfmiddlewaretoken" value=)"\w+"', r"\1", page.content.decode())
+
+
+# Guessing.
+
+
+def test_a_hundred_guesses_are_locked_out_and_the_owner_elsewhere_is_not(ada: User, client: Client) -> None:
+    answers = [guess(client, f"guess {number}").status_code for number in range(100)]
+    assert answers == [200] * (settings.AXES_FAILURE_LIMIT - 1) + [429] * (101 - settings.AXES_FAILURE_LIMIT)
+    assert guess(client, PASSWORD).status_code == 429  # even the right one does not help from there
+    assert guess(Client(REMOTE_ADDR="203.0.113.9"), PASSWORD).status_code == 302
+    assert guess(client, PASSWORD).status_code == 429
+
+
+def test_a_guesser_cannot_hide_in_other_letters_agents_or_addresses_of_his_network(ada: User) -> None:
+    for number in range(settings.AXES_FAILURE_LIMIT):
+        client = Client(REMOTE_ADDR=f"2001:db8:0:7::{number:x}", HTTP_USER_AGENT=f"agent {number}")
+        last = guess(client, email=EMAIL.upper() if number % 2 else f" {EMAIL}")
+    assert last.status_code == 429
+    assert guess(Client(REMOTE_ADDR="2001:db8:0:7:ffff::1"), PASSWORD).status_code == 429
+    assert guess(Client(REMOTE_ADDR="2001:db8:0:8::1"), PASSWORD).status_code == 302
+
+
+def test_an_address_that_a_client_only_claims_does_not_count(ada: User, client: Client) -> None:
+    for number in range(settings.AXES_FAILURE_LIMIT):
+        last = guess(client, HTTP_X_FORWARDED_FOR=f"198.51.100.{number}")
+    assert last.status_code == 429
+
+
+def test_the_page_for_admins_counts_the_same_guesses(ada: User, client: Client) -> None:
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        last = client.post("/admin/login/", {"username": EMAIL, "password": "wrong"})
+    assert last.status_code == 429
+    assert guess(client, PASSWORD).status_code == 429
+
+
+def test_who_is_locked_out_is_told_for_how_long(ada: User, client: Client) -> None:
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        page = guess(client)
+    assert 895 <= int(page["Retry-After"]) <= 901
+    assert "tried too often" in page.content.decode()
+    assert page["Cache-Control"] == "no-store"
+    AccessAttempt.objects.update(attempt_time=timezone.now() - settings.AXES_COOLOFF_TIME / 2)
+    assert 440 <= int(guess(client)["Retry-After"]) <= 451
+
+
+def test_a_lock_ends_by_itself_and_further_guesses_do_not_prolong_it(ada: User, client: Client) -> None:
+    for _ in range(settings.AXES_FAILURE_LIMIT + 5):
+        guess(client)
+    AccessAttempt.objects.update(attempt_time=timezone.now() - settings.AXES_COOLOFF_TIME)
+    assert guess(client, PASSWORD).status_code == 302
+
+
+def test_a_new_password_by_mail_ends_a_lock(ada: User, client: Client, inbox: Mailbox) -> None:
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        guess(client)
+    client.post("/account/forgotten/", {"email": EMAIL})
+    form = client.get(inbox.link())["Location"]
+    client.post(
+        form, {"new_password1": "seven slow trams uphill", "new_password2": "seven slow trams uphill"}
+    )
+    assert guess(client, "seven slow trams uphill").status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_guesses_at_the_same_moment_are_all_counted() -> None:
+    User.objects.create_user(EMAIL, EMAIL, PASSWORD)
+    futures = in_threads(30, lambda number: guess(Client(), f"guess {number}").status_code)
+    assert 429 in [future.result() for future in futures]
+    assert guess(Client(), PASSWORD).status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8::7", "2001:db8::"),
+        ("", None),
+        ("unix:", None),
+    ],
+)
+def test_an_address_is_counted_in_one_form(rf: Any, address: str, counted: str | None) -> None:
+    assert address_of(rf.get("/", REMOTE_ADDR=address)) == counted
+
+
+# Who has an account.
+
+
+def test_a_wrong_password_and_an_unknown_address_look_the_same(ada: User, client: Client) -> None:
+    User.objects.create_user("gone@example.com", "gone@example.com", PASSWORD, is_active=False)
+    User.objects.create_user("api@example.com", "api@example.com")
+    pages = [
+        without_tokens(guess(client, password, email)).replace(email, "")
+        for email, password in (
+            (EMAIL, "wrong"),
+            ("nobody@example.com", "wrong"),
+            ("gone@example.com", PASSWORD),
+            ("api@example.com", "wrong"),
+        )
+    ]
+    assert len(set(pages)) == 1
+    assert "do not belong together" in pages[0]
+
+
+def test_an_unknown_address_is_locked_like_a_known_one(ada: User, client: Client) -> None:
+    answers = [guess(client, email="nobody@example.com").status_code for _ in range(12)]
+    assert answers == [200] * 9 + [429] * 3
+
+
+def test_an_unknown_address_takes_the_time_of_a_known_one(ada: User) -> None:
+    def seconds(email: str, number: int) -> float:
+        client = Client(REMOTE_ADDR=f"192.0.2.{number}")
+        begun = time.perf_counter()
+        guess(client, email=email)
+        return time.perf_counter() - begun
+
+    known, unknown = [], []
+    for number in range(9):  # in turn, so that a busy machine slows both
+        known.append(seconds(EMAIL, number))
+        unknown.append(seconds("nobody@example.com", number))
+    assert 0.6 < median(unknown) / median(known) < 1.6
+
+
+@pytest.mark.parametrize("page", ["sign-up", "forgotten"])
+def test_who_asks_for_a_mail_cannot_tell_whether_there_is_an_account(
+    ada: User, inbox: Mailbox, page: str
+) -> None:
+    answers = []
+    for email in (EMAIL, "nobody@example.com"):
+        client = Client()
+        with CaptureQueriesContext(connection) as queries:
+            asked = client.post(f"/account/{page}/", {"email": email}, follow=True)
+        text = without_tokens(asked).replace(email, "")
+        answers.append((asked.redirect_chain, text, len(queries)))
+    assert answers[0] == answers[1]
+
+
+def test_signing_up_again_mails_the_way_to_the_account_there_is(
+    ada: User, client: Client, inbox: Mailbox
+) -> None:
+    client.post("/account/sign-up/", {"email": EMAIL, "next": "/cart/"})
+    (mail,) = inbox.deliver()
+    assert mail["To"] == EMAIL
+    assert "has an account already" in mail.get_content()
+    assert "/account/sign-in/?next=%2Fcart%2F" in mail.get_content()
+    assert "/sign-up/" not in mail.get_content()
+    assert User.objects.count() == 1
+
+
+def test_the_job_carries_no_secret(ada: User, client: Client, inbox: Mailbox) -> None:
+    client.post("/account/forgotten/", {"email": EMAIL})
+    (job,) = OrmQ.objects.all()
+    assert job.args() == (EMAIL, "http://testserver", "en")
+
+
+# Being led elsewhere.
+
+
+@pytest.mark.parametrize("following", ELSEWHERE)
+def test_nobody_is_led_to_another_host(ada: User, client: Client, inbox: Mailbox, following: str) -> None:
+    page = client.get("/account/sign-in/", {"next": following}).content.decode()
+    assert "evil" not in page
+    assert "javascript:" not in page
+    sent = {"username": EMAIL, "password": PASSWORD, "next": following}
+    assert Client().post("/account/sign-in/", sent)["Location"] == "/account/"
+    out = Client()
+    out.force_login(ada)
+    assert out.post("/account/sign-out/", {"next": following})["Location"] == "/"
+    again = Client()
+    again.force_login(ada)
+    assert again.get("/account/sign-in/", {"next": following})["Location"] == "/account/"
+    client.post("/account/sign-up/", {"email": "new@example.com", "next": following})
+    password = {"new_password1": PASSWORD, "new_password2": PASSWORD}
+    assert client.post(inbox.link(), password)["Location"] == "/account/"
+
+
+def test_a_host_that_is_not_ours_gets_into_no_mail(ada: User, client: Client, inbox: Mailbox) -> None:
+    response = client.post("/account/forgotten/", {"email": EMAIL}, headers={"Host": "evil.example"})
+    assert response.status_code == 400
+    assert inbox.deliver() == []
