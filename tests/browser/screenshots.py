@@ -40,10 +40,10 @@ PASSWORD = "four green herons at noon"
 
 def sign_in(page: Page, then: str) -> None:
     """Signs in as a customer with orders and addresses (`add_customer`), and goes on to a page."""
-    page.goto("/account/sign-in/")
     page.get_by_label("E-mail").fill("ada@example.com")
     page.get_by_label("Password").fill(PASSWORD)
     page.locator("main button").click()
+    page.wait_for_load_state("networkidle")
     page.goto(then)
 
 
@@ -99,11 +99,11 @@ SHOTS: Sequence[Shot] = (
     Shot("sign-up-sent", "/account/sign-up/sent/"),
     Shot("forgotten", "/account/forgotten/"),
     Shot("link-stale", "/account/sign-up/old/", status=410),
-    Shot("account", "/", lambda page: sign_in(page, "/account/")),
-    Shot("account-orders", "/", lambda page: sign_in(page, "/account/orders/")),
-    Shot("account-addresses", "/", lambda page: sign_in(page, "/account/addresses/")),
-    Shot("account-address", "/", lambda page: sign_in(page, "/account/addresses/new/")),
-    Shot("account-password", "/", lambda page: sign_in(page, "/account/password/")),
+    Shot("account", "/account/sign-in/", lambda page: sign_in(page, "/account/")),
+    Shot("account-orders", "/account/sign-in/", lambda page: sign_in(page, "/account/orders/")),
+    Shot("account-addresses", "/account/sign-in/", lambda page: sign_in(page, "/account/addresses/")),
+    Shot("account-address", "/account/sign-in/", lambda page: sign_in(page, "/account/addresses/new/")),
+    Shot("account-password", "/account/sign-in/", lambda page: sign_in(page, "/account/password/")),
     Shot("not-found", "/design/404.html"),
     Shot("broken", "/design/500.html"),
     Shot("unavailable", "/design/503.html"),
