@@ -213,7 +213,11 @@ def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
     with transaction.atomic():
         row, _ = locked(order_id)
         if row.goal == Goal.COMPENSATE:
-            return Result(act=Act.ALREADY, said=f"the order is being undone already ({row.process_state})")
+            said = {
+                ProcessState.COMPENSATED: "the order has been undone already",
+                ProcessState.ERROR: "the order is being undone already, and an undo failed: resubmit it",
+            }.get(ProcessState(row.process_state), "the order is being undone already")
+            return Result(act=Act.ALREADY, said=said)
         release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="undone")
         state_store.record_events([EventRow(order_id, "undo_requested", by, detail={"why": reason})])
     return Result(act=Act.DONE, said="the order will be undone")

@@ -11,6 +11,7 @@ from orders.agents.warehouse import Warehouse
 from orders.engine.agent_host import AgentHost, HostConfig
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Agent, Workflows
+from orders.engine.errors import WorkflowError
 from orders.engine.listener import Listener, connection_parameters
 from orders.engine.remedies import SupervisorRules
 from orders.engine.scheduler import Scheduler, SchedulerConfig
@@ -20,9 +21,14 @@ from orders.engine.worker import instance_id
 from orders.workflow.fulfilment import fulfil_order
 from orders.workflow.intake import OrderIntake
 
+AGENTS = (Warehouse.name, Payments.name, Carrier.name, Mail.name)
+
 
 def workflows() -> Workflows:
-    """Every workflow, in every version that orders may still be on."""
+    """Every workflow, in every version that orders may still be on; new orders take the last one.
+
+    Raises `WorkflowError` when a step names an agent that there is not.
+    """
     limits = settings.CONFIG
     declared = [
         fulfil_order(
@@ -31,6 +37,10 @@ def workflows() -> Workflows:
             customer_wait=limits.customer_wait,
         )
     ]
+    for workflow in declared:
+        for step in workflow.steps:
+            if step.agent not in AGENTS:
+                raise WorkflowError(f"{workflow.name} v{workflow.version}: there is no agent {step.agent!r}")
     return {(workflow.name, workflow.version): workflow for workflow in declared}
 
 
@@ -48,9 +58,9 @@ def agents() -> dict[str, Agent]:
 
 def submission() -> SubmissionRole:
     """A submission process."""
-    (workflow,) = workflows().values()
+    *_, newest = workflows().values()
     return SubmissionRole(
-        config=SubmissionConfig(instance=instance_id("submission")), intake=OrderIntake(workflow=workflow)
+        config=SubmissionConfig(instance=instance_id("submission")), intake=OrderIntake(workflow=newest)
     )
 
 

@@ -56,8 +56,13 @@ def read(environ: Env | None = None) -> Config:
     env = environ or Env()
     var_dir = _folder(env, "VAR_DIR", PROJECT_DIR / "var")
     sandbox = _address(env, "SANDBOX_BIND", "127.0.0.1:9000")
+    bind = _address(env, "BIND", "127.0.0.1:8000")
+    if bind in (sandbox, _next_port(sandbox)):
+        raise ConfigError(
+            f"SANDBOX_BIND={sandbox!r} is not usable: allowed is a port that, with the one above it, leaves BIND's free"
+        )
     return Config(
-        bind=_address(env, "BIND", "127.0.0.1:8000"),
+        bind=bind,
         sandbox_bind=sandbox,
         var_dir=var_dir,
         database_url=_database_url(env, var_dir),

@@ -152,7 +152,13 @@ def banner(config: Config) -> str:
     """What to tell when all is ready: where things are, who may sign in, what to try."""
     url = f"http://{address_for_clients(config.bind)}"
     accounts = config.var_dir / "demo-accounts.txt"
-    lines = [f"sasweb is ready: {url}/", "", f"  operators  {url}/console/", f"  API        {url}/api/docs/"]
+    lines = [
+        f"sasweb is ready: {url}/",
+        "",
+        f"  the shop   {url}/",
+        f"  the API    {url}/api/docs/",
+        "  operators  .venv/bin/python manage.py orders",
+    ]
     if accounts.is_file():
         lines += ["", "Accounts (role, name, password):", ""]
         lines += [f"  {line}" for line in accounts.read_text().splitlines()]

@@ -4,7 +4,7 @@ from typing import Any
 
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import Json, Request
-from orders.engine.errors import Refused, Unresolved
+from orders.engine.errors import Declined, Refused, Unresolved
 
 UNDO_OF = {"authorise": "void", "capture": "refund"}
 """What reverses each operation."""
@@ -23,7 +23,12 @@ class Payments:
     async def perform(self, request: Request) -> Json:
         """Authorises or captures the amount. Raises `Declined` when the customer must pay in another way."""
         if request.operation == "authorise":
-            answer = await self._post("authorise", request, **request.data)
+            try:
+                answer = await self._post("authorise", request, **request.data)
+            except Refused as refusal:
+                if refusal.code == "unknown_payment_method":
+                    raise Declined(refusal.code, refusal.message) from refusal  # she can name another one
+                raise
             if not _authorisation(answer):
                 raise Unresolved("bad_answer", "the gateway's answer names no authorisation")
             return answer

@@ -69,7 +69,7 @@ def classify(
     | 3xx, 501, 505, any other                        | Unresolved | nobody knows whether it was done             |
 
     A certificate that does not verify is an outage like any other: the call was never sent, so that trying again is
-    safe, and it does not tell what became of an earlier try. The circuit breaker holds the work back meanwhile.
+    safe, and it does not tell what became of an earlier try.
     """
     if isinstance(cause, Exception):
         return _classify_exception(cause)

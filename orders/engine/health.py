@@ -19,11 +19,11 @@ def beat(*, instance: str, agent: str, capacity: int, in_flight: int, stats: Cal
 
 
 def forget(instance: str) -> None:
-    """Takes a process that stops off the list, and any that has not been heard of for an hour."""
+    """Takes a process that stops off the list, and any that has not been heard of for ten minutes."""
     run(
         """
         DELETE FROM orders_agentinstance
-         WHERE instance = %s OR seen_at < clock_timestamp() - interval '1 hour'
+         WHERE instance = %s OR seen_at < clock_timestamp() - interval '10 minutes'
         """,
         [instance],
     )

@@ -93,7 +93,7 @@ def _steps(detail: Detail, now: datetime, width: int) -> str:
         Column("STEP", fit=Fit.CUT, least=17),
         Column("AGENT", fit=Fit.CUT, least=9),
         Column("STATE"),
-        Column("TRY", right=True),
+        Column("ATTEMPT", right=True),
         Column("GEN", right=True),
         Column("OUTCOME"),
         Column("FAIL", right=True),

@@ -153,7 +153,7 @@ def test_compensate_has_the_order_undone_once() -> None:
     event = Event.objects.get(kind="undo_requested")
     assert (event.actor, event.detail) == (ME, {"why": "wrong cake"})
     ran = run("compensate", order.order_id, "--reason", "wrong cake")
-    assert (ran.code, ran.out) == (3, f"{order.order_id}: the order is being undone already (processing)\n")
+    assert (ran.code, ran.out) == (3, f"{order.order_id}: the order is being undone already\n")
 
 
 def test_compensate_wants_a_reason() -> None:

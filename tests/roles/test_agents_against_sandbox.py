@@ -250,11 +250,15 @@ def test_an_operation_that_is_not_there_is_refused(case: Case, sandbox: Sandbox)
     assert fault_of(lambda: compensate(agent, undo_of(request))).code == "unknown_operation"
 
 
-def test_a_declined_card_is_for_the_customer_to_mend(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize(
+    ("method", "code"), [("card_declined", "card_declined"), ("card_unheard_of", "unknown_payment_method")]
+)
+def test_a_card_that_is_declined_or_unknown_is_for_the_customer_to_mend(
+    method: str, code: str, sandbox: Sandbox
+) -> None:
     agent = Payments(f"http://127.0.0.1:{sandbox.port}/payments")
-    fault = fault_of(lambda: perform(agent, forward("authorise-payment", payment_method="card_declined")))
-    assert type(fault) is Declined
-    assert fault.code == "card_declined"
+    fault = fault_of(lambda: perform(agent, forward("authorise-payment", payment_method=method)))
+    assert (type(fault), fault.code) == (Declined, code)
 
 
 def test_a_call_that_hangs_ends_at_its_time_out(sandbox: Sandbox) -> None:

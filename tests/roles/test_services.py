@@ -363,7 +363,7 @@ def test_a_second_request_to_undo_changes_nothing_and_says_so() -> None:
     before = everything(order)
     result = compensate(order_id=order.pk, by="ada")
     assert result.act is Act.ALREADY
-    assert result.said == "the order is being undone already (processing)"
+    assert result.said == "the order is being undone already"
     assert everything(order) == before
     assert happened(order, "undo_requested") == [("undo_requested", "")]
 

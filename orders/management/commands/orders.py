@@ -53,7 +53,7 @@ class Command(ReadingCommand):
             Column("STATE", fit=Fit.WRAP, least=24, paint=self._colour),
             Column("AGE", right=True),
             Column("STEP", fit=Fit.CUT, least=17),
-            Column("TRY", right=True),
+            Column("ATTEMPT", right=True),
             Column("AGENT", fit=Fit.CUT, least=9),
             Column("FAIL", right=True),
             Column("LOCKED BY", fit=Fit.CUT),
