@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -190,6 +191,7 @@ def _outside(request: HttpRequest, code: str) -> HttpResponse | None:
     return JsonResponse(as_json(problem, request), status=problem.status, content_type=MEDIA_TYPE)
 
 
+@login_not_required
 def page(request: HttpRequest, code: str) -> HttpResponse:
     """What a problem's `type` leads to: the problem, explained in a few lines of plain text."""
     problem = PROBLEMS.get(code)

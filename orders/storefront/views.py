@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -21,6 +22,7 @@ FOR_EVER = "public, max-age=31536000, immutable"
 FOR_A_WHILE = "public, max-age=300"
 
 
+@login_not_required
 @require_safe
 @gzip_page
 def show_catalogue(request: HttpRequest) -> HttpResponse:
@@ -48,6 +50,7 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
     return render(request, "storefront/catalogue.html", context)
 
 
+@login_not_required
 @require_safe
 @gzip_page
 def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
@@ -71,6 +74,7 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
     return render(request, "storefront/poster.html", context)
 
 
+@login_not_required
 @require_safe
 @gzip_page
 def show_picture(request: HttpRequest, sku: str) -> HttpResponseBase:
@@ -94,6 +98,7 @@ def _drawn(design: str) -> bytes:
     return posters.draw(raw).encode()
 
 
+@login_not_required
 @require_safe
 def show_design(request: HttpRequest, page: str = "storefront/design.html") -> HttpResponse:
     """The design system on one page, or one of the pages for trouble, for those who build pages. Only in DEBUG."""

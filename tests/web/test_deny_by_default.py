@@ -1,0 +1,62 @@
+"""Every address asks who is there, unless it is named here: a new page is closed until somebody opens it."""
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from knox.models import AuthToken
+
+from tests.web.helpers import ORDERS
+
+PUBLIC = {
+    "account": {"sign-in", "sign-up", "sign-up-sent", "finish", "forgotten", "forgotten-sent", "reset"},
+    "shop": {
+        *("catalogue", "picture", "poster", "design", None, "cart", "cart-add", "cart-change", "cart-remove"),
+        *("checkout", "find-order", "order", "order-progress", "order-cancel", "order-pay"),
+        *("guest-order", "guest-order-progress", "guest-order-cancel", "guest-order-pay"),
+    },
+    "admin": {"login"},
+}
+"""By namespace. The API is not here: its views ask for a token themselves (REST_FRAMEWORK)."""
+
+
+def views(
+    patterns: Iterable[URLPattern | URLResolver], namespace: str = ""
+) -> Iterator[tuple[str, URLPattern]]:
+    """Every view with the namespace that it is in."""
+    for one in patterns:
+        if isinstance(one, URLResolver):
+            yield from views(one.url_patterns, one.namespace or namespace)
+        else:
+            yield namespace, one
+
+
+def test_what_is_public_is_named_here_and_nothing_else_is() -> None:
+    assert "django.contrib.auth.middleware.LoginRequiredMiddleware" in settings.MIDDLEWARE
+    found: dict[str, set[str | None]] = {}
+    for namespace, pattern in views(get_resolver().url_patterns):
+        if namespace != "api" and not getattr(pattern.callback, "login_required", True):
+            found.setdefault(namespace, set()).add(pattern.name)
+    assert found == PUBLIC
+
+
+@pytest.mark.django_db
+def test_the_api_takes_its_own_tokens_and_answers_strangers_itself(client: Client) -> None:
+    user = User.objects.create_user("ada@example.com")
+    _, token = AuthToken.objects.create(user, expiry=None)
+    assert client.get(ORDERS, headers={"Authorization": f"Token {token}"}).status_code == 200
+    refused = client.get(ORDERS)
+    assert (refused.status_code, refused["Content-Type"]) == (401, "application/problem+json")
+    for path in ("/api/v1/products", "/api/schema/", "/api/docs/", "/api/problems/not_found", "/healthz"):
+        assert client.get(path).status_code == 200, path
+    assert client.get("/api/nothing").status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_session_of_the_shop_is_no_token_of_the_api(client: Client) -> None:
+    client.force_login(User.objects.create_user("ada@example.com"))
+    assert client.get(ORDERS).status_code == 401
+    assert client.get("/admin/").status_code == 302
