@@ -17,11 +17,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from orders import customer_services, selectors, services
+from orders import account_selectors, customer_services, selectors, services
 from orders.customer_selectors import GUEST
 from orders.storefront import cart
 from orders.storefront.cart import Cart
-from orders.storefront.checkout_form import METHODS, CheckoutForm
+from orders.storefront.checkout_form import METHODS, SHIP_TO, CheckoutForm
 from orders.storefront.order_address import order_address
 
 KEY, PLACED = "checkout_key", "checkout_placed"
@@ -47,9 +47,18 @@ def check_out(request: HttpRequest) -> HttpResponse:
             request, _("Something in your cart is no longer for sale. Please take it out first.")
         )
         return redirect("shop:cart")
+    return _show(request, found, CheckoutForm(initial=_known(request) | {"payment_method": "card_ok"}))
+
+
+def _known(request: HttpRequest) -> dict[str, str]:
+    """What a customer need not type again: her mail address, and her default address."""
     user = request.user
-    initial = {"email": user.email, "name": user.get_full_name()} if user.is_authenticated else {}
-    return _show(request, found, CheckoutForm(initial=initial | {"payment_method": "card_ok"}))
+    if not user.is_authenticated:
+        return {}
+    addresses = account_selectors.addresses(user.pk)
+    return {"email": user.email} | (
+        {part: getattr(addresses[0], part) for part in SHIP_TO} if addresses else {}
+    )
 
 
 def _show(request: HttpRequest, found: Cart, form: CheckoutForm) -> HttpResponse:

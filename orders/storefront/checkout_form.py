@@ -2,24 +2,21 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 
-from babel import Locale, UnknownLocaleError
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.utils.functional import Promise
-from django.utils.translation import get_language, to_locale
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
 from orders.api.requests import EMAIL
+from orders.storefront import countries
 
 LONGEST_PART = 200
+SHIP_TO = ("name", "street", "city", "postal_code", "country")
 BREAKS = frozenset({"Cc", "Zl", "Zp", "Cs"})
-NO_COUNTRIES = frozenset({"EU", "EZ", "QO", "UN", "XA", "XB", "ZZ"})
-"""Codes of CLDR's that are of no country."""
 
 METHODS: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "card_ok": (lazy("A card that pays"), lazy("Approved at once")),
@@ -36,32 +33,8 @@ def one_line(text: str) -> None:
         raise ValidationError(_("Please write this in one line."))
 
 
-@lru_cache(maxsize=16)
-def _countries(language: str) -> Sequence[tuple[str, str]]:
-    try:
-        locale = Locale.parse(to_locale(language))
-    except (UnknownLocaleError, ValueError):
-        locale = Locale("en")
-    found = [
-        (code, name)
-        for code, name in locale.territories.items()
-        if len(code) == 2 and code.isalpha() and code not in NO_COUNTRIES
-    ]
-    return sorted(found, key=lambda country: unicodedata.normalize("NFKD", country[1]).casefold())
-
-
-def countries() -> Sequence[tuple[str, str]]:
-    """Every country's code and its name in the reader's language, by name."""
-    return _countries(get_language() or "en")
-
-
-def country_name(code: str) -> str:
-    """A country's name in the reader's language; the code itself if it is of none."""
-    return dict(countries()).get(code, code)
-
-
 def _choices() -> list[tuple[str, str]]:
-    return [("", _("Choose a country")), *countries()]
+    return [("", _("Choose a country")), *countries.choices()]
 
 
 def _part(label: Any, autocomplete: str, missing: Any) -> forms.CharField:

@@ -27,7 +27,8 @@ from orders import customer_selectors, customer_services, shop_selectors
 from orders.customer_selectors import GUEST, TrackedOrder
 from orders.selectors import client_of
 from orders.services import Act, NoSuchOrderError
-from orders.storefront.checkout_form import METHODS, PaymentForm, country_name
+from orders.storefront import countries
+from orders.storefront.checkout_form import METHODS, PaymentForm
 from orders.storefront.guest_links import read_token
 from orders.storefront.order_address import events_address, order_address
 from orders.storefront.progress import Progress, progress
@@ -91,7 +92,7 @@ def show_order(request: HttpRequest, asked: Asked) -> HttpResponse:
     sold = shop_selectors.sold([line.sku for line in tracked.order.lines])
     context = {
         "lines": [(line, sold.get(line.sku)) for line in tracked.order.lines],
-        "country": country_name(tracked.ship_to.get("country", "")),
+        "country": countries.name(tracked.ship_to.get("country", "")),
     }
     return render(request, "storefront/order.html", _context(asked) | context)
 

@@ -21,11 +21,15 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, to_locale
+from django.utils.translation import gettext as _
 
 from orders.order_views import Money
 from orders.storefront import posters
 
 register = template.Library()
+
+NOW = timedelta(seconds=10)
+"""What is no further away than this is said to be now; static/js/shop.js says the same."""
 
 
 @register.filter
@@ -48,7 +52,12 @@ def money(price: Money, form: str = "full") -> str:
 def moment(at: datetime) -> SafeString:
     """A time as the reader says it, "2 minutes ago"; the exact time is on the element, for her zone to be put there."""
     locale = _locale()
-    said = format_timedelta(at - timezone.now(), add_direction=True, locale=locale, threshold=1)
+    away = at - timezone.now()
+    said = (
+        _("now")
+        if abs(away) < NOW
+        else format_timedelta(away, add_direction=True, locale=locale, threshold=1)
+    )
     exact = format_datetime(at, "medium", tzinfo=timezone.get_current_timezone(), locale=locale)
     return format_html(
         '<time datetime="{}" title="{} {}" data-moment>{}</time>',

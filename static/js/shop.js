@@ -40,14 +40,15 @@
 
   // Times are said anew as they pass, and shown exactly in the reader's own zone.
   const language = document.documentElement.lang;
-  const relative = new Intl.RelativeTimeFormat(language);
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
   const tellTimes = () => {
     for (const time of document.querySelectorAll("time[data-moment]")) {
       const at = new Date(time.dateTime);
       const seconds = Math.round((at - Date.now()) / 1000);
       const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
-      const said = relative.format(Math.trunc(seconds / size), unit);
+      const isNow = Math.abs(seconds) < 10; // as orders/templatetags/shop.py has it
+      const said = isNow ? relative.format(0, "second") : relative.format(Math.trunc(seconds / size), unit);
       if (time.textContent !== said) time.textContent = said;
       time.title = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
     }

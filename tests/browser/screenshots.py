@@ -17,6 +17,8 @@ import django
 from django.core.management import call_command
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
+from tests.browser import buying
+
 PROJECT = Path(__file__).resolve().parents[2]
 FOLDER = PROJECT / "screenshots"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -104,6 +106,17 @@ SHOTS: Sequence[Shot] = (
     Shot("account-addresses", "/account/sign-in/", lambda page: sign_in(page, "/account/addresses/")),
     Shot("account-address", "/account/sign-in/", lambda page: sign_in(page, "/account/addresses/new/")),
     Shot("account-password", "/account/sign-in/", lambda page: sign_in(page, "/account/password/")),
+    Shot("cart-empty", "/cart/"),
+    Shot("cart", "/cart/", buying.fill_cart),
+    Shot("cart-gone", "/cart/", buying.show_gone),
+    Shot("checkout", "/", buying.fill_checkout),
+    Shot("checkout-mistakes", "/", buying.fail_checkout),
+    Shot("order-under-way", "/", buying.order("card_hangs", "working")),
+    Shot("order-complete", "/", buying.order("card_ok", "on their way")),
+    Shot("order-declined", "/", buying.order("card_declined", "declined")),
+    Shot("order-cancel", "/", buying.ask_to_cancel),
+    Shot("order-cancelled", "/", buying.cancel),
+    Shot("order-find", "/orders/find/"),
     Shot("not-found", "/design/404.html"),
     Shot("broken", "/design/500.html"),
     Shot("unavailable", "/design/503.html"),
@@ -175,7 +188,14 @@ def take(browser: Browser, url: str, shot: Shot, width: int, scheme: str, to: Pa
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(f"script: {error}"))
-    page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    # What a page had asked for when it was left is aborted, and nobody's fault.
+    page.on(
+        "requestfailed",
+        lambda request: (
+            request.failure == "net::ERR_ABORTED"
+            or complaints.append(f"failed: {request.url} {request.failure}")
+        ),
+    )
     page.on(
         "request", lambda request: request.url.startswith(url) or complaints.append(f"outside: {request.url}")
     )

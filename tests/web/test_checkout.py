@@ -5,10 +5,10 @@ import re
 import pytest
 from django.test import Client
 
-from orders.models import Order, Product, SetAside, SubmissionKey, SubmissionMessage
+from orders.models import Address, Order, Product, SetAside, SubmissionKey, SubmissionMessage
 from tests.web.helpers import in_threads, run_submission
 from tests.web.markup import Markup
-from tests.web.shopping import FORM, customer
+from tests.web.shopping import FORM, SHIP_TO, customer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
 HOSTILE = "\"'><script>alert(1)</script>{{ 7 }}"
@@ -48,6 +48,14 @@ def test_a_customer_orders_under_her_account() -> None:
     order = Order.objects.get()
     assert order.customer == user
     assert response.headers["Location"] == f"/orders/{order.pk}/"
+
+
+def test_a_customer_finds_her_default_address_filled_in() -> None:
+    user, client = customer()
+    Address.objects.create(user=user, is_default=True, **SHIP_TO | {"city": "Ockham"})
+    fill(client)
+    form = client.get("/checkout/").context["form"]
+    assert (form["city"].value(), form["email"].value()) == ("Ockham", user.email)
 
 
 def test_the_cart_is_empty_afterwards(client: Client) -> None:

@@ -1,0 +1,85 @@
+"""What a customer does before a picture is taken: fills the cart and the checkout, orders, cancels."""
+
+import time
+from collections.abc import Callable
+
+from playwright.sync_api import Page
+
+ADDRESS = {
+    "E-mail": "ada@example.com",
+    "Name": "Ada Lovelace",
+    "Street and number": "12 St James’s Square",
+    "Postal code": "SW1Y 4JH",
+    "City": "London",
+}
+
+
+def fill_cart(page: Page) -> None:
+    """Puts two prints into the cart, by the buttons."""
+    page.goto("/posters/first-sun/")
+    page.get_by_role("button", name="Add to cart").click()
+    page.goto("/posters/quiet-summit/?choice=quiet-summit-60x80-signed")
+    page.get_by_role("button", name="Add to cart").click()
+    page.goto("/cart/")
+
+
+def show_gone(page: Page) -> None:
+    """A cart in which something is no longer for sale."""
+    # Only now: they import models. Playwright's loop runs in this thread, so the database is asked from another.
+    from orders.models import Product  # noqa: PLC0415
+    from tests.support.roles import in_thread  # noqa: PLC0415
+
+    def sell(is_listed: bool) -> None:
+        product = Product.objects.filter(sku="first-sun")
+        in_thread(lambda: product.update(is_listed=is_listed)).result(timeout=10)
+
+    fill_cart(page)
+    sell(False)
+    page.reload()
+    sell(True)
+
+
+def fill_checkout(page: Page, method: str = "card_ok") -> None:
+    """The checkout, filled in."""
+    fill_cart(page)
+    page.goto("/checkout/")
+    for label, text in ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    page.get_by_label("Country").select_option("GB")
+    page.locator(f"[value={method}]").check()
+
+
+def fail_checkout(page: Page) -> None:
+    """The checkout, sent with mistakes."""
+    fill_checkout(page)
+    page.get_by_label("E-mail").fill("ada@")
+    page.get_by_label("City").fill("")
+    page.get_by_role("button", name="Place the order").click()
+
+
+def order(method: str, headline: str) -> Callable[[Page], None]:
+    """An order of a guest's, once its page says this."""
+
+    def act(page: Page) -> None:
+        fill_checkout(page, method)
+        page.get_by_role("button", name="Place the order").click()
+        page.wait_for_url("**/o/**")
+        ends = time.monotonic() + 30
+        while headline not in page.locator("#headline").inner_text() and time.monotonic() < ends:
+            page.wait_for_timeout(300)
+            page.reload()
+
+    return act
+
+
+def ask_to_cancel(page: Page) -> None:
+    """The question whether to cancel."""
+    order("card_declined", "declined")(page)
+    page.get_by_role("link", name="Cancel the order").click()
+
+
+def cancel(page: Page) -> None:
+    """An order that was cancelled."""
+    ask_to_cancel(page)
+    page.get_by_role("button", name="Yes, cancel it").click()
+    page.get_by_role("heading", name="Your order was cancelled.").wait_for()
