@@ -53,7 +53,7 @@ def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
     assert all(poster.variants.count() == 4 for poster in posters)
     found = accounts(var_dir)
     assert {role: name for role, (name, _) in found.items()} == {
-        "customer": "demo",
+        "customer": "demo@demo.invalid",
         "operator": "operator",
         "admin": "admin",
     }
@@ -71,7 +71,7 @@ def test_each_account_has_its_rights(var_dir: Path) -> None:
     load()
     rights = User.objects.values_list("username", "is_staff", "is_superuser")
     assert set(rights) == {
-        ("demo", False, False),
+        ("demo@demo.invalid", False, False),
         ("operator", True, False),
         ("admin", True, True),
         ("api-demo", False, False),

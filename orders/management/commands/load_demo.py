@@ -28,7 +28,10 @@ OPENED = datetime(2026, 1, 5, 9, tzinfo=UTC)
 
 
 class Account(NamedTuple):
-    """A demonstration account. Only those with our own mail address are ever changed."""
+    """A demonstration account. Only those with our own mail address are ever changed.
+
+    A customer signs in by mail address, which is her account's name; the others sign in to the admin by theirs.
+    """
 
     role: str
     name: str
@@ -37,11 +40,11 @@ class Account(NamedTuple):
 
     @property
     def email(self) -> str:
-        return f"{self.name}@demo.invalid"
+        return self.name if "@" in self.name else f"{self.name}@demo.invalid"
 
 
 ACCOUNTS = (
-    Account("customer", "demo"),
+    Account("customer", "demo@demo.invalid"),
     Account("operator", "operator", is_staff=True),
     Account("admin", "admin", is_staff=True, is_superuser=True),
 )
