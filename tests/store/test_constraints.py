@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 from uuid_utils.compat import uuid7
 
 from orders.models import (
+    Address,
     AgentInstance,
     Alert,
     Order,
@@ -46,6 +48,27 @@ def twice(model: type[Model], **fields: Any) -> Callable[[], object]:
     def create() -> None:
         model._default_manager.create(**fields)
         model._default_manager.create(**fields)
+
+    return create
+
+
+def addresses(*given: dict[str, Any]) -> Callable[[], object]:
+    def create() -> None:
+        user = User.objects.create(username="ada")
+        for fields in given:
+            Address.objects.create(
+                **(
+                    {
+                        "user": user,
+                        "name": "A",
+                        "street": "S",
+                        "city": "C",
+                        "postal_code": "1",
+                        "country": "NL",
+                    }
+                    | fields
+                )
+            )
 
     return create
 
@@ -147,6 +170,8 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
     ("step_state_is_known", "a step nowhere", step(state="lost")),
     ("outcome_is_known", "perhaps", step(outcome="perhaps")),
     ("answered_only_what_was_asked", "an answer too many", step(attempt=1, answered=2)),
+    ("one_default_address_per_user", "two defaults", addresses({"is_default": True}, {"is_default": True})),
+    ("country_is_two_letters", "a country's name", addresses({"country": "nl"})),
     (
         "one_order_per_key",
         "a key twice",
