@@ -26,7 +26,10 @@ SHIFT = 150.0
 
 
 def prepare() -> None:
-    """Enters the periodic jobs into the cluster's schedule, and has one shift start without waiting for it."""
+    """Enters the periodic jobs into the cluster's schedule, and has two shifts start without waiting for it.
+
+    Two, so that from the first moment there is one to take over from the other.
+    """
     for name, minutes in EVERY_MINUTES.items():
         Schedule.objects.update_or_create(
             name=name,
@@ -44,7 +47,8 @@ def prepare() -> None:
     for job in OrmQ.objects.filter(key=settings.Q_CLUSTER["name"]):
         if job.func() in own or not job.task.get("func"):  # the latter cannot be read: its key was another
             job.delete()
-    async_task("orders.jobs.supervisor_shift", task_name="first supervisor shift")
+    for name in ("first supervisor shift", "stand-by supervisor shift"):
+        async_task("orders.jobs.supervisor_shift", task_name=name)
 
 
 def supervisor_shift(seconds: float = SHIFT) -> None:

@@ -1,5 +1,6 @@
 """A cluster that lost a process, or stands still, is replaced as a whole; and nothing of it outlives the watch."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -43,7 +44,11 @@ def pid_of(watch: subprocess.Popen[str], role: str) -> int:
 
 def has_seen(watch: subprocess.Popen[str], pid: int) -> bool:
     """Whether the watch holds a pidfd of the process."""
-    return any(f"Pid:\t{pid}\n" in info.read_text() for info in Path(f"/proc/{watch.pid}/fdinfo").iterdir())
+    told = []
+    for info in Path(f"/proc/{watch.pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it closes others meanwhile
+            told.append(info.read_text())
+    return any(f"Pid:\t{pid}\n" in text for text in told)
 
 
 @pytest.mark.parametrize("role", ["cluster", "worker"])
