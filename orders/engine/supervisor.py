@@ -118,9 +118,8 @@ class Supervisor:
         for step in overdue:
             self._examine_step(finding, step, now)
         if finding.row.goal != row.goal:
-            finding.failed = (
-                None  # one step's remedy is to undo the order, which mends the failure of the others too
-            )
+            # One step's remedy is to undo the order, which mends the failure of the others too.
+            finding.failed = None
         row = finding.row
         if row.process_state == ProcessState.ERROR:
             return finding

@@ -71,17 +71,18 @@ def test_the_leading_supervisor_killed_another_takes_over_where_it_stopped(syste
 @pytest.mark.pattern("V6")
 def test_a_leader_stopped_for_longer_than_its_lease_changes_nothing_when_it_wakes(system: System) -> None:
     """F19: another one leads by then, and the first one's term is over."""
+    system.start_all("submission", "scheduler", "agents")
     first, second = system.start("jobs"), system.start("jobs")
     _first_sweep()
+    system.place(5)
     leader, term = _leader_pid(), LeaderLease.objects.get().term
     os.kill(leader, signal.SIGSTOP)
     try:
         until(lambda: LeaderLease.objects.get().term > term, seconds=40, what="the successor's term")
         successor = LeaderLease.objects.get()
     finally:
-        with contextlib.suppress(
-            ProcessLookupError
-        ):  # a watch that saw no sweep for long has replaced its group
+        # A watch that saw no sweep for long has replaced its group, and the leader is gone.
+        with contextlib.suppress(ProcessLookupError):
             os.kill(leader, signal.SIGCONT)
     moment = last_sweep_at()
     assert moment is not None
@@ -89,12 +90,15 @@ def test_a_leader_stopped_for_longer_than_its_lease_changes_nothing_when_it_wake
     assert LeaderLease.objects.get().term >= successor.term
     assert _leader_pid() != leader
     assert (first.name, second.name) == ("jobs", "jobs")
+    assert system.wait_until_ended() == ["processed"] * 5
+    system.check()
 
 
 @pytest.mark.pattern("V1", "V7")
 def test_any_child_of_the_cluster_killed_sweeps_go_on(system: System) -> None:
     """django-q2 does not survive the loss of some of its own children; the watch replaces them all."""
-    jobs = system.start("jobs")
+    system.faults("carrier", error_rate=0.5)
+    jobs = system.start_all()["jobs"]
     _first_sweep()
     for depth in ("depth 1", "depth 2", "depth 3"):
         children = sorted(pid for pid, at in _cluster_children(jobs).items() if at == depth)
@@ -103,6 +107,7 @@ def test_any_child_of_the_cluster_killed_sweeps_go_on(system: System) -> None:
         for victim in victims:
             if victim not in _cluster_children(jobs):
                 continue
+            system.place(3)
             moment = last_sweep_at()
             assert moment is not None
             os.kill(victim, signal.SIGKILL)
@@ -111,3 +116,6 @@ def test_any_child_of_the_cluster_killed_sweeps_go_on(system: System) -> None:
                 seconds=60,
                 what=f"a sweep after {depth} was killed",
             )
+    system.no_faults()
+    assert set(system.wait_until_ended()) == {"processed"}
+    system.check()
