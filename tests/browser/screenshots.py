@@ -18,11 +18,10 @@ from django.core.management import call_command
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from tests.browser import buying
+from tests.browser.chromium import launch
 
 PROJECT = Path(__file__).resolve().parents[2]
 FOLDER = PROJECT / "screenshots"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 WIDTHS = {1280: 900, 390: 844}
 SCHEMES = ("light", "dark")
@@ -170,7 +169,7 @@ def main(names: Sequence[str]) -> int:
 
 def take_all(playwright: Playwright, url: str, shots: Sequence[Shot]) -> Iterator[str]:
     """Takes every picture; yields what is wrong with the pages."""
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    browser = launch(playwright)
     for shot in shots:
         for width in WIDTHS:
             for scheme in SCHEMES:

@@ -7,10 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from sasweb.middleware import POLICY
-from tests.browser.screenshots import CHROMIUM, FLAGS
 
 SCRIPT = (Path(__file__).resolve().parents[2] / "static" / "js" / "live.js").read_bytes()
 
@@ -103,14 +102,6 @@ def handler_of(shop: Shop) -> type[BaseHTTPRequestHandler]:
 @pytest.fixture
 def shop() -> Shop:
     return Shop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,0 +1,123 @@
+"""One shop and one browser for the whole run; a browser that complains about a page fails its test."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import setup_databases, teardown_databases
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from orders.engine.sql import fetch
+from tests.browser import buying
+from tests.browser.chromium import launch
+from tests.browser.running import PASSWORD, Shop, running_shop
+from tests.support.wait import until
+
+Opener = Callable[..., Page]
+States = Mapping[str, Any]
+
+
+@pytest.fixture(scope="session")
+def running(django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """The shop, started before the browser is, on a database of the tests'."""
+    with ExitStack() as stack:
+        with django_db_blocker.unblock():
+            databases = setup_databases(verbosity=0, interactive=False)
+            stack.callback(_drop, databases, django_db_blocker)
+            shop = stack.enter_context(running_shop(tmp_path_factory.mktemp("shop")))
+            connection.close()
+        yield shop
+
+
+def _drop(databases: Any, django_db_blocker: Any) -> None:
+    with django_db_blocker.unblock():
+        others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        until(lambda: fetch(others) == [(1,)], what="the end of the shop's connections")
+        teardown_databases(databases, verbosity=0)
+
+
+@pytest.fixture(scope="session")
+def browser(running: Shop) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def shop(running: Shop) -> Iterator[Shop]:
+    """The shop, without faults before and after the test."""
+    yield running
+    running.system.no_faults()
+
+
+@pytest.fixture(scope="session")
+def states(running: Shop, browser: Browser) -> States:
+    """What a browser keeps of its visitor: `buyer` has a cart, `customer` has an account."""
+
+    def buyer(page: Page) -> None:
+        buying.fill_cart(page)
+
+    def customer(page: Page) -> None:
+        page.goto("/account/sign-in/")
+        page.get_by_label("E-mail").fill("ada@example.com")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/account/")
+
+    kept: dict[str, Any] = {"guest": None}
+    for act in (buyer, customer):
+        context = browser.new_context(base_url=running.url)
+        act(context.new_page())
+        kept[act.__name__] = context.storage_state()
+        context.close()
+    return kept
+
+
+@pytest.fixture
+def open_page(shop: Shop, browser: Browser) -> Iterator[Opener]:
+    """Opens a page in a browser of its own. Everything that the browser has to complain about fails the test.
+
+    `allow` is a pattern of complaints that are wanted; the other options are those of a browser context.
+    """
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def open_one(path: str = "/", *, allow: str = "", **options: Any) -> Page:
+        context = browser.new_context(base_url=shop.url, **options)
+        contexts.append(context)
+        context.set_default_timeout(15_000)
+
+        def complain(what: str) -> None:
+            if not (allow and re.search(allow, what)):
+                complaints.append(what)
+
+        _listen(context, shop.url, complain)
+        page = context.new_page()
+        page.goto(path)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def _listen(context: BrowserContext, url: str, complain: Callable[[str], None]) -> None:
+    context.on("console", lambda said: complain(f"console: {said.text}"))
+    context.on("weberror", lambda error: complain(f"script: {error.error}"))
+    # What a page had asked for when it was left is aborted, and nobody's fault.
+    context.on(
+        "requestfailed",
+        lambda request: (
+            request.failure == "net::ERR_ABORTED" or complain(f"failed: {request.url} {request.failure}")
+        ),
+    )
+    context.on(
+        "response",
+        lambda answer: answer.status < 400 or complain(f"answered {answer.status}: {answer.url}"),
+    )
+    context.on("request", lambda request: request.url.startswith(url) or complain(f"outside: {request.url}"))

@@ -1,0 +1,129 @@
+"""The shop as it runs: web server, workers and sandbox as processes, with orders and accounts to look at.
+
+Playwright's loop runs in the thread of the tests, where Django then refuses to ask the database. So everything that
+needs the models is done before the browser is started, and the tests ask in SQL.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from orders.account_services import NewAddress, save_address
+from orders.services import NewLine, NewOrder, compensate, place_order
+from orders.storefront.order_address import order_address
+from tests.support.system import ADDRESS, System, database_url
+from tests.support.wait import until
+from tests.web.server import Server
+
+# Steps that are overdue soon, and an order that outlives every outage of the tests.
+TIMES = {
+    "STEP_COMPLETE_BY": "4",
+    "ORDER_COMPLETE_BY": "600",
+    "SUPERVISOR_PERIOD": "0.3",
+    "FAILURE_THRESHOLD": "50",
+    "CUSTOMER_WAIT": "900",
+}
+PASSWORD = "four green herons at noon"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shop:
+    """The running shop. `orders` has the addresses of orders' pages, by what became of the order."""
+
+    url: str
+    system: System
+    database: str
+    orders: Mapping[str, str]
+
+    def faults(self, service: str, **faults: Any) -> None:
+        """Sets faults at a remote service."""
+        self.system.faults(service, **faults)
+
+    def count(self, sql: str, *values: Any) -> int:
+        """The number that a query answers."""
+        with psycopg.connect(self.database) as connection:
+            row = connection.execute(sql, values).fetchone()  # type: ignore[arg-type]
+        assert row is not None
+        return int(row[0])
+
+    def orders_of(self, email: str) -> int:
+        """How many orders were placed with a mail address, those that are still in the queue among them."""
+        waiting = "SELECT count(*) FROM orders_submissionmessage"
+        until(lambda: self.count(waiting) == 0, what="an empty submission queue")
+        return self.count("SELECT count(*) FROM orders_order WHERE email = %s", email)
+
+    def mailed_link(self, email: str) -> str:
+        """The link in a mail to this address, once the mail is there."""
+
+        def link() -> str:
+            mails = [mail for mail in self.system.ledger("mail") if email in str(mail)]
+            found = re.search(r"https?://[^\s\"\\]+", str(mails[-1]["body"])) if mails else None
+            return found.group() if found else ""
+
+        return until(link, seconds=30, what="the mail")
+
+
+@contextmanager
+def running_shop(folder: Path) -> Iterator[Shop]:
+    """Starts it, and ends it."""
+    system = System(folder, **TIMES)
+    server = Server(
+        folder / "web.log",
+        database_url=database_url(),
+        VAR_DIR=str(folder),
+        SECRET_KEY=settings.SECRET_KEY,
+        **TIMES,
+    )
+    try:
+        system.start_all()
+        orders = _orders(system)
+        until(server.answers, seconds=30, what="the web server")
+        yield Shop(
+            url=f"http://127.0.0.1:{server.port}", system=system, database=database_url(), orders=orders
+        )
+    except BaseException:
+        print(system.logs(), server.log.read_text(errors="replace")[-4000:])
+        raise
+    finally:
+        server.end()
+        system.end()
+
+
+def _orders(system: System) -> dict[str, str]:
+    """Orders that have come to their ends, one that waits for its customer, and those of two accounts."""
+    ada, bob = _customer("ada@example.com"), _customer("bob@example.com")
+    done, refunded = system.place(2)
+    (declined,) = system.place(payment_method="card_declined")
+    ours, theirs = _order_of(ada), _order_of(bob)
+    system.wait_until_ended([done, refunded, ours, theirs])
+    compensate(order_id=refunded, by="test", reason="the press broke")
+    until(lambda: system.states([refunded]) == ["compensated"], seconds=30, what="the refund")
+    system.faults("carrier", refuse_rate=1.0)
+    (stopped,) = system.place()
+    system.wait_until_ended([stopped])
+    system.no_faults()
+    guests = {"done": done, "refunded": refunded, "declined": declined, "stopped": stopped}
+    return {name: order_address(number, is_guest=True) for name, number in guests.items()} | {
+        "ada's": order_address(ours, is_guest=False),
+        "bob's": order_address(theirs, is_guest=False),
+    }
+
+
+def _customer(email: str) -> int:
+    user = User.objects.create_user(email, email, PASSWORD)
+    save_address(user_id=user.pk, address=NewAddress(**ADDRESS))
+    return int(user.pk)
+
+
+def _order_of(customer: int) -> UUID:
+    lines = [NewLine(sku="first-sun", quantity=1), NewLine(sku="quiet-summit", quantity=2)]
+    order = NewOrder(lines=lines, ship_to=ADDRESS, email="ada@example.com", payment_method="card_ok")
+    return place_order(client=f"user:{customer}", order=order).order_id

@@ -1,0 +1,206 @@
+"""Buying in a real browser, from the real server, carried out by the real workers."""
+
+import re
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser import buying
+from tests.browser.conftest import Opener
+from tests.browser.running import Shop
+
+SECONDS = 1000
+COMPLETE = "Your posters are on their way."
+
+
+def place(page: Page, method: str = "card_ok", *, email: str = "ada@example.com") -> None:
+    """Orders two prints as a guest, and marks the order's page: a reload would wipe the mark off."""
+    buying.fill_checkout(page, method)
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_role("button", name="Place the order").click()
+    page.wait_for_url("**/o/**")
+    page.evaluate("window.isTheSame = true")
+
+
+def headline(page: Page) -> Locator:
+    return page.locator("#headline")
+
+
+def is_the_same(page: Page) -> bool:
+    """Whether the page has not been loaded again."""
+    return bool(page.evaluate("window.isTheSame === true"))
+
+
+def test_an_order_is_seen_to_be_processed_without_a_reload(shop: Shop, open_page: Opener) -> None:
+    shop.faults("warehouse", latency_ms=[1500, 1500])
+    page = open_page("/")
+    page.locator(".card__title a").first.click()
+    page.get_by_role("button", name="Add to cart").click()
+    page.get_by_role("link", name="To the checkout").click()
+    for label, text in buying.ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    page.get_by_label("Country").select_option("GB")
+    with page.expect_response("**/events/**") as stream:
+        page.get_by_role("button", name="Place the order").click()
+    assert stream.value.headers["content-type"].startswith("text/event-stream")
+    page.evaluate("window.isTheSame = true")
+    expect(headline(page)).to_have_text(re.compile("Thank you"))
+    expect(headline(page)).to_have_text(COMPLETE, timeout=30 * SECONDS)
+    expect(page.locator(".track__step--done")).to_have_count(5)
+    expect(page.locator("#live-stale")).to_be_hidden()
+    assert is_the_same(page)
+
+
+def test_a_declined_card_is_explained_and_another_one_pays(shop: Shop, open_page: Opener) -> None:
+    page = open_page("/")
+    place(page, "card_declined")
+    expect(headline(page)).to_have_text("Your payment was declined.", timeout=30 * SECONDS)
+    expect(page.locator(".progress__said")).to_contain_text("choose another way to pay")
+    assert is_the_same(page)
+    page.get_by_label("A card that pays").check()
+    page.get_by_role("button", name="Try this payment").click()
+    expect(headline(page)).to_have_text(COMPLETE, timeout=30 * SECONDS)
+
+
+def test_an_outage_is_told_as_a_delay_and_its_end_is_seen(shop: Shop, open_page: Opener) -> None:
+    shop.faults("carrier", down=True)
+    page = open_page("/")
+    place(page)
+    expect(headline(page)).to_have_text("A moment longer.", timeout=30 * SECONDS)
+    said = page.locator(".progress__said")
+    expect(said).to_contain_text(
+        "The carrier is slow to answer, so we are asking again. Nothing for you to do."
+    )
+    assert not re.search("error|fail", page.locator("#progress").inner_text(), re.IGNORECASE)
+    shop.system.no_faults()
+    expect(headline(page)).to_have_text(COMPLETE, timeout=60 * SECONDS)
+    assert is_the_same(page)
+
+
+def test_who_cancels_sees_that_nothing_was_charged(shop: Shop, open_page: Opener) -> None:
+    shop.faults("carrier", down=True)
+    page = open_page("/")
+    place(page)
+    expect(page.locator(".track__step--done")).to_have_count(2, timeout=30 * SECONDS)
+    page.get_by_role("link", name="Cancel the order").click()
+    page.get_by_role("button", name="Yes, cancel it (possible until payment is taken)").click()
+    expect(page.locator(".toasts")).to_contain_text("Your order is being cancelled.")
+    page.evaluate("window.isTheSame = true")
+    expect(headline(page)).to_have_text("We are cancelling your order.")
+    said = page.locator(".progress__said")
+    expect(said).to_contain_text(
+        re.compile("Nothing was charged, and €.* that is reserved for it will be freed")
+    )
+    shop.system.no_faults()
+    expect(headline(page)).to_have_text("Your order was cancelled.", timeout=60 * SECONDS)
+    expect(said).to_contain_text("You cancelled it.")
+    expect(said).to_contain_text(
+        re.compile("Nothing was charged, and €.* that was reserved for it is free again")
+    )
+    assert is_the_same(page)
+
+
+def test_what_was_charged_is_seen_to_be_refunded(shop: Shop, open_page: Opener) -> None:
+    page = open_page(shop.orders["refunded"])
+    expect(headline(page)).to_have_text("Your order was cancelled.")
+    expect(page.locator(".progress__said")).to_contain_text(re.compile("€.* was refunded"))
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_double_click_places_one_order(shop: Shop, open_page: Opener, scripts: bool) -> None:
+    email = f"{uuid4().hex}@example.com"
+    page = open_page("/", java_script_enabled=scripts)
+    buying.fill_checkout(page)
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_role("button", name="Place the order").dblclick()
+    page.wait_for_url("**/o/**")
+    assert shop.orders_of(email) == 1
+
+
+def test_a_form_in_another_window_leads_to_the_order_that_was_placed(shop: Shop, open_page: Opener) -> None:
+    email = f"{uuid4().hex}@example.com"
+    page = open_page("/")
+    buying.fill_checkout(page)
+    page.get_by_label("E-mail").fill(email)
+    other = page.context.new_page()
+    place(other, email=email)
+    page.get_by_role("button", name="Place the order").click()
+    page.wait_for_url("**/o/**")
+    assert page.url == other.url
+    assert shop.orders_of(email) == 1
+
+
+def test_without_scripts_everything_can_be_bought_and_followed(shop: Shop, open_page: Opener) -> None:
+    shop.faults("warehouse", latency_ms=[1500, 1500])
+    page = open_page("/", java_script_enabled=False)
+    buying.fill_checkout(page)
+    page.get_by_role("button", name="Place the order").click()
+    expect(headline(page)).to_have_text(re.compile("Thank you"))
+    expect(headline(page)).to_have_text(COMPLETE, timeout=40 * SECONDS)
+
+
+def test_without_a_stream_the_page_keeps_up_by_asking(shop: Shop, open_page: Opener) -> None:
+    shop.faults("warehouse", latency_ms=[1500, 1500])
+    page = open_page("/", allow="/events/|ERR_FAILED")
+    page.route("**/events/**", lambda route: route.abort())
+    place(page)
+    expect(headline(page)).to_have_text(re.compile("Thank you"))
+    expect(headline(page)).to_have_text(COMPLETE, timeout=40 * SECONDS)
+    assert is_the_same(page)
+
+
+def test_an_order_can_be_placed_with_the_keyboard_alone(shop: Shop, open_page: Opener) -> None:
+    page = open_page("/", reduced_motion="reduce")
+    go_to(page, page.get_by_role("link", name="Skip to the content"))
+    press(page, "Enter")
+    go_to(page, page.locator(".card__title a").first)
+    press(page, "Enter")
+    page.wait_for_url("**/posters/**")
+    go_to(page, page.get_by_role("button", name="Add to cart"))
+    press(page, "Space")
+    page.wait_for_url("**/cart/")
+    go_to(page, page.get_by_role("link", name="To the checkout"))
+    press(page, "Enter")
+    page.wait_for_url("**/checkout/")
+    for label, text in buying.ADDRESS.items():
+        go_to(page, page.get_by_label(label, exact=True))
+        page.keyboard.type(text)
+    go_to(page, page.get_by_label("Country"))
+    page.keyboard.type("Neth")
+    go_to(page, page.locator("[name=payment_method]:checked"))
+    press(page, "Space")
+    go_to(page, page.get_by_role("button", name="Place the order"))
+    press(page, "Enter")
+    page.wait_for_url("**/o/**")
+    expect(headline(page)).to_have_text(COMPLETE, timeout=30 * SECONDS)
+
+
+# What shows the focus: an outline of its own, or of the label that draws it. Nothing may cover its middle.
+FOCUS_IS_SEEN = """element => {
+    const box = element.getBoundingClientRect();
+    const over = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    const drawn = [element, element.closest("label"), element.closest(".card")].filter(Boolean);
+    return {
+        outlined: drawn.some(each => [getComputedStyle(each), getComputedStyle(each, "::after")].some(
+            style => style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2)),
+        uncovered: over !== null && drawn.some(each => each.contains(over) || over.contains(each)),
+    };
+}"""
+
+
+def go_to(page: Page, target: Locator, most: int = 80) -> None:
+    """Presses Tab until the target has the focus, which must be seen wherever it goes."""
+    for _ in range(most):
+        press(page, "Tab")
+        focused = page.locator(":focus")
+        if focused.count():
+            seen = focused.evaluate(FOCUS_IS_SEEN)
+            assert seen == {"outlined": True, "uncovered": True}, (focused.evaluate("e => e.outerHTML"), seen)
+        if target.evaluate("element => element === document.activeElement"):
+            return
+    pytest.fail(f"{target} is not reached with Tab")
+
+
+def press(page: Page, key: str) -> None:
+    page.keyboard.press(key)

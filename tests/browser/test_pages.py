@@ -1,0 +1,176 @@
+"""Every page of the shop: accessible in light and dark, no wider than a phone, light in weight, and still."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser import buying
+from tests.browser.conftest import Opener, States
+from tests.browser.running import Shop
+
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]},
+    "resultTypes": ["violations"],
+}
+HEAVIEST = 150_000
+"""Bytes, as they are transferred."""
+MOST_SHIFT = 0.1
+STATUS = "performance.getEntriesByType('navigation')[0].responseStatus"
+
+
+class Kind(NamedTuple):
+    """A page. `path` is an address, or says of which order it is; `act` does something with it first."""
+
+    name: str
+    path: str
+    visitor: str = "guest"
+    status: int = 200
+    act: Callable[[Page], object] | None = None
+
+
+def send_empty(page: Page) -> None:
+    page.get_by_role("button", name="Place the order").click()
+    expect(page.locator("[role=alert]")).to_be_visible()
+
+
+def find_nothing(page: Page) -> None:
+    page.get_by_label("Order number").fill("0199d6a0-0000-7000-8000-000000000000")
+    page.get_by_label("E-mail").last.fill("ada@example.com")
+    page.get_by_role("button", name="Mail me the link").click()
+    expect(page.get_by_role("heading", name="Look into your mailbox")).to_be_visible()
+
+
+def sign_in_wrongly(page: Page) -> None:
+    page.get_by_label("E-mail").fill("nobody@example.com")
+    page.get_by_label("Password").fill("not the password")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("[role=alert]")).to_be_visible()
+
+
+KINDS: Sequence[Kind] = (
+    Kind("catalogue", "/"),
+    Kind("catalogue-price", "/?family=contours&min=40", act=lambda page: page.locator("summary").click()),
+    Kind("catalogue-nothing", "/?q=hippopotamus"),
+    Kind("poster", "/posters/first-sun/"),
+    Kind("cart-empty", "/cart/"),
+    Kind("cart", "/cart/", "buyer"),
+    Kind("cart-added", "/", act=buying.fill_cart),
+    Kind("checkout", "/checkout/", "buyer"),
+    Kind("checkout-mistakes", "/checkout/", "buyer", act=send_empty),
+    Kind("order-done", "order:done"),
+    Kind("order-declined", "order:declined"),
+    Kind("order-stopped", "order:stopped"),
+    Kind("order-refunded", "order:refunded"),
+    Kind("order-of-an-account", "order:ada's", "customer"),
+    Kind("order-cancel", "order:declined:cancel/"),
+    Kind("order-cancel-too-late", "order:done:cancel/"),
+    Kind("order-hidden", "/o/nothing/", status=404),
+    Kind("find", "/orders/find/"),
+    Kind("find-asked", "/orders/find/", act=find_nothing),
+    Kind("sign-in", "/account/sign-in/"),
+    Kind("sign-in-wrong", "/account/sign-in/", act=sign_in_wrongly),
+    Kind("sign-up", "/account/sign-up/"),
+    Kind("sign-up-sent", "/account/sign-up/sent/"),
+    Kind("forgotten", "/account/forgotten/"),
+    Kind("link-stale", "/account/sign-up/old/", status=410),
+    Kind("account", "/account/", "customer"),
+    Kind("account-orders", "/account/orders/", "customer"),
+    Kind("account-addresses", "/account/addresses/", "customer"),
+    Kind("account-address", "/account/addresses/new/", "customer"),
+    Kind("account-password", "/account/password/", "customer"),
+    Kind("not-found", "/nothing/", status=404),
+)
+WEIGHED = ("catalogue", "poster", "cart", "checkout", "order-done", "order-declined")
+
+every_page = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+
+
+@pytest.fixture
+def show(shop: Shop, open_page: Opener, states: States) -> Callable[..., Page]:
+    """Opens a page of a kind, as its visitor."""
+
+    def show_it(kind: Kind, **options: object) -> Page:
+        allow = str(kind.status) if kind.status >= 400 else ""
+        page = open_page(
+            address(shop, kind),
+            allow=allow,
+            storage_state=states[kind.visitor],
+            reduced_motion="reduce",
+            **options,
+        )
+        assert page.url == shop.url + address(shop, kind), "the visitor was led elsewhere"
+        assert page.evaluate(STATUS) == kind.status
+        if kind.act:
+            kind.act(page)
+        return page
+
+    return show_it
+
+
+def address(shop: Shop, kind: Kind) -> str:
+    if not kind.path.startswith("order:"):
+        return kind.path
+    _, which, *end = kind.path.split(":")
+    return shop.orders[which] + "".join(end)
+
+
+@every_page
+def test_nothing_bars_anybody_in_light_or_dark(show: Callable[..., Page], kind: Kind) -> None:
+    page = show(kind, viewport={"width": 1280, "height": 900}, color_scheme="light")
+    assert found(page) == []
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    assert found(page) == []
+
+
+def found(page: Page) -> list[str]:
+    """What axe has against a page, one line each."""
+    answer = Axe().run(page, options=RULES).response
+    assert answer["violations"] or answer["passes"], "axe looked at nothing"
+    return [
+        f"{one['id']}: {node['html']} ({node['failureSummary']})"
+        for one in answer["violations"]
+        for node in one["nodes"]
+    ]
+
+
+def test_what_bars_somebody_is_found(open_page: Opener) -> None:
+    page = open_page("/account/sign-in/")
+    page.evaluate("document.querySelector('label').remove()")
+    page.evaluate("document.querySelector('h1').style.color = 'silver'")
+    assert {line.split(":")[0] for line in found(page)} == {"label", "color-contrast"}
+
+
+@every_page
+def test_it_is_no_wider_than_a_phone(show: Callable[..., Page], kind: Kind) -> None:
+    page = show(kind, viewport={"width": 390, "height": 844}, has_touch=True)
+    for width in (390, 360):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.name in WEIGHED], ids=lambda kind: kind.name)
+def test_it_is_light_and_nothing_in_it_moves(
+    shop: Shop, open_page: Opener, states: States, kind: Kind
+) -> None:
+    page = open_page("about:blank", storage_state=states[kind.visitor])
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    sizes: list[float] = []
+    network.on("Network.loadingFinished", lambda done: sizes.append(done["encodedDataLength"]))
+    page.goto(address(shop, kind), wait_until="load")
+    assert page.url == shop.url + address(shop, kind), "the visitor was led elsewhere"
+    page.wait_for_function("[...document.images].every(image => image.complete || image.loading === 'lazy')")
+    moved = page.evaluate(
+        """() => new Promise(resolve => new PerformanceObserver(
+            list => resolve(list.getEntries().reduce((sum, entry) => sum + entry.value, 0))
+        ).observe({type: "layout-shift", buffered: true}) || setTimeout(() => resolve(0), 300))"""
+    )
+    assert len(sizes) > 5
+    assert sum(sizes) < HEAVIEST
+    assert moved < MOST_SHIFT

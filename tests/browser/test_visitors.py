@@ -1,0 +1,78 @@
+"""Who sees which order: guests by their link, customers in their account, and nobody else."""
+
+from uuid import uuid4
+
+from playwright.sync_api import expect
+
+from tests.browser import buying
+from tests.browser.conftest import Opener, States
+from tests.browser.running import PASSWORD, Shop
+
+HIDDEN = "We see no such order here"
+
+
+def test_who_signs_up_keeps_her_cart_and_finds_her_order_in_her_account(
+    shop: Shop, open_page: Opener
+) -> None:
+    email = f"{uuid4().hex}@example.com"
+    page = open_page("/")
+    buying.fill_cart(page)
+    page.goto("/account/sign-up/")
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_role("button", name="Send me the link").click()
+    page.wait_for_url("**/sent/")
+    page.goto(shop.mailed_link(email))
+    page.get_by_label("New password", exact=True).fill(PASSWORD)
+    page.get_by_label("New password, once more").fill(PASSWORD)
+    page.get_by_role("button", name="Make the account").click()
+    page.wait_for_url("**/account/")
+    page.goto("/cart/")
+    expect(page.locator(".lines .line")).to_have_count(2)
+
+    page.get_by_role("link", name="To the checkout").click()
+    expect(page.get_by_label("E-mail")).to_have_value(email)
+    for label, text in buying.ADDRESS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    page.get_by_label("Country").select_option("GB")
+    page.get_by_role("button", name="Place the order").click()
+    page.wait_for_url("**/orders/**")
+    address = page.url.removeprefix(shop.url)
+    page.goto("/account/orders/")
+    expect(page.locator(f'.order a[href="{address}"]')).to_be_visible()
+
+
+def test_who_signs_in_keeps_her_cart(shop: Shop, open_page: Opener) -> None:
+    page = open_page("/")
+    buying.fill_cart(page)
+    page.goto("/account/sign-in/")
+    page.get_by_label("E-mail").fill("bob@example.com")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/account/")
+    page.goto("/cart/")
+    expect(page.locator(".lines .line")).to_have_count(2)
+    page.goto(shop.orders["bob's"])
+    expect(page.locator("#headline")).to_have_text("Your posters are on their way.")
+
+
+def test_another_customers_order_is_not_there(shop: Shop, open_page: Opener, states: States) -> None:
+    for visitor in ("customer", "guest"):
+        page = open_page("/", allow="404", storage_state=states[visitor])
+        answer = page.goto(shop.orders["bob's"])
+        assert answer is not None and answer.status == 404
+        expect(page.get_by_role("heading", name=HIDDEN)).to_be_visible()
+
+
+def test_a_guests_link_opens_her_order_anywhere(shop: Shop, open_page: Opener) -> None:
+    page = open_page(shop.orders["done"])
+    expect(page.locator("#headline")).to_have_text("Your posters are on their way.")
+
+
+def test_a_link_that_was_changed_opens_nothing(shop: Shop, open_page: Opener) -> None:
+    address = shop.orders["done"]
+    for at in (5, len(address) - 5):
+        changed = address[:at] + ("0" if address[at] != "0" else "1") + address[at + 1 :]
+        page = open_page("/", allow="404")
+        answer = page.goto(changed)
+        assert answer is not None and answer.status == 404
+        expect(page.get_by_role("heading", name=HIDDEN)).to_be_visible()
