@@ -2,6 +2,8 @@
 (() => {
   "use strict";
 
+  const TOLD = 10000; // ms for which good news is shown
+
   // A list is sorted as soon as another order is chosen.
   for (const select of document.querySelectorAll("[data-submits]")) {
     select.addEventListener("change", () => select.form.requestSubmit());
@@ -36,6 +38,15 @@
     const button = form.querySelector("button:not([type])");
     form.addEventListener("submit", () => setTimeout(() => button.setAttribute("disabled", "")));
     window.addEventListener("pageshow", () => button.removeAttribute("disabled")); // come back to
+  }
+
+  // What went well is said for a while, and not taken away from under the pointer. What went wrong stays.
+  for (const toast of document.querySelectorAll(".toasts .notice:not(.notice--bad, .notice--warn)")) {
+    const leave = () => {
+      if (toast.matches(":hover")) setTimeout(leave, TOLD);
+      else toast.remove();
+    };
+    setTimeout(leave, TOLD);
   }
 
   // Times are said anew as they pass, and shown exactly in the reader's own zone.

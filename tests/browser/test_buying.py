@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import buying
+from tests.browser.axe import found
 from tests.browser.conftest import Opener
 from tests.browser.running import Shop
 
@@ -73,6 +74,7 @@ def test_an_outage_is_told_as_a_delay_and_its_end_is_seen(shop: Shop, open_page:
         "The carrier is slow to answer, so we are asking again. Nothing for you to do."
     )
     assert not re.search("error|fail", page.locator("#progress").inner_text(), re.IGNORECASE)
+    assert found(page) == []
     shop.system.no_faults()
     expect(headline(page)).to_have_text(COMPLETE, timeout=60 * SECONDS)
     assert is_the_same(page)

@@ -4,17 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser import buying
+from tests.browser.axe import found
 from tests.browser.conftest import Opener, States
 from tests.browser.running import Shop
 
-RULES = {
-    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]},
-    "resultTypes": ["violations"],
-}
 HEAVIEST = 150_000
 """Bytes, as they are transferred."""
 MOST_SHIFT = 0.1
@@ -128,17 +124,6 @@ def test_nothing_bars_anybody_in_light_or_dark(show: Callable[..., Page], kind: 
     assert found(page) == []
 
 
-def found(page: Page) -> list[str]:
-    """What axe has against a page, one line each."""
-    answer = Axe().run(page, options=RULES).response
-    assert answer["violations"] or answer["passes"], "axe looked at nothing"
-    return [
-        f"{one['id']}: {node['html']} ({node['failureSummary']})"
-        for one in answer["violations"]
-        for node in one["nodes"]
-    ]
-
-
 def test_what_bars_somebody_is_found(open_page: Opener) -> None:
     page = open_page("/account/sign-in/")
     page.evaluate("document.querySelector('label').remove()")
@@ -174,3 +159,23 @@ def test_it_is_light_and_nothing_in_it_moves(
     assert len(sizes) > 5
     assert sum(sizes) < HEAVIEST
     assert moved < MOST_SHIFT
+
+
+def test_good_news_goes_away_by_itself_and_bad_news_stays(open_page: Opener) -> None:
+    page = open_page("about:blank")
+    page.clock.install()
+    buying.fill_cart(page)
+    page.go_back()
+    page.get_by_role("button", name="Add to cart").click()
+    toast = page.locator(".toasts .notice")
+    expect(toast).to_contain_text("is in your cart")
+    page.mouse.move(0, 0)
+    page.clock.run_for(11_000)
+    expect(toast).to_have_count(0)
+
+    page.locator(".quantity").first.evaluate("form => { form.noValidate = true }")
+    page.get_by_label("How many of").first.fill("100")
+    page.get_by_role("button", name="Change").first.click()
+    expect(toast).to_contain_text("You can order 1 to 99 of one print.")
+    page.clock.run_for(60_000)
+    expect(toast).to_be_visible()
