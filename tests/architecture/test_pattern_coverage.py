@@ -21,7 +21,6 @@ IDS = (
 LATER = {
     "A8": "the circuit breaker is not built yet: an outage costs retries and waits",
     "N1": "not every fault case has its test yet",
-    "N2": "the storefront and its live progress are not built yet",
 }
 FAULTS = tuple(f"F{number}" for number in range(1, 37))
 """The fault cases. A test may say which of them it is about, beside the requirements that it proves."""

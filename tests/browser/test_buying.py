@@ -33,6 +33,7 @@ def is_the_same(page: Page) -> bool:
     return bool(page.evaluate("window.isTheSame === true"))
 
 
+@pytest.mark.pattern("N2")
 def test_an_order_is_seen_to_be_processed_without_a_reload(shop: Shop, open_page: Opener) -> None:
     shop.faults("warehouse", latency_ms=[1500, 1500])
     page = open_page("/")
@@ -64,6 +65,7 @@ def test_a_declined_card_is_explained_and_another_one_pays(shop: Shop, open_page
     expect(headline(page)).to_have_text(COMPLETE, timeout=30 * SECONDS)
 
 
+@pytest.mark.pattern("N2")
 def test_an_outage_is_told_as_a_delay_and_its_end_is_seen(shop: Shop, open_page: Opener) -> None:
     shop.faults("carrier", down=True)
     page = open_page("/")
