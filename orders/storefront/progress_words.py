@@ -68,6 +68,9 @@ SENTENCES: Mapping[Situation, Words] = {
         "Something did not go as it should, and one of us takes care of it. You will be told. Nothing is charged"
         " twice, and there is nothing for you to do."
     ),
+    Situation.CANCELLING: lazy(
+        "It is finished when everybody who worked on it has confirmed that. There is nothing for you to do."
+    ),
     Situation.CANCEL_STUCK: lazy("One of us takes care of the rest, and you will be told."),
 }
 
