@@ -118,6 +118,9 @@ def usual_seconds() -> float | None:
 def guest_address(order_id: UUID) -> GuestAddress | None:
     """The mail address that a guest gave with an order; None if there is no such order, or it has an account."""
     email = Order.objects.filter(pk=order_id, customer=None).values_list("email", flat=True).first()
+    if email is None:  # perhaps it was placed this moment, and is still on the submission queue
+        waiting = SubmissionMessage.objects.filter(order_id=order_id, client="guest")
+        email = waiting.values_list("body__email", flat=True).first()
     if email is None:
         return None
     mailed = Event.objects.filter(order_id=order_id, kind="link_mailed").order_by("-id")

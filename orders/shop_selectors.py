@@ -119,7 +119,10 @@ def _matching(wanted: Wanted) -> QuerySet[Product]:
     found = Product.objects.filter(is_listed=True, variant_of=None).defer("description")
     for word in wanted.text.replace("\x00", " ").split()[:MOST_WORDS]:
         found = found.filter(
-            Q(title__icontains=word) | Q(artist__icontains=word) | Q(description__icontains=word)
+            Q(title__icontains=word)
+            | Q(artist__icontains=word)
+            | Q(description__icontains=word)
+            | Q(design__family__icontains=word)
         )
     if wanted.price_from is not None:
         found = found.filter(price__gte=min(wanted.price_from, LARGEST_PRICE))

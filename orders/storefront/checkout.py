@@ -98,7 +98,12 @@ def _order(request: HttpRequest, found: Cart) -> HttpResponse:
         assert known is not None, "a key that was used has an order"
         order_id = known
         messages.info(request, _("This order was placed already, from another window."))
-    return redirect(_remember(request, key, order_id))
+        return redirect(_remember(request, key, order_id))
+    address = _remember(request, key, order_id)
+    if client == GUEST:
+        link = request.build_absolute_uri(address)
+        customer_services.ask_for_link(order_id=order_id, email=form.cleaned_data["email"], link=link)
+    return redirect(address)
 
 
 def _new_order(found: Cart, form: CheckoutForm) -> services.NewOrder:

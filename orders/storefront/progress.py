@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 
 from orders.customer_selectors import TrackedOrder
-from orders.customer_words import POINT_OF_NO_RETURN
+from orders.customer_words import PAYMENT, POINT_OF_NO_RETURN
 from orders.models.state import Goal, ProcessState, StepStatus
 from orders.order_views import StepView
 from orders.storefront import progress_words as words
@@ -136,7 +136,9 @@ def _sentences(
     elif situation == Situation.COMPLETE:
         is_whole = all(step.state == StepStatus.COMPLETED for step in tracked.order.steps)
         said.append(str(words.ALL_DONE if is_whole else words.DONE))
-    if text := words.SENTENCES.get(situation):
+    if situation == Situation.DECLINED and ("paid_again", PAYMENT) in tracked.noted:
+        said.append(str(words.DECLINED_AGAIN))
+    elif text := words.SENTENCES.get(situation):
         said.append(str(text))
     if is_late:
         said.append(

@@ -74,6 +74,9 @@ SENTENCES: Mapping[Situation, Words] = {
     Situation.CANCEL_STUCK: lazy("One of us takes care of the rest, and you will be told."),
 }
 
+DECLINED_AGAIN: Words = lazy(
+    "This payment was declined as well, and nothing was charged. We keep your posters for you: choose another one."
+)
 ALL_DONE: Words = lazy("It is paid and handed to the carrier, and the confirmation is in your mailbox.")
 DONE: Words = lazy("Everything about it is done.")
 

@@ -110,6 +110,7 @@
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
     keepChoices(old, part);
     old.replaceWith(part);
+    if (part.dataset.title) document.title = part.dataset.title;
     if (focused) sameAs(focused, part).focus({ preventScroll: true });
     announce();
     if (hasEnded()) end();

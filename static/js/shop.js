@@ -16,6 +16,8 @@
       const chosen = form.querySelector("input[name=sku]:checked");
       if (price && chosen) price.textContent = chosen.dataset.priceText;
     };
+    form.querySelector("[data-priced]")?.removeAttribute("hidden"); // without scripts it could not follow the choice
+    show();
     form.addEventListener("change", show);
     window.addEventListener("pageshow", show); // the browser may restore an earlier choice
   }

@@ -358,6 +358,12 @@ def ask(client: Client, number: object, email: str) -> str:
     return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", response.content.decode())
 
 
+def test_a_payment_that_is_declined_again_is_told_as_another_one(client: Client) -> None:
+    order = shop_order({**done("reserve-stock"), "authorise-payment": declined()}, not_before=ahead(3600))
+    note(order, "paid_again", "authorise-payment")
+    assert "declined as well" in words(client, order)
+
+
 def test_asking_for_a_link_is_answered_alike_whether_there_is_such_an_order(client: Client) -> None:
     order = shop_order()
     answers = {ask(client, order.order_id, "ada@example.com"), ask(client, uuid7(), "eve@example.com")}

@@ -47,6 +47,7 @@ def test_a_poster_that_is_not_listed_is_nowhere(client: Client) -> None:
         ("?q=tidal", ["Tidal Lines"]),
         ("?q=MAREN+tidal", ["Tidal Lines"]),
         ("?q=tram", ["City Block Nine"]),
+        ("?q=bauhaus&sort=title", ["Mint Machine", "Orchestra Pit", "Three Good Shapes", "Workshop Door"]),
         ("?q=100%25", []),
         ("?q=_", []),
         ("?q=hippopotamus", []),
