@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 ADDRESS = {
     "E-mail": "ada@example.com",
@@ -16,10 +16,12 @@ ADDRESS = {
 
 def fill_cart(page: Page) -> None:
     """Puts two prints into the cart, by the buttons."""
-    page.goto("/posters/first-sun/")
-    page.get_by_role("button", name="Add to cart").click()
-    page.goto("/posters/quiet-summit/?choice=quiet-summit-60x80-signed")
-    page.get_by_role("button", name="Add to cart").click()
+    for poster in ("/posters/first-sun/", "/posters/quiet-summit/?choice=quiet-summit-60x80-signed"):
+        page.goto(poster)
+        page.get_by_role("button", name="Add to cart").click()
+        expect(page.locator(".toasts .notice")).to_contain_text(
+            "is in your cart"
+        )  # or leaving would stop the form
     page.goto("/cart/")
 
 

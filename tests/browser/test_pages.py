@@ -165,7 +165,7 @@ def test_good_news_goes_away_by_itself_and_bad_news_stays(open_page: Opener) -> 
     page = open_page("about:blank")
     page.clock.install()
     buying.fill_cart(page)
-    page.go_back()
+    page.goto("/posters/polar-noon/")
     page.get_by_role("button", name="Add to cart").click()
     toast = page.locator(".toasts .notice")
     expect(toast).to_contain_text("is in your cart")
