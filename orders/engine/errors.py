@@ -13,10 +13,6 @@
 The rule which HTTP answers and exceptions are which is `orders.agents.transport.classify`.
 """
 
-from typing import Literal, TypeAlias
-
-FaultOutcome: TypeAlias = Literal["refused", "declined", "failed"]
-
 
 class SaswebError(Exception):
     """The root of every error that this project raises."""

@@ -7,9 +7,6 @@ from orders.management.tables import brief, duration, number
 from orders.operations.history import EventFacts, moment
 from orders.operations.standing import Kind, Standing, Tries
 
-ALARMING = frozenset({Kind.ERROR, Kind.COMPENSATION_FAILED, Kind.OVERDUE})
-DOUBTFUL = frozenset({Kind.AT_RISK, Kind.RETRYING, Kind.EXTENDED_WAIT, Kind.CUSTOMER, Kind.AGENT})
-
 
 def standing(stands: Standing, *, now: datetime, code: str = "") -> str:
     """Where an order or a step stands, in a few words."""

@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 from django.conf import settings
@@ -232,7 +233,8 @@ def somebody_waits_for(table: str) -> bool:
 def database_url() -> str:
     """The test database, for a child process."""
     at = connection.settings_dict
-    return f"postgresql://{at['USER']}@/{at['NAME']}?host={at['HOST']}&port={at['PORT'] or 5432}"
+    host, port = quote(at["HOST"], safe=""), at["PORT"] or 5432
+    return f"postgresql://{at['USER']}@/{at['NAME']}?host={host}&port={port}"
 
 
 def _is_quiet() -> bool:

@@ -11,9 +11,6 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
-
-from django.db import connection
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -111,12 +108,3 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def test_database_url() -> str:
-    """The address of the database that the tests use."""
-    known = connection.settings_dict
-    return f"postgresql://{known['USER']}@/{known['NAME']}?host={quote(known['HOST'], safe='')}&port={known['PORT']}"
-
-
-test_database_url.__test__ = False  # type: ignore[attr-defined]

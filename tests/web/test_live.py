@@ -18,10 +18,11 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import EventRow
 from orders.engine.sql import fetch
 from orders.storefront.guest_links import make_token
+from tests.support.system import database_url
 from tests.support.wait import until
 from tests.web.following import as_guest, as_owner, cookie, happen, listening, sessions
 from tests.web.helpers import place, run_submission
-from tests.web.server import Server, test_database_url
+from tests.web.server import Server
 from tests.web.sse import Stream, is_quiet
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,7 +44,7 @@ def brief(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def about(name: str) -> dict[str, str]:
-    return {"database_url": test_database_url(), "PGAPPNAME": f"web {name}"}
+    return {"database_url": database_url(), "PGAPPNAME": f"web {name}"}
 
 
 def started(server: Server) -> Iterator[Server]:

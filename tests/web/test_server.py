@@ -12,9 +12,10 @@ from rest_framework.test import APIClient
 
 from orders.models import SubmissionMessage
 from sasweb.postgres import temporary_server
+from tests.support.system import database_url
 from tests.support.wait import until
 from tests.web.helpers import BODY, ORDERS, place, run_submission
-from tests.web.server import Server, test_database_url
+from tests.web.server import Server
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,7 +27,7 @@ SOON = 6.0
 
 @pytest.fixture(scope="module")
 def shared(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("web") / "log", database_url=test_database_url())
+    server = Server(tmp_path_factory.mktemp("web") / "log", database_url=database_url())
     until(server.answers, what="the server")
     yield server
     try:
@@ -205,7 +206,7 @@ def test_the_server_stops_at_once_though_clients_wait(
     ada: APIClient, signed: dict[str, str], tmp_path: Path
 ) -> None:
     url = place(ada)["links"]["self"]
-    server = Server(tmp_path / "log", database_url=test_database_url())
+    server = Server(tmp_path / "log", database_url=database_url())
     try:
         until(server.answers)
         assert server.request("GET", "/readyz").body == b"ready\n"
