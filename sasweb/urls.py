@@ -6,6 +6,7 @@ from django.urls import include, path
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("orders.api.urls")),
+    path("console/", include("orders.console.urls")),
     path("account/", include("orders.storefront.account_urls")),
     path("", include("orders.storefront.urls")),
 ]

@@ -1,4 +1,5 @@
-"""The tables. `shop` is the business; `state`, `channel` and `operations` are the engine's and know no product."""
+"""The tables. `shop` is the business; `state`, `channel` and `operations` are the engine's and know no product; `desk`
+is the operator console's."""
 
 from orders.models.channel import (
     AgentReply,
@@ -9,7 +10,16 @@ from orders.models.channel import (
     SubmissionMessage,
 )
 from orders.models.customer import Address
-from orders.models.operations import AgentInstance, Alert, LeaderLease
+from orders.models.desk import AlertDelivery, AuditEntry, BulkAction, BulkItem
+from orders.models.operations import (
+    AgentInstance,
+    Alert,
+    AlertGroup,
+    Circuit,
+    GroupNote,
+    LeaderLease,
+    RetryBudget,
+)
 from orders.models.shop import Order, OrderLine, Product
 from orders.models.state import Event, OrderProcess, StepState
 
@@ -19,12 +29,20 @@ __all__ = [
     "AgentReply",
     "AgentRequest",
     "Alert",
+    "AlertDelivery",
+    "AlertGroup",
+    "AuditEntry",
+    "BulkAction",
+    "BulkItem",
+    "Circuit",
     "Event",
+    "GroupNote",
     "LeaderLease",
     "Order",
     "OrderLine",
     "OrderProcess",
     "Product",
+    "RetryBudget",
     "SetAside",
     "StatusMessage",
     "StepState",

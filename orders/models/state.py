@@ -60,6 +60,12 @@ class OrderProcess(models.Model):
             ),
             models.Index(fields=["order_id"], condition=Q(announced=False), name="process_unannounced"),
             models.Index(fields=["process_state", "-order_id"], name="process_by_state"),
+            models.Index(
+                fields=["-finished_at"],
+                include=["process_state", "created_at"],
+                condition=Q(finished_at__isnull=False),
+                name="process_finished",
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -117,7 +123,13 @@ class StepState(models.Model):
     failure_count = models.PositiveIntegerField(default=0)
     undo_failure_count = models.PositiveIntegerField(default=0)
     extended_waits = models.PositiveIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True, help_text="when the present generation was first asked for")
+    waiting_since = models.DateTimeField(
+        null=True, help_text="since when it is ready and waits for its agent to be able to take it"
+    )
+    priority = models.PositiveSmallIntegerField(default=5, help_text="its order's, by which it waits")
     request = models.JSONField(default=dict)
+    original = models.JSONField(null=True, help_text="the request before an operator edited it first")
     result = models.JSONField(null=True)
     error = models.JSONField(null=True)
     started_at = models.DateTimeField(null=True)
@@ -129,6 +141,14 @@ class StepState(models.Model):
             models.Index(
                 fields=["complete_by"], condition=Q(complete_by__isnull=False), name="step_in_flight"
             ),
+            models.Index(
+                F("agent"),
+                F("priority").desc(),
+                F("process_id"),
+                condition=Q(waiting_since__isnull=False),
+                name="step_waiting_for_agent",
+            ),
+            models.Index(fields=["agent", "name"], condition=Q(state="failed"), name="step_failed"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["process", "name"], name="one_state_per_step"),
@@ -149,6 +169,10 @@ class StepState(models.Model):
             ),
             models.CheckConstraint(
                 condition=~Q(state="completed") | Q(outcome="done"), name="completed_means_done"
+            ),
+            models.CheckConstraint(
+                condition=Q(waiting_since__isnull=True) | Q(complete_by__isnull=True),
+                name="what_waits_is_not_in_flight",
             ),
             models.CheckConstraint(
                 condition=~Q(state="running") | Q(outcome="unknown"), name="running_means_unknown"

@@ -1,0 +1,142 @@
+"""The operators' desk: bulk actions and their orders, deliveries of alerts, the audit log."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from orders.models.operations import AlertGroup
+
+
+class BulkAction(models.Model):
+    """An act on many orders (or on one, with time to undo it), carried out by the jobs process in waves.
+
+    It begins at `starts_at`, until when it can be undone without a trace. `waves` are how many orders each wave takes,
+    the last one being all that are left; a wave begins when those before it have ended. When more than `stop_share` of
+    a wave's orders fail again it pauses itself. `rate` is orders a second at most.
+    """
+
+    class Kind(models.TextChoices):
+        RESUBMIT = "resubmit", "resubmit"
+        COMPENSATE = "compensate", "undo"
+
+    class State(models.TextChoices):
+        RUNNING = "running", "running"
+        PAUSED = "paused", "paused"
+        STOPPED = "stopped", "stopped"
+        FINISHED = "finished", "finished"
+        UNDONE = "undone", "undone"
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=12, choices=Kind)
+    state = models.CharField(max_length=8, choices=State, default=State.RUNNING)
+    what = models.CharField(max_length=300, help_text="what it is done to, in words")
+    group = models.ForeignKey(AlertGroup, null=True, on_delete=models.SET_NULL, related_name="actions")
+    query = models.JSONField(default=dict, help_text="the filter that chose the orders")
+    by = models.CharField(max_length=120)
+    reason = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+    starts_at = models.DateTimeField()
+    waves = models.JSONField(default=list)
+    wave = models.PositiveSmallIntegerField(default=0, help_text="the wave that is under way, from 0")
+    stop_share = models.FloatField(default=0.2)
+    rate = models.FloatField(default=20.0)
+    total = models.PositiveIntegerField()
+    why_paused = models.CharField(max_length=200, blank=True)
+    acted_at = models.DateTimeField(null=True, help_text="when it last acted on an order")
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["starts_at"], condition=Q(state="running"), name="bulk_running"),
+            models.Index(fields=["-created_at"], name="bulk_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.what}"
+
+
+class BulkItem(models.Model):
+    """One order of a bulk action. Its act and its state are written in one transaction, so it is acted on once."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        ACTED = "acted", "under way"
+        DONE = "done", "done"
+        FAILED_AGAIN = "failed", "failed again"
+        NOTHING = "nothing", "nothing to do"
+
+    id = models.BigAutoField(primary_key=True)
+    action = models.ForeignKey(BulkAction, on_delete=models.CASCADE, related_name="items")
+    position = models.PositiveIntegerField()
+    wave = models.PositiveSmallIntegerField(default=0)
+    order_id = models.UUIDField()
+    state = models.CharField(max_length=8, choices=State, default=State.WAITING)
+    said = models.CharField(max_length=300, blank=True, help_text="what really happened")
+    acted_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["action", "state", "position"], name="bulk_item_by_state"),
+            models.Index(fields=["order_id"], name="bulk_item_by_order"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["action", "order_id"], name="an_action_takes_an_order_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.order_id} {self.state}"
+
+
+class AlertDelivery(models.Model):
+    """One telling of a group of alerts, by mail or webhook: kept until it has succeeded, then the log of it."""
+
+    id = models.BigAutoField(primary_key=True)
+    group = models.ForeignKey(AlertGroup, on_delete=models.CASCADE, related_name="deliveries")
+    channel = models.CharField(max_length=8, help_text="mail or webhook")
+    target = models.CharField(max_length=300)
+    alerts = models.PositiveIntegerField(help_text="how many new alerts it tells of")
+    created_at = models.DateTimeField(db_default=Now())
+    attempts = models.PositiveIntegerField(default=0)
+    next_try_at = models.DateTimeField(null=True, help_text="null once it has succeeded")
+    sent_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=300, blank=True, help_text="of the last try")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["next_try_at"], condition=Q(next_try_at__isnull=False), name="delivery_due"),
+            models.Index(fields=["group", "channel", "-created_at"], name="delivery_by_group"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.target}: {self.alerts}"
+
+
+class AuditEntry(models.Model):
+    """One act of an operator, or one that was refused. Append-only: a trigger refuses changes."""
+
+    id = models.BigAutoField(primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+    actor = models.CharField(max_length=120)
+    address = models.CharField(max_length=45, blank=True)
+    act = models.CharField(max_length=40)
+    target = models.CharField(max_length=120, blank=True, help_text="an order, group, agent or bulk action")
+    allowed = models.BooleanField(default=True)
+    said = models.CharField(max_length=300, blank=True, help_text="what came of it")
+    reason = models.CharField(max_length=200, blank=True)
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["-at"], name="audit_by_age"),
+            models.Index(fields=["target", "-at"], name="audit_by_target"),
+        ]
+        permissions = [
+            ("view_console", "Can look at the operator console"),
+            ("operate", "Can resubmit, undo, skip, settle, acknowledge, and pause agents"),
+            ("administer", "Can force circuits and settle what was done outside"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.act} {self.target}"
