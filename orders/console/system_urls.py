@@ -1,5 +1,10 @@
-"""Addresses of the console: system."""
+"""Addresses of the console: how the system is."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from orders.console import system_views as views
+
+urlpatterns: list[URLPattern] = [
+    path("", views.show_overview, name="overview"),
+    path("supervisor/", views.show_supervisor, name="supervisor"),
+]

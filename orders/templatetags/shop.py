@@ -41,7 +41,7 @@ def money(price: Money, form: str = "full") -> str:
     text: str = format_currency(
         amount.to_integral_value() if is_whole else amount,
         price.currency,
-        locale=_locale(),
+        locale=reader_locale(),
         format=_without_decimals() if is_whole else None,
         currency_digits=not is_whole,
     )
@@ -51,7 +51,7 @@ def money(price: Money, form: str = "full") -> str:
 @register.filter
 def moment(at: datetime) -> SafeString:
     """A time as the reader says it, "2 minutes ago"; the exact time is on the element, for her zone to be put there."""
-    locale = _locale()
+    locale = reader_locale()
     away = at - timezone.now()
     said = (
         _("now")
@@ -70,7 +70,7 @@ def moment(at: datetime) -> SafeString:
 
 def duration(seconds: float) -> str:
     """A length of time in one unit, as the reader says it: "2 minutes"."""
-    text: str = format_timedelta(timedelta(seconds=seconds), locale=_locale(), threshold=1.2)
+    text: str = format_timedelta(timedelta(seconds=seconds), locale=reader_locale(), threshold=1.2)
     return text
 
 
@@ -92,7 +92,8 @@ def icon(name: str, size: int = 20) -> SafeString:
     )
 
 
-def _locale() -> Locale:
+def reader_locale() -> Locale:
+    """The locale of the reader's language."""
     try:
         return Locale.parse(to_locale(get_language() or "en"))
     except (UnknownLocaleError, ValueError):
@@ -100,5 +101,5 @@ def _locale() -> Locale:
 
 
 def _without_decimals() -> str:
-    pattern: str = _locale().currency_formats["standard"].pattern
+    pattern: str = reader_locale().currency_formats["standard"].pattern
     return pattern.replace(".00", "")

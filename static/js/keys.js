@@ -1,0 +1,1 @@
+// The keyboard in the console.
