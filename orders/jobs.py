@@ -1,6 +1,7 @@
 """The periodic jobs, run by the django-q2 cluster."""
 
 import time
+from collections.abc import Callable
 from uuid import UUID
 
 import structlog
@@ -10,7 +11,7 @@ from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 from django_q.tasks import async_task
 
-from orders import link_mails, notifications, retention, wiring
+from orders import bulk_runner, link_mails, notifications, retention, wiring
 from orders.engine.backoff import full_jitter
 from orders.engine.errors import LeadershipLost
 from orders.engine.sql import DATABASE_TROUBLE
@@ -19,16 +20,20 @@ from sasweb.jobs_cluster import is_stopping
 
 log = structlog.get_logger()
 
-EVERY_MINUTES = {"supervisor_shift": 1, "tell_operators": 1, "delete_what_is_old": 60}
+EVERY_MINUTES = {"supervisor_shift": 1, "desk_shift": 1, "tell_operators": 1, "delete_what_is_old": 60}
 """The jobs of this module, and how often each is started."""
 SHIFT = 150.0
 """Seconds that one supervisor job lasts. Less than the cluster's timeout, more than two of its schedules apart."""
+DESK_SHIFT = 110.0
+"""Seconds that one job of the operators' desk lasts: less than two of its schedules apart, so at most two are alive."""
+DESK_POLL = 0.5
+"""Seconds between two looks at the bulk actions."""
 
 
 def prepare() -> None:
-    """Enters the periodic jobs into the cluster's schedule, and has two shifts start without waiting for it.
+    """Enters the periodic jobs into the cluster's schedule, and has shifts start without waiting for it.
 
-    Two, so that from the first moment there is one to take over from the other.
+    Two supervisors, so that from the first moment there is one to take over from the other.
     """
     for name, minutes in EVERY_MINUTES.items():
         Schedule.objects.update_or_create(
@@ -49,6 +54,7 @@ def prepare() -> None:
             job.delete()
     for name in ("first supervisor shift", "stand-by supervisor shift"):
         async_task("orders.jobs.supervisor_shift", task_name=name)
+    async_task("orders.jobs.desk_shift", task_name="first desk shift")
 
 
 def supervisor_shift(seconds: float = SHIFT) -> None:
@@ -58,11 +64,23 @@ def supervisor_shift(seconds: float = SHIFT) -> None:
     alive, and when the leader dies the other takes over as soon as the lease lapses. It survives a lost connection.
     """
     supervisor = wiring.supervisor()
+    _work(lambda: _sweep_if_leading(supervisor), seconds=seconds, pause=settings.CONFIG.supervisor_period)
+    _release(supervisor)
+
+
+def desk_shift(seconds: float = DESK_SHIFT) -> None:
+    """Carries bulk actions out. Two shifts at once share the work; one that is killed repeats nothing."""
+    _work(bulk_runner.run_once, seconds=seconds, pause=DESK_POLL)
+
+
+def _work(once: Callable[[], object], *, seconds: float, pause: float) -> None:
+    """Does it again and again, with pauses, for so many seconds or until the cluster stops. A lost connection is made
+    anew."""
     ends = time.monotonic() + seconds
     failures = 0
     while time.monotonic() < ends and not is_stopping():
         try:
-            _sweep_if_leading(supervisor)
+            once()
             failures = 0
         except DATABASE_TROUBLE as error:
             failures += 1
@@ -70,8 +88,7 @@ def supervisor_shift(seconds: float = SHIFT) -> None:
             connection.close()
             time.sleep(full_jitter(failures, first=0.1, cap=2.0))
         else:
-            time.sleep(settings.CONFIG.supervisor_period)
-    _release(supervisor)
+            time.sleep(pause)
 
 
 def _release(supervisor: Supervisor) -> None:

@@ -121,7 +121,7 @@ DATABASES = {"default": database(CONFIG.database_url, pool=os.environ.get("DATAB
 Q_CLUSTER = {
     "name": "sasweb",
     "orm": "default",
-    "workers": 6,
+    "workers": 8,
     "bulk": 1,
     "poll": 0.5,
     "timeout": 170,
