@@ -4,10 +4,14 @@ A session lock would not do: its holder can lose the session without knowing it 
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from orders.engine.errors import LeadershipLost
 from orders.engine.sql import fetch, run
+
+SWEEPS_KEPT = 200
+_COUNTS = ("found", "recovered", "escalated", "steps_timed_out")
 
 
 def acquire(name: str, *, holder: str, seconds: float) -> int | None:
@@ -50,6 +54,21 @@ def renew(name: str, *, term: int, seconds: float, report: dict[str, Any]) -> No
     )
     if not renewed:
         raise LeadershipLost(f"term {term} of {name} is over")
+
+
+def record_sweep(name: str, *, term: int, report: Mapping[str, int]) -> None:
+    """Keeps what a sweep found, for operators, and forgets all but the newest; nothing once the term is over."""
+    run(
+        """
+        WITH kept AS (
+            INSERT INTO orders_sweeprecord (holder, term, found, recovered, escalated, steps_timed_out)
+            SELECT holder, term, %s, %s, %s, %s FROM orders_leaderlease
+             WHERE name = %s AND term = %s AND holder IS NOT NULL
+            RETURNING id)
+        DELETE FROM orders_sweeprecord WHERE id <= (SELECT id - %s FROM kept)
+        """,
+        [*(report.get(count, 0) for count in _COUNTS), name, term, SWEEPS_KEPT],
+    )
 
 
 def release(name: str, *, term: int) -> None:

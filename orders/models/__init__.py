@@ -19,6 +19,7 @@ from orders.models.operations import (
     GroupNote,
     LeaderLease,
     RetryBudget,
+    SweepRecord,
 )
 from orders.models.shop import Order, OrderLine, Product
 from orders.models.state import Event, OrderProcess, StepState
@@ -48,4 +49,5 @@ __all__ = [
     "StepState",
     "SubmissionKey",
     "SubmissionMessage",
+    "SweepRecord",
 ]

@@ -126,6 +126,22 @@ class LeaderLease(models.Model):
         return f"{self.name}: {self.holder} (term {self.term})"
 
 
+class SweepRecord(models.Model):
+    """A sweep of the supervisor that found something. The newest are kept (`orders.engine.leases`)."""
+
+    id = models.BigAutoField(primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+    holder = models.CharField(max_length=80)
+    term = models.PositiveBigIntegerField()
+    found = models.PositiveIntegerField(help_text="orders past their complete-by, or with such a step")
+    recovered = models.PositiveIntegerField(help_text="of those, to be tried again or undone")
+    escalated = models.PositiveIntegerField(help_text="of those, put into Error")
+    steps_timed_out = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.at:%H:%M:%S} term {self.term}: {self.found}"
+
+
 class AgentInstance(models.Model):
     """One agent in one running process, as it last reported itself (A9)."""
 
