@@ -1,0 +1,65 @@
+"""Orders in Error, and what becomes of them, for tests of the operators' desk."""
+
+from uuid import UUID
+
+from orders import audit
+from orders.bulk_runner import run_once
+from orders.engine.alerts import NewAlert, open_alerts
+from orders.engine.worker import Counts
+from orders.models import AlertGroup, BulkAction, BulkItem, Event, OrderProcess
+from tests.support.factories import ago, make_order
+
+OLGA = audit.Actor(name="operator:olga", address="192.0.2.7")
+OTTO = audit.Actor(name="operator:otto", address="192.0.2.8")
+
+
+def failed_orders(count: int, *, code: str = "http_503", message: str = "it said no") -> list[UUID]:
+    """Orders in Error for one cause, each with its alert."""
+    ids = [make_order({"mix": "failed"}, process_state="error").order_id for _ in range(count)]
+    fail(*ids, code=code, message=message)
+    return ids
+
+
+def fail(*order_ids: UUID, code: str = "http_503", message: str = "it said no") -> None:
+    """Puts orders into Error, with an alert each, as the engine does."""
+    OrderProcess.objects.filter(pk__in=order_ids).update(
+        process_state="error", locked_by=None, complete_by=None
+    )
+    open_alerts([NewAlert(one, "step_failed", code, message, "mix", "kitchen") for one in order_ids])
+
+
+def succeed(*order_ids: UUID, state: str = "processed") -> None:
+    """Brings orders to their good end."""
+    goal = "complete" if state == "processed" else "compensate"
+    OrderProcess.objects.filter(pk__in=order_ids).update(process_state=state, goal=goal)
+
+
+def group_of(code: str = "http_503") -> AlertGroup:
+    return AlertGroup.objects.get(code=code)
+
+
+def due(action: BulkAction) -> BulkAction:
+    """Moves the begin of an action, and its last act, into the past, so that it may act as much as its rate allows."""
+    BulkAction.objects.filter(pk=action.pk).update(starts_at=ago(60))
+    BulkAction.objects.filter(pk=action.pk, acted_at__isnull=False).update(acted_at=ago(30))
+    return now_of(action)
+
+
+def carry_on(action: BulkAction) -> Counts:
+    """One pass of the runner, long after the one before it."""
+    due(action)
+    return run_once()
+
+
+def now_of(action: BulkAction) -> BulkAction:
+    return BulkAction.objects.get(pk=action.pk)
+
+
+def items_in(action: BulkAction, state: str) -> list[UUID]:
+    """Its orders in that state, in their order."""
+    rows = BulkItem.objects.filter(action=action, state=state).order_by("position")
+    return list(rows.values_list("order_id", flat=True))
+
+
+def times_resubmitted(order_id: UUID) -> int:
+    return Event.objects.filter(order_id=order_id, kind="resubmitted").count()
