@@ -5,35 +5,79 @@ Each function raises `AssertionError` with the orders that break it. The numbers
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from orders.engine.contracts import Workflow
+from orders.engine.sql import fetch
 from orders.models import (
     AgentReply,
     AgentRequest,
     Alert,
+    Circuit,
     Event,
+    LeaderLease,
     OrderProcess,
     SetAside,
     StepState,
     SubmissionMessage,
 )
+from tests.support import replay
 
 Ledgers = Mapping[str, Sequence[Mapping[str, Any]]]
 FORWARD = {"reserve": "warehouse", "authorise": "payments", "create": "carrier", "capture": "payments"}
 
+ONCE_AN_ATTEMPT = frozenset(
+    {
+        *("step_started", "step_completed", "step_refused", "step_declined", "step_failed", "step_timed_out"),
+        *("undo_started", "step_compensated", "undo_failed", "undo_timed_out", "step_recalled"),
+    }
+)
+"""The transitions that an attempt makes at most once, whoever makes them."""
+GRANTS = frozenset(
+    {"resubmitted", "paid_again", "step_timed_out", "undo_timed_out", "step_recalled", "step_deferred"}
+)
+"""What a further attempt must follow from; also an undo's first, and one after an order's own complete-by."""
 
-def check_when_quiet(*, acknowledged: Collection[UUID], workflow: Workflow, ledgers: Ledgers) -> None:
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the invariants that are about amounts hold the system to. Times are seconds."""
+
+    threshold: int = 3
+    undo_patience: int = 2
+    calls_per_attempt: int = 100
+    retries_per_second: float = 50.0
+    retries_at_once: float = 100.0
+    ends_within: float = 180.0
+    calm_since: datetime | None = None
+    """When the last fault ended, by the database's clock; I11 is not checked without it."""
+    dead_rows: int = 200_000
+    snapshot: float = 60.0
+
+
+def check_when_quiet(
+    *, acknowledged: Collection[UUID], workflow: Workflow, ledgers: Ledgers, limits: Limits | None = None
+) -> None:
     """Everything that must hold once no work is left: every acknowledged order is finished, undone or escalated."""
+    limits = limits or Limits()
     every_order_ended_once(acknowledged)
     net_effects(acknowledged, ledgers)
     predecessors_first(acknowledged, workflow)
     attempts_only_grow(acknowledged)
+    one_instance_per_transition(acknowledged)
+    one_supervisor_at_a_time()
     nothing_is_in_flight()
+    calls_within_limits(acknowledged, workflow, limits)
     every_error_has_one_alert()
+    outages_are_told_while_they_last()
     undone_in_reverse(acknowledged, workflow)
+    ended_in_time(acknowledged, limits)
+    events_give_the_state(acknowledged)
     channels_are_empty()
+    nothing_piles_up(limits)
 
 
 def every_order_ended_once(acknowledged: Collection[UUID]) -> None:
@@ -57,6 +101,10 @@ def net_effects(acknowledged: Collection[UUID], ledgers: Ledgers) -> None:
             key: times for key, times in Counter(entry["key"] for entry in entries).items() if times > 1
         }
         assert not doubled, f"I2: {service} did these more than once: {doubled}"
+    strangers = {entry["order_id"] for entries in ledgers.values() for entry in entries} - {
+        str(order_id) for order_id in acknowledged
+    }
+    assert not strangers, f"I2: effects for orders that nobody has: {strangers}"
     done: dict[str, Counter[str]] = {str(order_id): Counter() for order_id in acknowledged}
     reversed_: dict[str, Counter[str]] = {str(order_id): Counter() for order_id in acknowledged}
     operation_of = {entry["key"]: entry["operation"] for entries in ledgers.values() for entry in entries}
@@ -113,17 +161,92 @@ def attempts_only_grow(acknowledged: Collection[UUID]) -> None:
                 answered.add((step, attempt))
 
 
+def one_instance_per_transition(acknowledged: Collection[UUID]) -> None:
+    """I5: each transition of an attempt was made by one instance, once: nobody else had the order in hand."""
+    rows = Event.objects.filter(order_id__in=list(acknowledged), kind__in=ONCE_AN_ATTEMPT)
+    made = Counter(rows.values_list("order_id", "kind", "step", "attempt"))
+    doubled = {transition: times for transition, times in made.items() if times > 1}
+    assert not doubled, f"I5: made more than once: {doubled}"
+
+
+def one_supervisor_at_a_time() -> None:
+    """I6: two supervisors' sweeps never interleave within a term: who sweeps after another has a term of its own."""
+    actors = (
+        Event.objects.filter(actor__startswith="supervisor:").order_by("id").values_list("actor", flat=True)
+    )
+    turns = 0
+    last = ""
+    for actor in actors:
+        turns += actor != last
+        last = actor
+    terms = sum(LeaderLease.objects.filter(name=LeaderLease.SUPERVISOR).values_list("term", flat=True))
+    assert turns <= terms, f"I6: supervisors took {turns} turns in {terms} terms"
+
+
 def nothing_is_in_flight() -> None:
     """I7, when quiet: nothing runs, since all that runs has a complete-by time that has fired or been met."""
     running = list(StepState.objects.exclude(complete_by=None).values_list("process_id", "name", "state"))
     assert not running, f"I7: still in flight: {running}"
 
 
+def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limits: Limits) -> None:
+    """I8: no step is tried more often than its limits allow, and all together not faster than the budget of retries."""
+    rows = list(
+        Event.objects.filter(order_id__in=list(acknowledged))
+        .order_by("id")
+        .values_list("order_id", "kind", "step", "attempt", "detail", "at")
+    )
+    granted: dict[tuple[UUID, str], int] = Counter()
+    retries: list[datetime] = []
+    for order_id, kind, step, attempt, detail, at in rows:
+        if kind in GRANTS:
+            granted[order_id, step] += 1
+        elif kind == "undo_requested":
+            granted |= {
+                (order_id, declared.name): 1 + granted[order_id, declared.name] for declared in workflow.steps
+            }
+        elif kind in ("step_started", "undo_started"):
+            allowed = 1 + granted[order_id, step]
+            assert attempt <= allowed, f"I8: {order_id} {step}: attempt {attempt}, {allowed} allowed"
+        if kind == "step_started" and attempt > 1:
+            retries.append(at)
+        if kind in ("step_timed_out", "undo_timed_out"):
+            declared = workflow.by_name[step]
+            most = limits.threshold + declared.remedy.extended_waits
+            most = most if kind == "step_timed_out" else limits.threshold * limits.undo_patience
+            assert detail["failures"] <= most, (
+                f"I8: {order_id} {step}: {detail['failures']} failures, {most} allowed"
+            )
+        calls = detail.get("calls", 1)
+        assert calls <= limits.calls_per_attempt, f"I8: {order_id} {step}: {calls} calls in one attempt"
+    _rate(sorted(retries), limits)
+
+
+def _rate(retries: Sequence[datetime], limits: Limits) -> None:
+    """A bucket of tokens that refills with time must never have been overdrawn."""
+    tokens, before = limits.retries_at_once, None
+    for at in retries:
+        if before is not None:
+            tokens += (at - before).total_seconds() * limits.retries_per_second
+        tokens, before = min(tokens, limits.retries_at_once) - 1, at
+        assert tokens >= 0, f"I8: more retries than the budget gives, at {at}"
+
+
+def outages_are_told_while_they_last() -> None:
+    """I9, of outages: an agent has an open alert as long as its circuit is open, and not longer."""
+    told = set(Alert.objects.filter(kind="outage", closed_at=None).values_list("agent", flat=True))
+    closed = set(Circuit.objects.filter(state="closed").values_list("agent", flat=True))
+    out = set(Circuit.objects.exclude(state="closed").filter(forced="").values_list("agent", flat=True))
+    assert not told & closed, f"I9: an outage is told of, and over: {told & closed}"
+    assert not out - told, f"I9: an outage that nobody is told of: {out - told}"
+
+
 def every_error_has_one_alert() -> None:
     """I9: every order in Error, and every set-aside submission, has exactly one open alert, and nothing else has."""
     in_error = set(OrderProcess.objects.filter(process_state="error").values_list("order_id", flat=True))
     in_error |= set(SetAside.objects.filter(replayed_at=None).values_list("order_id", flat=True))
-    alerts = Counter(Alert.objects.filter(closed_at=None).values_list("order_id", flat=True))
+    told = Alert.objects.filter(closed_at=None, order_id__isnull=False)
+    alerts = Counter(told.values_list("order_id", flat=True))
     assert alerts == Counter(in_error), f"I9: in Error {in_error}, alerts {alerts}"
 
 
@@ -139,6 +262,59 @@ def undone_in_reverse(acknowledged: Collection[UUID], workflow: Workflow) -> Non
                 from_later = (set(workflow.dependents[step]) & standing) - undone
                 from_later -= {name for name in from_later if workflow.by_name[name].undo.value != "reverse"}
                 assert not from_later, f"I10: {order_id} undid {step} before {from_later}"
+
+
+def ended_in_time(acknowledged: Collection[UUID], limits: Limits) -> None:
+    """I11: every order has ended within P4's bound, counted from its arrival or from the end of the last fault."""
+    if limits.calm_since is None:
+        return
+    kinds = ("processed", "compensated", "error")
+    late = {}
+    arrived = dict(
+        OrderProcess.objects.filter(order_id__in=list(acknowledged)).values_list("order_id", "created_at")
+    )
+    ends: dict[UUID, datetime] = {}
+    acts: dict[UUID, datetime] = {}
+    rows = Event.objects.filter(order_id__in=list(acknowledged)).order_by("id")
+    for order_id, kind, at in rows.values_list("order_id", "kind", "at"):
+        if kind in kinds:
+            ends[order_id] = at
+        elif kind in ("resubmitted", "undo_requested", "paid_again", "step_declined"):
+            acts[order_id] = at
+    for order_id, begun in arrived.items():
+        since = max(begun, limits.calm_since, acts.get(order_id, begun))
+        if order_id not in ends or ends[order_id] > since + timedelta(seconds=limits.ends_within):
+            late[order_id] = ends.get(order_id)
+    assert not late, f"I11: not ended within {limits.ends_within} s: {late}"
+
+
+def events_give_the_state(acknowledged: Collection[UUID]) -> None:
+    """I12: the history of each order, replayed from its beginning, gives what is stored of it now."""
+    told = replay.replayed(acknowledged)
+    stored = replay.stored(acknowledged)
+    wrong = {
+        order_id: (told.get(order_id), state)
+        for order_id, state in stored.items()
+        if told.get(order_id) != state
+    }
+    assert not wrong, f"I12: (replayed, stored): {wrong}"
+
+
+def nothing_piles_up(limits: Limits) -> None:
+    """I13: dead rows are cleaned up, and nobody holds an old snapshot that would keep them."""
+    dead = dict(
+        fetch("SELECT relname, n_dead_tup FROM pg_stat_user_tables WHERE n_dead_tup > %s", [limits.dead_rows])
+    )
+    assert not dead, f"I13: dead rows: {dead}"
+    old = fetch(
+        """
+        SELECT pid, application_name, state FROM pg_stat_activity
+         WHERE datname = current_database() AND backend_xmin IS NOT NULL AND pid <> pg_backend_pid()
+           AND xact_start < clock_timestamp() - %s * interval '1 second'
+        """,
+        [limits.snapshot],
+    )
+    assert not old, f"I13: old snapshots: {old}"
 
 
 def channels_are_empty() -> None:

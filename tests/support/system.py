@@ -19,6 +19,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from orders import services, wiring
+from orders.engine.sql import database_now
 from orders.models import OrderProcess, Product
 from tests.support import invariants
 from tests.support.wait import until
@@ -51,9 +52,9 @@ class Process:
     def kill(self) -> None:
         """SIGKILL, and the end of it."""
         self._popen.kill()
-        self._popen.wait(10)
+        self._popen.wait(30)
 
-    def terminate(self, seconds: float = 10.0) -> int:
+    def terminate(self, seconds: float = 60.0) -> int:
         """SIGTERM; returns the exit status. Fails if it takes longer."""
         self._popen.terminate()
         return self._popen.wait(seconds)
@@ -89,13 +90,14 @@ class System:
             **os.environ,
             **QUICK,
             **environment,
-            "DATABASE_URL": database_url(),
+            "DATABASE_URL": environment.get("DATABASE_URL", database_url()),
             "VAR_DIR": str(folder),
             "SANDBOX_BIND": f"127.0.0.1:{port}",
             "SECRET_KEY": settings.SECRET_KEY,
             "PYTHONUNBUFFERED": "1",
         }
         self.acknowledged: list[UUID] = []
+        self.calm_since = database_now()
         self._processes: list[Process] = []
         call_command("load_demo", verbosity=0)
         self.sku = Product.objects.order_by("sku").values_list("sku", flat=True)[0]
@@ -134,6 +136,7 @@ class System:
     def no_faults(self) -> None:
         """Takes all faults away."""
         self._call("DELETE", "/_faults")
+        self.calm_since = database_now()
 
     def ledger(self, service: str) -> list[dict[str, Any]]:
         """Every effect that a remote service had."""
@@ -167,11 +170,14 @@ class System:
     def check(self) -> None:
         """All invariants, against the store and the ledgers."""
         (workflow,) = wiring.workflows().values()
-        until(_is_quiet, seconds=15, what="empty channels")
+        until(_is_quiet, seconds=60, what="empty channels")
         invariants.check_when_quiet(
             acknowledged=self.acknowledged,
             workflow=workflow,
             ledgers={service: self.ledger(service) for service in SERVICES},
+            limits=invariants.Limits(
+                threshold=int(self.environment.get("FAILURE_THRESHOLD", "3")), calm_since=self.calm_since
+            ),
         )
 
     def end(self) -> None:

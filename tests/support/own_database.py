@@ -1,0 +1,91 @@
+"""A PostgreSQL server of a test's own, which the test may stop, starve and cut off; the ORM is pointed at it."""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import psycopg
+from django.core.management import call_command
+from django.db import connection
+from psycopg.conninfo import conninfo_to_dict
+
+from sasweb.postgres import FOR_TESTS, EmbeddedPostgres
+from tests.support.proxy import DatabaseProxy
+
+
+class OwnDatabase:
+    """The server, and a proxy in front of it for the roles. The test itself goes straight to the server."""
+
+    def __init__(self, server: EmbeddedPostgres) -> None:
+        self.server = server
+        self.proxy = DatabaseProxy(server.sockets)
+
+    @property
+    def url(self) -> str:
+        """Through the proxy."""
+        return self.proxy.url("sasweb", "sasweb")
+
+    def crash(self) -> None:
+        """Stops the server at once (SIGQUIT): every session is cut and recovery is left to the next start."""
+        connection.close()
+        self.server.stop(mode="immediate")
+
+    def start(self) -> None:
+        """Starts it again."""
+        self.server.start()
+        connection.close()
+
+    def act(self, statement: str) -> list[tuple[object, ...]]:
+        """Runs a statement outside of any transaction, as an administrator would; returns its rows."""
+        with psycopg.connect(self.server.url, autocommit=True) as session:
+            cursor = session.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+
+@contextlib.contextmanager
+def own_database(
+    *, home: Path | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[OwnDatabase]:
+    """A server with an empty schema. To be used with pytest-django's blocker lifted; all is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="sasweb-own-"))
+    folder.chmod(0o711)
+    server = EmbeddedPostgres(
+        home or folder / "home", settings={**FOR_TESTS, "shared_buffers": "32MB", **(settings or {})}
+    )
+    database: OwnDatabase | None = None
+    try:
+        server.start()
+        database = OwnDatabase(server)
+        with _orm_at(server.url):
+            call_command("migrate", verbosity=0)
+            yield database
+    finally:
+        if database is not None:
+            database.proxy.close()
+        server.stop(mode="immediate")
+        server.remove()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _orm_at(url: str) -> Iterator[None]:
+    """Points Django's connection of this thread at another server, and back."""
+    parts = conninfo_to_dict(url)
+    there: dict[str, object] = {
+        "NAME": parts["dbname"],
+        "USER": parts["user"],
+        "HOST": parts["host"],
+        "PORT": parts["port"],
+    }
+    connection.close()
+    # Without the limits of time, which a migration on a busy machine could meet.
+    there["OPTIONS"] = {**connection.settings_dict["OPTIONS"], "options": ""}
+    before = {name: connection.settings_dict[name] for name in there}
+    connection.settings_dict.update(there)
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict.update(before)

@@ -1,0 +1,223 @@
+"""A proxy between the roles and PostgreSQL that cuts, deafens and counts connections, around a COMMIT if asked.
+
+It reads just enough of the protocol to know which statements a transaction holds and where its COMMIT is. Clients come
+by TCP; the server is reached by its UNIX socket, so it need not listen for anybody.
+"""
+
+import asyncio
+import contextlib
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+SSL_REQUEST, GSS_REQUEST = 80_877_103, 80_877_104
+
+
+class Moment(Enum):
+    """Where a connection is cut."""
+
+    BEFORE_COMMIT = "before COMMIT"
+    AFTER_COMMIT = "after COMMIT"
+
+
+@dataclass
+class Cut:
+    """One order to cut: the next `times` transactions whose statements have all of `words` in them."""
+
+    moment: Moment
+    words: tuple[str, ...] = ()
+    times: int = 1
+    done: int = 0
+
+    def wants(self, statements: str) -> bool:
+        """Whether this transaction is to be cut."""
+        return self.done < self.times and all(word in statements for word in self.words)
+
+
+@dataclass(eq=False)
+class _Link:
+    """One client's connection."""
+
+    client: asyncio.StreamWriter
+    server: asyncio.StreamWriter
+    statements: list[str] = field(default_factory=list)
+    in_transaction: bool = False
+    listens: bool = False
+    cut_after: Cut | None = None
+
+    def close(self) -> None:
+        """Cuts both sides at once, without a word."""
+        for writer in (self.client, self.server):
+            writer.transport.abort()
+
+
+class DatabaseProxy:
+    """Runs in a thread of its own, from the construction to `close`."""
+
+    def __init__(self, sockets: Path, port: str = "5432") -> None:
+        self._server_path = str(sockets / f".s.PGSQL.{port}")
+        self._cuts: list[Cut] = []
+        self._links: set[_Link] = set()
+        self._is_deaf = False
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self.port = 0
+        self._thread = threading.Thread(target=self._run, name="database proxy", daemon=True)
+        self._thread.start()
+        assert self._ready.wait(30)
+
+    def url(self, user: str, database: str) -> str:
+        """The database, for a client."""
+        return f"postgresql://{user}@/{database}?host=127.0.0.1&port={self.port}"
+
+    def cut(self, moment: Moment, *words: str, times: int = 1) -> Cut:
+        """Has the next transactions that hold these words cut at a moment; the result says how many were."""
+        order = Cut(moment, words, times)
+        self._cuts.append(order)
+        return order
+
+    def forget_cuts(self) -> None:
+        """No more cuts."""
+        self._cuts.clear()
+
+    def cut_all(self) -> int:
+        """Cuts every connection, now; returns how many there were."""
+        return self._call(self._cut_all)
+
+    def deafen(self, is_deaf: bool = True) -> None:
+        """Keeps what the server says to those who listen for wake-ups from them, with the connections left open."""
+        self._is_deaf = is_deaf
+
+    def close(self) -> None:
+        """Ends the proxy with all its connections."""
+        self._cut_all_soon()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+
+    def _cut_all_soon(self) -> None:
+        with contextlib.suppress(RuntimeError):
+            self._call(self._cut_all)
+
+    def _call(self, act: Callable[[], int]) -> int:
+        async def inside() -> int:
+            return act()
+
+        return asyncio.run_coroutine_threadsafe(inside(), self._loop).result(10)
+
+    def _cut_all(self) -> int:
+        links = list(self._links)
+        for link in links:
+            link.close()
+        return len(links)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
+        self.port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        self._loop.run_forever()
+        server.close()
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        link: _Link | None = None
+        try:
+            first = await _first_packet(reader, writer)
+            server_reader, server_writer = await asyncio.open_unix_connection(self._server_path)
+            link = _Link(writer, server_writer)
+            self._links.add(link)
+            server_writer.write(first)
+            both = [
+                asyncio.ensure_future(self._client_to_server(reader, link)),
+                asyncio.ensure_future(self._server_to_client(server_reader, link)),
+            ]
+            try:
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for side in both:
+                    side.cancel()
+                await asyncio.gather(*both, return_exceptions=True)
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            if link is not None:
+                self._links.discard(link)
+                link.close()
+            else:
+                writer.transport.abort()
+
+    async def _client_to_server(self, reader: asyncio.StreamReader, link: _Link) -> None:
+        while True:
+            kind, packet = await _packet(reader)
+            statement = _statement(kind, packet)
+            if statement is not None and self._is_cut(statement, link):
+                return
+            link.server.write(packet)
+            await link.server.drain()
+
+    def _is_cut(self, statement: str, link: _Link) -> bool:
+        """Notes a statement; True if the connection is to be cut instead of passing it on."""
+        word = statement.lstrip()[:8].upper()
+        if word.startswith("LISTEN"):
+            link.listens = True
+        if not word.startswith("COMMIT"):
+            if word.startswith("BEGIN"):
+                link.statements.clear()
+            link.statements.append(statement)
+            return False
+        held = "\n".join(link.statements)
+        for order in self._cuts:
+            if order.wants(held):
+                order.done += 1
+                if order.moment is Moment.BEFORE_COMMIT:
+                    return True
+                link.cut_after = order
+                break
+        return False
+
+    async def _server_to_client(self, reader: asyncio.StreamReader, link: _Link) -> None:
+        while True:
+            kind, packet = await _packet(reader)
+            if link.cut_after is not None:
+                if kind == b"Z":  # ready for the next: it has committed
+                    return
+                continue
+            if self._is_deaf and link.listens:
+                continue
+            link.client.write(packet)
+            await link.client.drain()
+
+
+async def _first_packet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    """The client's opening, after its questions for encryption have been answered with no."""
+    while True:
+        head = await reader.readexactly(8)
+        length, code = struct.unpack("!II", head)
+        packet = head + await reader.readexactly(length - 8)
+        if code not in (SSL_REQUEST, GSS_REQUEST):
+            return packet
+        writer.write(b"N")
+        await writer.drain()
+
+
+async def _packet(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    head = await reader.readexactly(5)
+    (length,) = struct.unpack("!I", head[1:])
+    return head[:1], head + await reader.readexactly(length - 4)
+
+
+def _statement(kind: bytes, packet: bytes) -> str | None:
+    """The SQL of a simple query or of a Parse message."""
+    if kind == b"Q":
+        return packet[5:-1].decode(errors="replace")
+    if kind == b"P":
+        return packet[5:].split(b"\0", 2)[1].decode(errors="replace")
+    return None
