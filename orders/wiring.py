@@ -9,6 +9,7 @@ from orders.agents.mail import Mail
 from orders.agents.payments import Payments
 from orders.agents.warehouse import Warehouse
 from orders.engine.agent_host import AgentHost, HostConfig
+from orders.engine.breaker import BreakerRules
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Agent, Workflows
 from orders.engine.errors import WorkflowError
@@ -35,6 +36,7 @@ def workflows() -> Workflows:
             order_complete_by=limits.order_complete_by,
             step_complete_by=limits.step_complete_by,
             customer_wait=limits.customer_wait,
+            patience=limits.patience,
         )
     ]
     for workflow in declared:
@@ -66,15 +68,26 @@ def submission() -> SubmissionRole:
 
 def scheduler() -> Scheduler:
     """A scheduler."""
-    return Scheduler(config=SchedulerConfig(instance=instance_id("scheduler")), workflows=workflows())
+    config = SchedulerConfig(
+        instance=instance_id("scheduler"), retries=settings.CONFIG.retry_budget, breaker=_breaker()
+    )
+    return Scheduler(config=config, workflows=workflows())
 
 
 def agent_host(names: list[str]) -> AgentHost:
     """A host for these agents, or for all. Raises `KeyError` with the name of one that is not known."""
     known = agents()
-    return AgentHost(
-        config=HostConfig(instance=instance_id("agents")), agents=[known[name] for name in names or known]
+    config = HostConfig(
+        instance=instance_id("agents"),
+        rate=settings.CONFIG.agent_rate or None,
+        retries=settings.CONFIG.retry_budget,
+        breaker=_breaker(),
     )
+    return AgentHost(config=config, agents=[known[name] for name in names or known])
+
+
+def _breaker() -> BreakerRules:
+    return BreakerRules(probe_cap=settings.CONFIG.probe_period, ramp=settings.CONFIG.ramp)
 
 
 def supervisor() -> Supervisor:

@@ -42,6 +42,11 @@ class Config:
     order_complete_by: float
     step_complete_by: float
     customer_wait: float
+    patience: float
+    probe_period: float
+    ramp: float
+    agent_rate: float
+    retry_budget: float
     warehouse_url: str
     payments_url: str
     carrier_url: str
@@ -49,6 +54,7 @@ class Config:
     email_from: str
     alert_email: str
     alert_webhook_url: str
+    require_second_factor: bool
 
 
 def read(environ: Env | None = None) -> Config:
@@ -61,13 +67,14 @@ def read(environ: Env | None = None) -> Config:
         raise ConfigError(
             f"SANDBOX_BIND={sandbox!r} is not usable: allowed is a port that, with the one above it, leaves BIND's free"
         )
+    debug = _value(env.bool, "DEBUG", False, "true or false")
     return Config(
         bind=bind,
         sandbox_bind=sandbox,
         var_dir=var_dir,
         database_url=_database_url(env, var_dir),
         secret_key=_secret_key(env, var_dir),
-        debug=_value(env.bool, "DEBUG", False, "true or false"),
+        debug=debug,
         allowed_hosts=_value(
             env.list, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names separated by commas"
         ),
@@ -76,6 +83,11 @@ def read(environ: Env | None = None) -> Config:
         order_complete_by=_number(env, "ORDER_COMPLETE_BY", 600.0, lowest=1, highest=86_400),
         step_complete_by=_number(env, "STEP_COMPLETE_BY", 30.0, lowest=0.5, highest=3_600),
         customer_wait=_number(env, "CUSTOMER_WAIT", 3_600.0, lowest=0, highest=30 * 86_400),
+        patience=_number(env, "PATIENCE", 86_400.0, lowest=1, highest=30 * 86_400),
+        probe_period=_number(env, "PROBE_PERIOD", 15.0, lowest=0.1, highest=600),
+        ramp=_number(env, "RAMP", 30.0, lowest=0.1, highest=3_600),
+        agent_rate=_number(env, "AGENT_RATE", 0.0, lowest=0, highest=100_000),
+        retry_budget=_number(env, "RETRY_BUDGET", 100.0, lowest=0.1, highest=100_000),
         warehouse_url=_url(env, "WAREHOUSE_URL", f"http://{sandbox}/warehouse", ("http", "https")),
         payments_url=_url(env, "PAYMENTS_URL", f"http://{sandbox}/payments", ("http", "https")),
         carrier_url=_url(env, "CARRIER_URL", f"http://{sandbox}/carrier", ("http", "https")),
@@ -83,6 +95,7 @@ def read(environ: Env | None = None) -> Config:
         email_from=_mail_address(env, "EMAIL_FROM", "Print Shop <orders@localhost>"),
         alert_email=_mail_address(env, "ALERT_EMAIL", ""),
         alert_webhook_url=_url(env, "ALERT_WEBHOOK_URL", "", ("http", "https")),
+        require_second_factor=_value(env.bool, "REQUIRE_SECOND_FACTOR", not debug, "true or false"),
     )
 
 

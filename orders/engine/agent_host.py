@@ -1,7 +1,8 @@
 """The agent host: runs agents, hundreds of remote calls at once, in one process (A1–A7).
 
-One asyncio loop makes the calls. The database work is done in two threads with a connection each: one exchanges answers
-for new requests, the other renews leases and reports health, so that a slow exchange cannot cost a lease. The host
+One asyncio loop makes the calls. The database work is done in threads with a connection each: one exchanges answers
+for new requests, one renews leases and reports health, so that a slow exchange cannot cost a lease, and one reports how
+the calls go to the agents' circuits, which all hosts share. The host
 keeps the time for every agent: after complete-by nothing is posted (rule 6), and a call whose lease could not be
 confirmed is cancelled, because another instance may have been given it.
 """
@@ -9,38 +10,31 @@ confirmed is cancelled, because another instance may have been given it.
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
 import structlog
-from django.db import connection, transaction
+from django.db import connection
 
-from orders.engine import state_store
 from orders.engine.backoff import full_jitter
+from orders.engine.breaker import Tally
 from orders.engine.calls import Call, CallStats
 from orders.engine.channels import leases
-from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.contracts import Agent
-from orders.engine.health import beat, forget
+from orders.engine.host_records import HostConfig, HostRecords, Known, Load
+from orders.engine.lane import Lane, Purse
 from orders.engine.rows import EventRow
 from orders.engine.sql import DATABASE_TROUBLE
 from orders.engine.worker import Counts
 
 log = structlog.get_logger()
+REPORT_PERIOD = 1.0
+"""Seconds between two reports to the circuits while no call fails."""
+REPORT_GAP = 0.05
+"""Seconds between two reports at least."""
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, kw_only=True)
-class HostConfig:
-    """Times in seconds. `lease` is how long a request is held without renewal; it is renewed four times as often."""
-
-    instance: str
-    lease: float = 8.0
-    poll: float = 1.0
-    heartbeat: float = 5.0
-    grace: float = 2.0
-    """How long calls under way may still take after a stop."""
 
 
 @dataclass
@@ -48,6 +42,7 @@ class Hosted:
     """An agent, the calls it has under way, and how they have gone."""
 
     agent: Agent
+    lane: Lane
     calls: dict[tuple[int, int], Call] = field(default_factory=dict)
     stats: CallStats = field(default_factory=CallStats)
 
@@ -57,7 +52,13 @@ class AgentHost:
 
     def __init__(self, *, config: HostConfig, agents: Sequence[Agent]) -> None:
         self._config = config
-        self._hosted = {agent.name: Hosted(agent) for agent in agents}
+        self._records = HostRecords(config=config, agents=[agent.name for agent in agents])
+        self._news = asyncio.Event()
+        self._purse = Purse(self._news.set)
+        self._hosted = {
+            agent.name: Hosted(agent, Lane(agent.name, purse=self._purse, on_news=self._news.set))
+            for agent in agents
+        }
         self._ended: list[leases.Answered] = []
         self._notes: list[EventRow] = []
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
@@ -66,6 +67,7 @@ class AgentHost:
         self._suspects = False
         self._exchanges = ThreadPoolExecutor(1, "exchange")
         self._care = ThreadPoolExecutor(1, "care")
+        self._reports = ThreadPoolExecutor(1, "reports")
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def wake(self) -> None:
@@ -83,11 +85,15 @@ class AgentHost:
         return asyncio.run(self._one_turn())
 
     async def _one_turn(self) -> Counts:
+        reports = asyncio.create_task(self._report_calls())
         claimed = await self._exchange()
         await asyncio.gather(*self._tasks.values())
         self._tasks.clear()
         posted = len(self._ended)
         await self._exchange(claim=False)
+        reports.cancel()
+        await asyncio.gather(reports, return_exceptions=True)
+        await self._in_thread(self._reports, partial(self._records.report, self._tallies(), 0))
         await self._close()
         return Counts(done={"claimed": claimed, "ended": posted})
 
@@ -96,7 +102,11 @@ class AgentHost:
         self._loop = asyncio.get_running_loop()
         log.info("started", action="start", worker=self._config.instance, agents=sorted(self._hosted))
         turns = asyncio.create_task(self._turn_over())
-        care = [asyncio.create_task(self._renew_leases()), asyncio.create_task(self._report_health())]
+        care = [
+            asyncio.create_task(self._renew_leases()),
+            asyncio.create_task(self._report_health()),
+            asyncio.create_task(self._report_calls()),
+        ]
         try:
             # Care ends only by an error that nobody foresaw. A host must not go on without it: a new one takes over.
             for ended in (await asyncio.wait([turns, *care], return_when=asyncio.FIRST_COMPLETED))[0]:
@@ -142,31 +152,52 @@ class AgentHost:
             room = {}
         alone = self._suspects and idle and claim
         try:
-            claimed = await self._in_thread(
-                self._exchanges, partial(self._transact, ended, notes, room, alone)
+            claimed, known = await self._in_thread(
+                self._exchanges, partial(self._records.exchange, ended, notes, room, alone)
             )
         except BaseException:
             self._ended[:0], self._notes[:0] = ended, notes
             raise
         if alone:
             self._suspects = False
+        self._follow(known)
         for lease in claimed:
             self._begin(lease)
         return len(claimed)
 
-    def _transact(
-        self, ended: list[leases.Answered], notes: list[EventRow], room: dict[str, int], alone: bool
-    ) -> list[leases.Lease]:
-        me, seconds = self._config.instance, self._config.lease
-        with transaction.atomic():
-            posted = leases.complete(ended, me=me)
-            state_store.record_events(notes)
-            wake(*([Topic.SCHEDULER] if posted else []), *([Topic.PROGRESS] if notes else []))
-            if alone:
-                suspect = leases.claim_suspect(agents=list(self._hosted), me=me, seconds=seconds)
-                if suspect:
-                    return suspect
-            return leases.claim(room=room, me=me, seconds=seconds)
+    def _follow(self, known: Known) -> None:
+        for name, circuit in known.circuits.items():
+            self._hosted[name].lane.follow(circuit, known.at)
+
+    async def _report_calls(self) -> None:
+        """Reports how calls went, at once when they failed, asks for retries, and learns how the circuits are."""
+        failures = 0
+        while True:
+            self._news.clear()
+            tallies, wanted = self._tallies(), self._purse.wanted()
+            try:
+                known, granted = await self._in_thread(
+                    self._reports, partial(self._records.report, tallies, wanted)
+                )
+            except DATABASE_TROUBLE as error:
+                failures += 1
+                log.warning("calls not reported", action="report", error=str(error).strip().split("\n")[0])
+                for name, tally in tallies.items():
+                    self._hosted[name].lane.put_back(tally)
+                await asyncio.sleep(full_jitter(failures, first=0.1, cap=2.0))
+                continue
+            failures = 0
+            self._follow(known)
+            self._purse.grant(granted)
+            await asyncio.sleep(REPORT_GAP)
+            if granted < wanted:
+                continue
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), REPORT_PERIOD)
+
+    def _tallies(self) -> dict[str, Tally]:
+        taken = {name: hosted.lane.take() for name, hosted in self._hosted.items()}
+        return {name: tally for name, tally in taken.items() if tally.calls}
 
     def _runs_a_suspect(self) -> bool:
         return any(
@@ -177,7 +208,13 @@ class AgentHost:
 
     def _begin(self, lease: leases.Lease) -> None:
         hosted = self._hosted[lease.agent]
-        call = Call(lease=lease, agent=hosted.agent, stats=hosted.stats, lease_seconds=self._config.lease)
+        call = Call(
+            lease=lease,
+            agent=hosted.agent,
+            stats=hosted.stats,
+            lease_seconds=self._config.lease,
+            lane=hosted.lane,
+        )
         hosted.calls[call.held] = call
         self._tasks[call.held] = asyncio.create_task(self._make(hosted, call))
 
@@ -209,7 +246,7 @@ class AgentHost:
             await asyncio.sleep(period)
             calls = {held: call for hosted in self._hosted.values() for held, call in hosted.calls.items()}
             try:
-                renewal = self._in_thread(self._care, partial(self._renew, list(calls)))
+                renewal = self._in_thread(self._care, partial(self._records.renew, list(calls)))
                 confirmed, self._suspects = await asyncio.wait_for(renewal, period)
             except (*DATABASE_TROUBLE, TimeoutError):
                 log.warning("leases not confirmed", action="renew", calls=len(calls))
@@ -219,14 +256,6 @@ class AgentHost:
                 calls[held].confirm(self._config.lease - period)
             self._cancel([call for held, call in calls.items() if held not in confirmed])
 
-    def _renew(self, held: list[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
-        with transaction.atomic():
-            confirmed = leases.renew(held, me=self._config.instance, seconds=self._config.lease)
-            leases.delete_expired()
-            if leases.free_lapsed():
-                wake(Topic.AGENTS)
-            return confirmed, leases.has_suspects(list(self._hosted))
-
     def _cancel(self, calls: Sequence[Call]) -> None:
         for call in calls:
             task = self._tasks.get(call.held)
@@ -235,44 +264,38 @@ class AgentHost:
                 task.cancel()
 
     async def _report_health(self) -> None:
+        is_known = False
         while True:
             try:
-                await self._in_thread(self._care, self._beat)
+                await self._in_thread(
+                    self._care, partial(self._records.beat, self._loads(), is_first=not is_known)
+                )
+                is_known = True
             except DATABASE_TROUBLE as error:
                 log.warning(
                     "health not reported", action="heartbeat", error=str(error).strip().split("\n")[0]
                 )
             await asyncio.sleep(self._config.heartbeat)
 
-    def _beat(self) -> None:
-        for name, hosted in self._hosted.items():
-            beat(
-                instance=self._config.instance,
-                agent=name,
-                capacity=hosted.agent.capacity,
-                in_flight=len(hosted.calls),
-                stats=hosted.stats,
-            )
+    def _loads(self) -> dict[str, Load]:
+        return {
+            name: Load(hosted.agent.capacity, len(hosted.calls), hosted.stats)
+            for name, hosted in self._hosted.items()
+        }
 
     async def _leave(self, held: list[tuple[int, int]]) -> None:
         """Posts what has ended, gives back what has not, and takes this instance off the list."""
         try:
             await self._exchange(claim=False)
-            await self._in_thread(self._care, partial(self._give_back, held))
+            await self._in_thread(self._care, partial(self._records.give_back, held))
         except DATABASE_TROUBLE as error:
             log.warning("leases left to lapse", action="stop", error=str(error).strip().split("\n")[0])
         await self._close()
 
-    def _give_back(self, held: list[tuple[int, int]]) -> None:
-        with transaction.atomic():
-            if leases.release(held, me=self._config.instance):
-                wake(Topic.AGENTS)
-            forget(self._config.instance)
-
     async def _close(self) -> None:
         for hosted in self._hosted.values():
             await hosted.agent.close()
-        for executor in (self._exchanges, self._care):
+        for executor in (self._exchanges, self._care, self._reports):
             await asyncio.get_running_loop().run_in_executor(executor, lambda: connection.close())
             executor.shutdown()
 

@@ -56,7 +56,7 @@ def next_undo_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime)
     return Moves(
         verdict=Verdict.GOING,
         start=start,
-        in_flight=in_flight or bool(start),
+        in_flight=in_flight,
         wake_at=min(waits, default=None),
     )
 

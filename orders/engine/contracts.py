@@ -47,7 +47,9 @@ class Step:
 
     `data` picks what the agent needs out of the order's description, once, when the order is inserted; `needs` names
     the earlier steps whose results travel with the request. `settle` is how long after its complete-by a forward call
-    may still land; an undo waits for it. `customer_wait` is how long a declined step waits for the customer.
+    may still land; an undo waits for it. `customer_wait` is how long a declined step waits for the customer. `patience`
+    is how long it waits for an agent that cannot take it; `key_retention` how long the remote service remembers a key:
+    after that a step whose outcome is unknown is never sent again by itself (P2).
     """
 
     name: str
@@ -59,6 +61,8 @@ class Step:
     complete_by: float = 30.0
     settle: float = 5.0
     customer_wait: float = 3_600.0
+    patience: float = 86_400.0
+    key_retention: float = 7 * 86_400.0
     remedy: Remedy = field(default_factory=Remedy)
     undo: Undo = Undo.REVERSE
     editable: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ LONGEST_PATTERN = 200
 
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\b", re.IGNORECASE)
 _HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\u2018[^\u2019]*\u2019|\u201c[^\u201d]*\u201d")
 _ADDRESS = re.compile(r"[^\s@<>]+@[^\s@<>]+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 

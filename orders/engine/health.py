@@ -8,13 +8,20 @@ def beat(*, instance: str, agent: str, capacity: int, in_flight: int, stats: Cal
     """Writes down how one agent in one process is doing."""
     run(
         """
-        INSERT INTO orders_agentinstance (instance, agent, capacity, in_flight, calls, failed_calls, mean_seconds)
-        VALUES (%s, %s, %s, %s, %s, %s, %s)
+        INSERT INTO orders_agentinstance (instance, agent, capacity, in_flight, calls, failed_calls, mean_seconds,
+                                          recent_calls, recent_failures, p95_seconds)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
         ON CONFLICT (instance, agent) DO UPDATE
            SET capacity = excluded.capacity, in_flight = excluded.in_flight, calls = excluded.calls,
-               failed_calls = excluded.failed_calls, mean_seconds = excluded.mean_seconds, seen_at = clock_timestamp()
+               failed_calls = excluded.failed_calls, mean_seconds = excluded.mean_seconds,
+               recent_calls = excluded.recent_calls, recent_failures = excluded.recent_failures,
+               p95_seconds = excluded.p95_seconds, seen_at = clock_timestamp()
         """,
-        [instance, agent, capacity, in_flight, stats.calls, stats.failed_calls, stats.mean_seconds],
+        [
+            *(instance, agent, capacity, in_flight),
+            *(stats.calls, stats.failed_calls, stats.mean_seconds),
+            *stats.last_minute(),
+        ],
     )
 
 

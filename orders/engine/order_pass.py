@@ -4,11 +4,12 @@ Nothing here touches the database; the scheduler writes what has been collected,
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from orders.engine.alerts import NewAlert
+from orders.engine.asking import MayAsk, always, is_retry, out_of_patience, unsent, why_not_again
 from orders.engine.channels.requests import Ask
 from orders.engine.channels.status import Status, StatusKind
 from orders.engine.compensation import next_undo_moves
@@ -21,6 +22,8 @@ from orders.engine.vocabulary import Goal, Outcome, ProcessState, StepStatus
 from orders.models.operations import AlertKind
 
 ENDED = frozenset({ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value, ProcessState.ERROR.value})
+
+_UNDONE = frozenset({StepStatus.NOT_STARTED.value, StepStatus.COMPENSATING.value})
 
 
 class OrderPass:
@@ -44,6 +47,7 @@ class OrderPass:
         self._instance = instance
         self._failed_undo: StepRow | None = None
         self._next: Moves | None = None
+        self._waits: set[str] = set()
 
     def step_writes(self) -> Iterator[StepWrite]:
         """The steps that this pass changed."""
@@ -64,6 +68,9 @@ class OrderPass:
             self._note("reply_ignored", step, attempt=reply.attempt, **detail)
             return
         step = step._replace(answered=step.attempt, complete_by=None, not_before=None)
+        if reply.outcome == "deferred":
+            self._deferred(step, reply)
+            return
         told = {
             "calls": reply.calls,
             "waited": reply.waited,
@@ -101,6 +108,14 @@ class OrderPass:
         )
         self._note(f"step_{reply.outcome}", step, error=error, **told)
 
+    def _deferred(self, step: StepRow, reply: ReplyRow) -> None:
+        """The agent cannot be used at present: the step waits for it, and no failure is counted (rule 9)."""
+        if reply.undo:
+            self.steps[step.name] = step._replace(state=StepStatus.COMPENSATING)
+        else:
+            self.steps[step.name] = unsent(step, was_begun=bool(reply.calls))
+        self._note("step_deferred", step, cause=json.loads(reply.body), calls=reply.calls)
+
     def _undo_failed(self, step: StepRow, reply: ReplyRow, told: dict[str, Any]) -> None:
         error = json.loads(reply.body)
         # An undo that was definitely refused needs a key of its own to be tried again; see StepRow.undo_key.
@@ -115,6 +130,22 @@ class OrderPass:
         self.row = self.row._replace(failure_count=self.row.failure_count + 1)
         self._note("undo_failed", step, error=error, **told)
 
+    def urgency(self) -> tuple[int, Any]:
+        """What orders an agent's room is given out by: priority, then age (A9)."""
+        return -self.row.priority, self.row.order_id
+
+    def retries_ready(self, rooms: Mapping[str, int]) -> int:
+        """How many steps may be asked for again after a failure, at most, of agents that have room."""
+        if self.row.process_state in ENDED:
+            return 0
+        return sum(
+            is_retry(step)
+            and step.complete_by is None
+            and step.state in _UNDONE
+            and rooms.get(step.agent, 0) > 0
+            for step in self.steps.values()
+        )
+
     def recallable(self) -> list[StepRow]:
         """The forward steps under way of an order that is being undone."""
         if self.row.goal != Goal.COMPENSATE or self.row.process_state in ENDED:
@@ -124,10 +155,8 @@ class OrderPass:
     def recalled(self, step_id: int) -> None:
         """Notes that the step's request was taken back before any agent had it."""
         step = self.steps[self._names[step_id]]
-        # An earlier attempt may have had its effect; only a first attempt is certain not to have.
-        outcome = Outcome.NONE if step.attempt == 1 else Outcome.UNKNOWN
-        self.steps[step.name] = step._replace(
-            state=StepStatus.NOT_STARTED, outcome=outcome, answered=step.attempt, complete_by=None
+        self.steps[step.name] = unsent(
+            step._replace(answered=step.attempt, complete_by=None), was_begun=False
         )
         self._next = None
         self._note("step_recalled", step)
@@ -141,8 +170,18 @@ class OrderPass:
                 self._note("undo_requested", None, why="the customer did not mend the refusal in time")
                 self._next = None
 
-    def advance(self, now: datetime) -> None:
-        """Decides what comes next. An order that has ended, or has passed its complete-by, starts nothing (C8)."""
+    def advance(self, now: datetime, may_ask: MayAsk = always) -> None:
+        """Decides what comes next. An order that has ended, or has passed its complete-by, starts nothing (C8).
+
+        What `may_ask` does not let through waits for its agent.
+        """
+        self._advance(now, may_ask)
+        if self.row.process_state in ENDED or self._is_open(now):
+            for step in list(self.steps.values()):
+                if step.waiting_since is not None and step.name not in self._waits:
+                    self.steps[step.name] = step._replace(waiting_since=None)
+
+    def _advance(self, now: datetime, may_ask: MayAsk) -> None:
         if self._failed_undo is not None and self.row.process_state not in ENDED:
             self._to_error(self._failed_undo, AlertKind.COMPENSATION_FAILED)
             return
@@ -162,7 +201,7 @@ class OrderPass:
                 next(step for step in self.steps.values() if _needs_a_person(step)), AlertKind.STEP_FAILED
             )
         else:
-            self._go_on(moves, now)
+            self._go_on(moves, now, may_ask)
 
     def _is_open(self, now: datetime) -> bool:
         row = self.row
@@ -189,19 +228,54 @@ class OrderPass:
         self._note("error", step, alert=kind.value, error=error)
         self._tell(StatusKind.FAILED, step=step.name, code=code)
 
-    def _go_on(self, moves: Moves, now: datetime) -> None:
+    def _go_on(self, moves: Moves, now: datetime, may_ask: MayAsk) -> None:
+        waits = [] if moves.wake_at is None else [moves.wake_at]
+        in_flight = moves.in_flight
         for step, declared in moves.start:
-            self._start(step, declared, now)
-        if moves.in_flight:
-            self._hold(moves.wake_at, now)
-        elif moves.wake_at is not None:
-            if self.row.process_state == ProcessState.PROCESSING:
+            error = why_not_again(step, declared, self.row.goal, now)
+            if error is None and may_ask(step.agent, is_retry(step)):
+                self._start(step, declared, now)
+                in_flight = True
+                continue
+            since = step.waiting_since or now
+            due = since + timedelta(seconds=declared.patience)
+            if error is None and due <= now:
+                error = out_of_patience(step, declared)
+            if error is not None:
+                self._give_up(step, declared, error)
+                self._advance(now, may_ask)
+                return
+            self._wait(step, since)
+            waits.append(due)
+        if in_flight:
+            self._hold(min(waits, default=None), now)
+        elif waits:
+            if self.row.process_state == ProcessState.PROCESSING and moves.wake_at is not None:
                 self._note("waiting", None, until=moves.wake_at)
             self.row = self.row._replace(
-                process_state=ProcessState.PENDING, locked_by=None, not_before=moves.wake_at
+                process_state=ProcessState.PENDING, locked_by=None, not_before=min(waits)
             )
         else:
             raise WorkflowError("nothing is under way, nothing waits and nothing can be started")
+
+    def _wait(self, step: StepRow, since: datetime) -> None:
+        """Has a step that is ready wait for its agent; no complete-by runs, and no failure is counted (rule 9)."""
+        if step.waiting_since is None:
+            self._note("waiting_for_agent", step, agent=step.agent)
+        self._waits.add(step.name)
+        self.steps[step.name] = step._replace(waiting_since=since, priority=self.row.priority)
+
+    def _give_up(self, step: StepRow, declared: Step, error: dict[str, Any]) -> None:
+        """Takes the remedy of a step that is not to be sent again by itself (V4)."""
+        failed = step._replace(state=StepStatus.FAILED, error=error, not_before=None, waiting_since=None)
+        self.steps[step.name] = failed
+        self._next = None
+        self._note("step_given_up", step, error=error)
+        if self.row.goal == Goal.COMPENSATE:
+            self._failed_undo = failed
+        elif declared.remedy.then == "compensate" and error["code"] != "key_expired":
+            self.row = self.row._replace(goal=Goal.COMPENSATE)
+            self._note("undo_requested", step, why="the step's remedy")
 
     def _hold(self, wake_at: datetime | None, now: datetime) -> None:
         """Has the order in hand: claims it if it was free, takes it over if it was another instance's."""
@@ -219,13 +293,18 @@ class OrderPass:
         if step.attempt:
             self.asked_before.append(step.id)
         complete_by = now + timedelta(seconds=declared.complete_by)
-        started = step._replace(attempt=step.attempt + 1, complete_by=complete_by, not_before=None)
+        started = step._replace(
+            attempt=step.attempt + 1, complete_by=complete_by, not_before=None, waiting_since=None
+        )
         if undo:
             started = started._replace(state=StepStatus.COMPENSATING)
         else:
             settles_at = complete_by + timedelta(seconds=declared.settle)
             started = started._replace(
-                state=StepStatus.RUNNING, outcome=Outcome.UNKNOWN, settles_at=settles_at
+                state=StepStatus.RUNNING,
+                outcome=Outcome.UNKNOWN,
+                settles_at=settles_at,
+                sent_at=step.sent_at or now,
             )
         self.steps[step.name] = started
         key = step.undo_key() if undo else step.key()

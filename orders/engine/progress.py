@@ -28,7 +28,8 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Moves:
-    """What to do with one order now. `wake_at` is when the earliest thing that waits becomes due."""
+    """What to do with one order now. `in_flight` says that something runs already, apart from what is to be started;
+    `wake_at` is when the earliest thing that waits becomes due."""
 
     verdict: Verdict
     start: Sequence[tuple[StepRow, Step]] = ()
@@ -84,6 +85,6 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
     return Moves(
         verdict=Verdict.GOING,
         start=start,
-        in_flight=in_flight or bool(start),
+        in_flight=in_flight,
         wake_at=min(waits, default=None),
     )

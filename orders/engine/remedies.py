@@ -21,6 +21,8 @@ class Ruling(Enum):
     """The whole order is to be undone (V4)."""
     FAIL = auto()
     """The cause is taken to be nontransient: Error, and an alert (V3)."""
+    DEFER = auto()
+    """The agent cannot be used: the step waits for it, and no failure is counted."""
     SETTLE = auto()
     """The order is being undone: the forward call is given up, and is undone once it can no longer land."""
 
@@ -43,9 +45,14 @@ def rule_on(
     rules: SupervisorRules,
     now: datetime,
     jitter: Callable[[int], float],
+    is_available: bool = True,
 ) -> tuple[Ruling, StepRow]:
-    """Decides about an overdue step; returns it as it is to be. `jitter` gives the backoff after so many failures."""
+    """Decides about an overdue step; returns it as it is to be. `jitter` gives the backoff after so many failures;
+    `is_available` says whether its agent is one that anything is sent to at present."""
     given_up = step._replace(complete_by=None, not_before=None)
+    if not is_available and (goal == Goal.COMPLETE or step.state == StepStatus.COMPENSATING):
+        undoing = step.state == StepStatus.COMPENSATING
+        return Ruling.DEFER, given_up if undoing else given_up._replace(state=StepStatus.NOT_STARTED)
     if step.state == StepStatus.COMPENSATING:
         return _rule_on_undo(given_up, rules=rules, now=now, jitter=jitter)
     again = given_up._replace(state=StepStatus.NOT_STARTED)

@@ -44,6 +44,9 @@ class StepRow(NamedTuple):
     undo_failure_count: int
     extended_waits: int
     error: dict[str, Any] | None
+    waiting_since: datetime | None = None
+    priority: int = 5
+    sent_at: datetime | None = None
 
     def key(self) -> str:
         """The idempotency key of the forward effect: the same for every try of one generation (A3)."""

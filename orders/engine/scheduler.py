@@ -7,14 +7,15 @@ is taken by another one. The decisions are in `progress` and `compensation`; thi
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 
-from orders.engine import alerts, state_store
+from orders.engine import alerts, circuits, state_store
 from orders.engine.batch import AdaptiveBatch
+from orders.engine.breaker import BreakerRules
 from orders.engine.channels import replies, requests, status
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.contracts import Workflows
@@ -30,10 +31,13 @@ TIDY_PASSES = 10
 
 @dataclass(frozen=True, kw_only=True)
 class SchedulerConfig:
-    """`instance` is this scheduler's id, which LockedBy shows (T2); `batch` the most orders in one pass."""
+    """`instance` is this scheduler's id, which LockedBy shows (T2); `batch` the most orders in one pass; `retries` the
+    global budget of retries a second (I8)."""
 
     instance: str
     batch: int = 200
+    retries: float = 100.0
+    breaker: BreakerRules = field(default_factory=BreakerRules)
 
 
 class Scheduler:
@@ -42,6 +46,7 @@ class Scheduler:
     def __init__(self, *, config: SchedulerConfig, workflows: Workflows) -> None:
         self._config = config
         self._workflows = workflows
+        self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
         self._batch = AdaptiveBatch(config.batch)
         self._passes = 0
         self._tidied_at = 0.0
@@ -60,15 +65,20 @@ class Scheduler:
     def _pass(self, limit: int, touched: list[UUID]) -> Counts:
         with transaction.atomic():
             now = database_now()
-            orders, taken, is_held_up = self._gather(limit, now, touched)
+            credit = circuits.credit(self._agents, rules=self._config.breaker, now=now)
+            orders, taken, is_held_up = self._gather(limit, now, touched, credit)
             for order in orders:
                 order.turn(now)
             recalled = self._recall(orders)
-            for order in orders:
-                order.advance(now)
+            retries = sum(order.retries_ready(credit.rooms) for order in orders)
+            credit.retries = circuits.draw_retries(retries, rate=self._config.retries)
+            for order in sorted(orders, key=OrderPass.urgency):
+                order.advance(now, credit.take)
             self._write(orders)
+            circuits.settle(credit, rules=self._config.breaker, now=now)
+        changed = sum(order.row_changed() for order in orders)
         return Counts(
-            busy=bool(taken) or is_held_up or len(orders) >= limit,
+            busy=bool(taken) or is_held_up or (len(orders) >= limit and changed > 0),
             done={
                 "orders": len(orders),
                 "replies": taken,
@@ -77,14 +87,19 @@ class Scheduler:
             },
         )
 
-    def _gather(self, limit: int, now: datetime, touched: list[UUID]) -> tuple[list[OrderPass], int, bool]:
-        """Locks the orders of this pass: those that were answered, then as many that want a scheduler as fit.
+    def _gather(
+        self, limit: int, now: datetime, touched: list[UUID], credit: circuits.Credit
+    ) -> tuple[list[OrderPass], int, bool]:
+        """Locks the orders of this pass: those that were answered, those whose steps wait for an agent that can take
+        them, then as many that want a scheduler as fit.
 
         Returns them, how many replies were taken, and whether others wait for an order in somebody else's hands.
         """
         waiting, rows = self._answered(limit)
         locked = {row.order_id for row in rows}
         taken = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
+        rows += state_store.claim_waiting(credit.for_waiting(), self._workflows, locked)
+        locked |= {row.order_id for row in rows}
         if len(rows) < limit:
             claimed = state_store.claim(limit - len(rows), self._workflows, now)
             rows += [row for row in claimed if row.order_id not in locked]

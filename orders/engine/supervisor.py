@@ -6,14 +6,14 @@ checked in the sweep's transaction, keeps a leader that was asleep from writing 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
 
-from orders.engine import alerts, leases, state_store
+from orders.engine import alerts, circuits, leases, state_store
 from orders.engine.alerts import NewAlert
 from orders.engine.backoff import full_jitter
 from orders.engine.batch import AdaptiveBatch
@@ -57,6 +57,7 @@ class Supervisor:
     def __init__(self, *, config: SupervisorConfig, workflows: Workflows) -> None:
         self._config = config
         self._workflows = workflows
+        self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
         self._batch = AdaptiveBatch(config.batch)
         self._term: int | None = None
         self._passed_over: set[UUID] = set()
@@ -85,10 +86,17 @@ class Supervisor:
                 total.update(counts.done)
                 leases.renew(LEASE, term=self._term, seconds=self._config.lease, report=dict(total))
                 if not counts.busy:
+                    self._watch_hosts()
                     return Counts(done=dict(total))
         except LeadershipLost:
             self._term = None
             raise
+
+    def _watch_hosts(self) -> None:
+        """Alerts an operator of agents that steps wait for and nobody runs."""
+        with transaction.atomic():
+            leases.check(LEASE, term=self._term or 0)
+            circuits.watch_hosts(self._agents)
 
     def _sweep(self, limit: int, touched: list[UUID]) -> Counts:
         with transaction.atomic():
@@ -99,7 +107,8 @@ class Supervisor:
             self._passed_over |= set(found) - {row.order_id for row in rows}
             touched.extend(row.order_id for row in rows)
             steps = state_store.steps_of(touched)
-            findings = [self._examine(row, steps[row.order_id], now) for row in rows]
+            unavailable = circuits.unavailable(self._agents, now) if rows else {}
+            findings = [self._examine(row, steps[row.order_id], now, unavailable) for row in rows]
             self._explain(findings)
             self._write(findings)
         rulings = Counter(event.kind for finding in findings for event in finding.events)
@@ -111,12 +120,14 @@ class Supervisor:
         }
         return Counts(busy=len(found) >= limit, done=done)
 
-    def _examine(self, row: ProcessRow, steps: Iterable[StepRow], now: datetime) -> Finding:
+    def _examine(
+        self, row: ProcessRow, steps: Iterable[StepRow], now: datetime, unavailable: Collection[str]
+    ) -> Finding:
         """Rules on each overdue step of one order, and on the order itself."""
         finding = Finding(row=row, workflow=self._workflows[row.workflow, row.version])
         overdue = [step for step in steps if step.complete_by is not None and step.complete_by <= now]
         for step in overdue:
-            self._examine_step(finding, step, now)
+            self._examine_step(finding, step, now, step.agent not in unavailable)
         if finding.row.goal != row.goal:
             # One step's remedy is to undo the order, which mends the failure of the others too.
             finding.failed = None
@@ -134,11 +145,16 @@ class Supervisor:
                 finding.failed = (AlertKind.ORDER_OVERRAN, None)
         if finding.failed is not None:
             finding.row = _in_error(row)
+            finding.writes += [
+                StepWrite(step._replace(waiting_since=None), step.attempt)
+                for step in steps
+                if step.waiting_since is not None
+            ]
         elif overdue or row is not finding.row:
             finding.row = self._back_to_pending(finding, row, now)
         return finding
 
-    def _examine_step(self, finding: Finding, step: StepRow, now: datetime) -> None:
+    def _examine_step(self, finding: Finding, step: StepRow, now: datetime, is_available: bool) -> None:
         rules = self._config.rules
         ruling, after = rule_on(
             step,
@@ -147,13 +163,14 @@ class Supervisor:
             rules=rules,
             now=now,
             jitter=lambda failures: full_jitter(failures, first=rules.first_backoff, cap=rules.backoff_cap),
+            is_available=is_available,
         )
         counted = (
             after.failure_count + after.undo_failure_count - step.failure_count - step.undo_failure_count
         )
         finding.row = finding.row._replace(failure_count=finding.row.failure_count + counted)
         finding.writes.append(StepWrite(after, step.attempt))
-        undoing = after.undo_failure_count > step.undo_failure_count
+        undoing = step.state == StepStatus.COMPENSATING
         kind = "undo_timed_out" if undoing else "step_timed_out"
         failures = after.undo_failure_count if undoing else after.failure_count
         detail = {"ruling": ruling.name.lower(), "failures": failures, "until": after.not_before}

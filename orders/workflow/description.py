@@ -85,6 +85,13 @@ def parse(body: object) -> Description:
     )
 
 
+def read_field(name: str, value: object) -> Any:
+    """One of the fields that may be edited, by the rules for a whole order. Raises `BadDescriptionError`."""
+    if name == "ship_to":
+        return dict(_ship_to(value))
+    return _email(value) if name == "email" else _text(value, name, 64)
+
+
 def as_json(order: Description, *, order_id: str) -> Json:
     """The description that the workflow's steps read."""
     return {

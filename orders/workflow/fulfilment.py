@@ -18,12 +18,14 @@ MAIL_WAITS = Remedy(extended_waits=3, wait=120.0, then="error")
 """By the time of the confirmation everything is paid and sent: a mail is waited for, and never undoes an order."""
 
 
-def fulfil_order(*, order_complete_by: float, step_complete_by: float, customer_wait: float) -> Workflow:
+def fulfil_order(
+    *, order_complete_by: float, step_complete_by: float, customer_wait: float, patience: float = 86_400.0
+) -> Workflow:
     """The workflow `fulfil-order`, version 1, with an installation's time limits in seconds.
 
     No remedy here is to undo the order: a remote service that fails again and again is for an operator to look at, with
     the stock and the money still held. An order is undone when its customer does not mend a declined payment within
-    `customer_wait`, and when somebody asks for it.
+    `customer_wait`, and when somebody asks for it. A step waits for an agent that is down for `patience`.
     """
     return Workflow(
         name=NAME,
@@ -36,6 +38,7 @@ def fulfil_order(*, order_complete_by: float, step_complete_by: float, customer_
                 operation="reserve",
                 data=reservation,
                 complete_by=step_complete_by,
+                patience=patience,
             ),
             Step(
                 name="authorise-payment",
@@ -43,6 +46,7 @@ def fulfil_order(*, order_complete_by: float, step_complete_by: float, customer_
                 operation="authorise",
                 data=authorisation,
                 complete_by=step_complete_by,
+                patience=patience,
                 customer_wait=customer_wait,
                 editable=("payment_method",),
             ),
@@ -53,6 +57,7 @@ def fulfil_order(*, order_complete_by: float, step_complete_by: float, customer_
                 data=shipment,
                 after=("reserve-stock", "authorise-payment"),
                 complete_by=step_complete_by,
+                patience=patience,
                 editable=("ship_to",),
             ),
             Step(
@@ -63,6 +68,7 @@ def fulfil_order(*, order_complete_by: float, step_complete_by: float, customer_
                 after=("create-shipment",),
                 needs=("authorise-payment",),
                 complete_by=step_complete_by,
+                patience=patience,
             ),
             Step(
                 name="send-confirmation",
@@ -72,6 +78,7 @@ def fulfil_order(*, order_complete_by: float, step_complete_by: float, customer_
                 after=("capture-payment",),
                 needs=("create-shipment",),
                 complete_by=step_complete_by,
+                patience=patience,
                 remedy=MAIL_WAITS,
                 undo=Undo.NOTICE,
                 editable=("email",),

@@ -13,6 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from orders.models import Alert, Event, Order
+from tests.support import factories
 
 
 class Ran(NamedTuple):
@@ -65,7 +66,7 @@ def short(order_id: UUID) -> str:
 def make_alert(order_id: UUID, **fields: Any) -> Alert:
     """An open alert of an order."""
     asked = {"kind": "step_failed", "step": "bake", "agent": "oven", "code": "too_hot", "message": "it burnt"}
-    return Alert.objects.create(order_id=order_id, **(asked | fields))
+    return factories.make_alert(order_id, **(asked | fields))
 
 
 def make_event(order_id: UUID, kind: str, step: str = "", attempt: int = 0, **fields: Any) -> Event:

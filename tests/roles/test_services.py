@@ -33,7 +33,7 @@ from orders.services import (
     resubmit,
 )
 from orders.workflow.intake import OrderIntake
-from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
+from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
 from tests.support.roles import (
     a_leader,
     a_scheduler,
@@ -64,7 +64,7 @@ both_sessions = pytest.mark.django_db(transaction=True)
 def in_error(steps: dict[str, Any], *, kind: str = "step_failed", **process: Any) -> OrderProcess:
     """An order in Error, with its alert."""
     order = make_order(steps, **({"process_state": "error", "started_at": ago(60)} | process))
-    Alert.objects.create(order_id=order.pk, kind=kind, step="", code="no", message="no")
+    make_alert(order.pk, kind=kind, step="", code="no", message="no")
     return order
 
 
@@ -336,7 +336,7 @@ def test_an_order_can_be_undone_from_every_state(state: str) -> None:
             fields |= {"finished_at": ago(5)}
     order = make_order(steps, reply_to="app-1", **fields)
     if state == "error":
-        Alert.objects.create(order_id=order.pk, kind="step_failed", step="bake", code="no", message="no")
+        make_alert(order.pk, kind="step_failed", step="bake", code="no", message="no")
     result = compensate(order_id=order.pk, by="operator:ada", reason="the customer asked")
     assert (result.act, result.said) == (Act.DONE, "the order will be undone")
     row = stored(order)

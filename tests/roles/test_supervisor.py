@@ -14,7 +14,7 @@ from orders.engine.errors import LeadershipLost
 from orders.engine.sql import run
 from orders.engine.supervisor import LEASE
 from orders.models import Alert, Event, LeaderLease, OrderProcess, StepState
-from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
+from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
 from tests.support.roles import (
     a_leader,
     a_scheduler,
@@ -297,7 +297,7 @@ def test_a_step_that_passes_its_complete_by_in_an_order_in_error_is_given_up_and
     order = make_order(
         {**BAKED, "decorate": "failed", "box": overdue()}, process_state="error", reply_to="app-1"
     )
-    Alert.objects.create(order_id=order.pk, kind="step_failed", step="decorate", code="no", message="no")
+    make_alert(order.pk, kind="step_failed", step="decorate", code="no", message="no")
     a_leader().run_once()
     box, row = step_of(order, "box"), stored(order)
     assert (box.state, box.failure_count, box.complete_by) == ("not_started", 1, None)
@@ -309,7 +309,7 @@ def test_a_step_that_passes_its_complete_by_in_an_order_in_error_is_given_up_and
 @pytest.mark.pattern("V3", "O1")
 def test_a_step_that_reaches_the_threshold_in_an_order_in_error_opens_no_second_alert() -> None:
     order = make_order({"mix": "failed", "heat-oven": overdue(failure_count=2)}, process_state="error")
-    Alert.objects.create(order_id=order.pk, kind="step_failed", step="mix", code="no", message="no")
+    make_alert(order.pk, kind="step_failed", step="mix", code="no", message="no")
     a_leader(threshold=3).run_once()
     assert states(order) == {"mix": "failed", "heat-oven": "failed"}
     assert (stored(order).process_state, stored(order).announced) == ("error", True)

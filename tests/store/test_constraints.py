@@ -13,7 +13,10 @@ from uuid_utils.compat import uuid7
 from orders.models import (
     Address,
     AgentInstance,
-    Alert,
+    AlertGroup,
+    BulkAction,
+    BulkItem,
+    Circuit,
     Order,
     OrderLine,
     OrderProcess,
@@ -22,7 +25,7 @@ from orders.models import (
     StepState,
     SubmissionKey,
 )
-from tests.support.factories import LEGAL, ago, ahead, make_order, make_request, step_of
+from tests.support.factories import LEGAL, ago, ahead, make_alert, make_order, make_request, step_of
 
 pytestmark = pytest.mark.django_db
 
@@ -185,7 +188,48 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
     (
         "one_open_alert_per_order",
         "two open alerts",
-        twice(Alert, order_id=SOMEBODY, kind="step_failed", code="no", message="no"),
+        lambda: [make_alert(SOMEBODY) for _ in range(2)],
+    ),
+    (
+        "one_open_outage_per_agent",
+        "two open alerts of one agent's outage",
+        lambda: [make_alert(None, kind="outage", agent="oven", code=code) for code in ("a", "b")],
+    ),
+    (
+        "only_an_outage_is_about_no_order",
+        "an alert about nothing",
+        lambda: make_alert(None),
+    ),
+    (
+        "one_group_per_cause",
+        "a group twice",
+        twice(AlertGroup, kind="outage", agent="a", code="c", pattern="p"),
+    ),
+    (
+        "circuit_state_is_known",
+        "a circuit that is ajar",
+        lambda: Circuit.objects.create(agent="a", state="ajar"),
+    ),
+    ("circuit_force_is_known", "forced ajar", lambda: Circuit.objects.create(agent="a", forced="ajar")),
+    (
+        "an_open_circuit_is_probed",
+        "an open circuit that is never probed",
+        lambda: Circuit.objects.create(agent="a", state="open"),
+    ),
+    (
+        "what_waits_is_not_in_flight",
+        "a running step that waits for its agent",
+        lambda: make_order({"mix": {"state": "running", "waiting_since": WHEN}}),
+    ),
+    (
+        "an_action_takes_an_order_once",
+        "an order twice in a bulk action",
+        lambda: twice(
+            BulkItem,
+            order_id=SOMEBODY,
+            position=1,
+            action=BulkAction.objects.create(kind="resubmit", what="w", by="ada", starts_at=WHEN, total=1),
+        )(),
     ),
     ("one_row_per_instance", "an instance twice", twice(AgentInstance, instance="i", agent="a", capacity=1)),
     ("product_has_a_price", "a free product", twice(Product, sku="s", title="T", artist="A", price=0)),
@@ -252,7 +296,6 @@ def test_an_order_in_each_state_is_possible(fields: dict[str, Any]) -> None:
 
 
 def test_an_alert_that_was_closed_makes_room_for_the_next() -> None:
-    alert = {"order_id": SOMEBODY, "kind": "step_failed", "code": "no", "message": "no"}
     for _ in range(2):
-        Alert.objects.create(**alert, closed_at=ago(1))
-    Alert.objects.create(**alert)
+        make_alert(SOMEBODY, closed_at=ago(1))
+    make_alert(SOMEBODY)

@@ -54,10 +54,12 @@ def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
     found = accounts(var_dir)
     assert {role: name for role, (name, _) in found.items()} == {
         "customer": "demo@demo.invalid",
+        "viewer": "viewer",
         "operator": "operator",
         "admin": "admin",
     }
     for name, password in found.values():
+        assert len(password) >= 12
         assert User.objects.get(username=name).check_password(password)
         assert password not in said
     token = (var_dir / "demo-token").read_text().strip()
@@ -72,11 +74,13 @@ def test_each_account_has_its_rights(var_dir: Path) -> None:
     rights = User.objects.values_list("username", "is_staff", "is_superuser")
     assert set(rights) == {
         ("demo@demo.invalid", False, False),
+        ("viewer", False, False),
         ("operator", True, False),
         ("admin", True, True),
         ("api-demo", False, False),
     }
-    assert Group.objects.get(name="operators").user_set.get().username == "operator"
+    for role in ("viewer", "operator", "admin"):
+        assert Group.objects.get(name=role).user_set.get().username == role
 
 
 def test_the_secrets_are_for_their_owner_alone(var_dir: Path) -> None:

@@ -80,10 +80,14 @@ FILL = [
     SELECT 'guest', n::text, '', gen_random_uuid() FROM generate_series(1, 10000) AS n
     """,
     """
-    INSERT INTO orders_alert (order_id, kind, code, message, step, agent, closed_by, resolution, closed_at)
-    SELECT gen_random_uuid(), 'step_failed', 'no', 'no', '', '', 'ada', 'done',
+    WITH causes AS (
+        INSERT INTO orders_alertgroup (kind, agent, code, pattern, acknowledged_by)
+        VALUES ('step_failed', '', 'no', 'no', '') RETURNING id
+    )
+    INSERT INTO orders_alert (group_id, order_id, kind, code, message, step, agent, closed_by, resolution, closed_at)
+    SELECT causes.id, gen_random_uuid(), 'step_failed', 'no', 'no', '', '', 'ada', 'done',
            CASE WHEN n % 100 > 0 THEN now() END
-      FROM generate_series(1, 10000) AS n
+      FROM causes, generate_series(1, 10000) AS n
     """,
 ]
 BIG = (

@@ -8,8 +8,9 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from orders.engine.contracts import Workflow
+from orders.engine.grouping import pattern
 from orders.engine.sql import database_now
-from orders.models import AgentReply, AgentRequest, OrderProcess, StepState
+from orders.models import AgentReply, AgentRequest, Alert, AlertGroup, OrderProcess, StepState
 from tests.support.workflows import CAKE
 
 
@@ -85,6 +86,15 @@ def make_reply(step: StepState, outcome: str = "done", body: Any = None, **field
     return AgentReply.objects.create(
         order_id=step.process_id, step_id=step.pk, outcome=outcome, body=body, **(answers | fields)
     )
+
+
+def make_alert(order_id: UUID | None, **fields: Any) -> Alert:
+    """An alert, open unless fields say otherwise, in the group of its cause."""
+    asked = {"kind": "step_failed", "code": "no", "message": "no", "agent": ""} | fields
+    group, _ = AlertGroup.objects.get_or_create(
+        kind=asked["kind"], agent=asked["agent"], code=asked["code"], pattern=pattern(asked["message"])
+    )
+    return Alert.objects.create(order_id=order_id, group=group, **asked)
 
 
 def make_request(step: StepState, **fields: Any) -> AgentRequest:

@@ -34,7 +34,22 @@ class Role(Protocol):
 def a_scheduler(
     instance: str = "scheduler:a", *, batch: int = 200, workflows: Workflows = CAKES
 ) -> Scheduler:
+    """A scheduler, and a live host for every agent: nothing is sent to an agent that nobody runs."""
+    staff(workflows)
     return Scheduler(config=SchedulerConfig(instance=instance, batch=batch), workflows=workflows)
+
+
+def staff(workflows: Workflows = CAKES, *, capacity: int = 100_000) -> None:
+    """A live host for every agent of these workflows."""
+    run(
+        """
+        INSERT INTO orders_agentinstance (instance, agent, capacity, in_flight, calls, failed_calls, recent_calls,
+                                          recent_failures, seen_at)
+        SELECT 'agents:test', agent, %s, 0, 0, 0, 0, 0, clock_timestamp() + interval '1 day' FROM unnest(%s::text[]) AS agent
+            ON CONFLICT (instance, agent) DO UPDATE SET capacity = excluded.capacity, seen_at = excluded.seen_at
+        """,
+        [capacity, sorted({step.agent for workflow in workflows.values() for step in workflow.steps})],
+    )
 
 
 def a_leader(
@@ -49,6 +64,7 @@ def a_leader(
 def a_supervisor(
     instance: str = "supervisor:a", *, batch: int = 500, threshold: int = 3, workflows: Workflows = CAKES
 ) -> Supervisor:
+    staff(workflows)
     rules = SupervisorRules(threshold=threshold)
     return Supervisor(
         config=SupervisorConfig(instance=instance, batch=batch, rules=rules), workflows=workflows
@@ -98,7 +114,7 @@ def running(host: AgentHost) -> Iterator["Future[None]"]:
             ended.result(timeout=10)
         except BaseException:
             # A host that broke has left its connections open; they would trouble the tests after this one.
-            for executor in (host._exchanges, host._care):
+            for executor in (host._exchanges, host._care, host._reports):
                 with suppress(RuntimeError):
                     executor.submit(lambda: connection.close()).result(timeout=10)
             raise

@@ -11,7 +11,7 @@ from orders.customer_words import NOT_MENDED
 from orders.engine.contracts import Workflows
 from orders.models import AgentRequest, Alert, OrderProcess, StepState
 from orders.services import Act, NoSuchOrderError
-from tests.support.factories import ahead, make_request, step_of
+from tests.support.factories import ahead, make_alert, make_request, step_of
 from tests.support.roles import (
     a_scheduler,
     all_due,
@@ -87,7 +87,7 @@ def test_cancelling_twice_is_cancelling_once() -> None:
 
 def test_an_order_in_error_is_cancelled_and_nobody_is_alerted_any_more() -> None:
     order = shop_order({"reserve-stock": "failed"}, process_state="error")
-    Alert.objects.create(order_id=order.order_id, kind="step_failed", code="no", message="no")
+    make_alert(order.order_id, kind="step_failed", code="no", message="no")
     assert cancel(order_id=order.order_id, by="guest").act is Act.DONE
     assert not Alert.objects.filter(closed_at=None).exists()
     assert to_its_end(order) == "compensated"

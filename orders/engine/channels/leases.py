@@ -34,7 +34,8 @@ class Lease(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """How a leased request ended: done, refused, declined or failed, or abandoned, which posts nothing (A5)."""
+    """How a leased request ended: done, refused, declined, failed; deferred, to be asked again when its agent can be
+    used; or abandoned, which posts nothing (A5)."""
 
     id: int
     deliveries: int
@@ -45,6 +46,7 @@ class Answered(NamedTuple):
 
 
 ABANDONED = "abandoned"
+DEFERRED = "deferred"
 
 _TAKE = """
     UPDATE orders_agentrequest

@@ -4,7 +4,16 @@ Every function runs inside the caller's transaction. Whoever writes a step has l
 `lock` or `claim`; those never wait, so that nobody can deadlock and a stuck process holds up no order but its own.
 """
 
-from orders.engine.state_store.claims import are_known, claim, lock, lock_one, overdue, steps_of, unannounced
+from orders.engine.state_store.claims import (
+    are_known,
+    claim,
+    claim_waiting,
+    lock,
+    lock_one,
+    overdue,
+    steps_of,
+    unannounced,
+)
 from orders.engine.state_store.writes import (
     create_processes,
     edit_request,
@@ -17,6 +26,7 @@ from orders.engine.state_store.writes import (
 __all__ = [
     "are_known",
     "claim",
+    "claim_waiting",
     "create_processes",
     "edit_request",
     "last_call_failures",

@@ -1,7 +1,7 @@
 """Locking, claiming and reading the rows that a transaction is going to decide on."""
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -80,6 +80,37 @@ def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list
     return rows
 
 
+def claim_waiting(
+    rooms: Mapping[str, int], workflows: Collection[WorkflowKey], passing_over: Collection[UUID]
+) -> list[ProcessRow]:
+    """Locks the orders whose steps wait for these agents, as many as each has room for, higher priority first (A9).
+
+    The ids are chosen first and locked then, without waiting. `passing_over` are orders that are locked already.
+    """
+    if not rooms:
+        return []
+    chosen = fetch(
+        """
+        SELECT free.order_id
+          FROM unnest(%s::text[], %s::int[]) AS wanted(agent, room),
+               LATERAL (SELECT s.order_id FROM orders_stepstate AS s
+                          JOIN orders_orderprocess AS p ON p.order_id = s.order_id
+                         WHERE s.agent = wanted.agent AND s.waiting_since IS NOT NULL
+                           AND s.order_id <> ALL(%s::uuid[]) AND p.process_state IN ('pending', 'processing')
+                           AND (p.workflow, p.version) IN (SELECT * FROM unnest(%s::text[], %s::smallint[]))
+                         ORDER BY s.priority DESC, s.order_id LIMIT wanted.room) AS free
+        """,
+        [
+            list(rooms),
+            list(rooms.values()),
+            list(passing_over),
+            [name for name, _ in workflows],
+            [version for _, version in workflows],
+        ],
+    )
+    return lock({order_id for (order_id,) in chosen}, workflows)
+
+
 def unannounced(limit: int, workflows: Collection[WorkflowKey]) -> list[ProcessRow]:
     """Locks orders that a supervisor put into Error and whose applications have not been told yet (Q3)."""
     rows = (
@@ -125,6 +156,6 @@ def steps_of(order_ids: Iterable[UUID]) -> dict[UUID, list[StepRow]]:
         for row in rows:
             step = StepRow._make(row)
             if step.error is not None:
-                step = step._replace(error=json.loads(row[-1]))
+                step = step._replace(error=json.loads(str(step.error)))
             found[step.order_id].append(step)
     return found

@@ -30,7 +30,8 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
                undo_generation = v.undo_generation, outcome = v.outcome, complete_by = v.complete_by,
                settles_at = v.settles_at, not_before = v.not_before, failure_count = v.failure_count,
                undo_failure_count = v.undo_failure_count, extended_waits = v.extended_waits,
-               error = v.error, result = coalesce(v.result::jsonb, s.result),
+               error = v.error, waiting_since = v.waiting_since, priority = v.priority, sent_at = v.sent_at,
+               result = coalesce(v.result::jsonb, s.result),
                started_at = CASE WHEN v.state = 'running' THEN coalesce(s.started_at, clock_timestamp())
                                  ELSE s.started_at END,
                completed_at = CASE WHEN v.state = 'completed' THEN coalesce(s.completed_at, clock_timestamp())
@@ -39,7 +40,7 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
             AS v(id bigint, read_attempt int, state text, attempt int, answered int, generation int,
                  undo_generation int, outcome text, complete_by timestamptz, settles_at timestamptz,
                  not_before timestamptz, failure_count int, undo_failure_count int, extended_waits int,
-                 error jsonb, result text)
+                 error jsonb, waiting_since timestamptz, priority smallint, sent_at timestamptz, result text)
          WHERE s.id = v.id AND s.attempt = v.read_attempt
         """,
         [
@@ -115,10 +116,11 @@ def create_processes(accepted: Collection[Accepted]) -> None:
     run(
         """
         INSERT INTO orders_stepstate (order_id, name, position, agent, request, state, attempt, answered, generation,
-                                      undo_generation, outcome, failure_count, undo_failure_count, extended_waits)
-        SELECT order_id, name, position, agent, request, 'not_started', 0, 0, 1, 1, 'none', 0, 0, 0
+                                      undo_generation, outcome, failure_count, undo_failure_count, extended_waits,
+                                      priority)
+        SELECT order_id, name, position, agent, request, 'not_started', 0, 0, 1, 1, 'none', 0, 0, 0, priority
           FROM json_to_recordset(%s::json)
-            AS v(order_id uuid, name text, position smallint, agent text, request jsonb)
+            AS v(order_id uuid, name text, position smallint, agent text, request jsonb, priority smallint)
         """,
         [
             recordset(
@@ -128,6 +130,7 @@ def create_processes(accepted: Collection[Accepted]) -> None:
                     "position": position,
                     "agent": step.agent,
                     "request": step.data(new.description),
+                    "priority": new.priority,
                 }
                 for new in accepted
                 for position, step in enumerate(new.workflow.steps)
