@@ -54,6 +54,7 @@ class Config:
     email_from: str
     alert_email: str
     alert_webhook_url: str
+    public_url: str
     require_second_factor: bool
 
 
@@ -95,6 +96,7 @@ def read(environ: Env | None = None) -> Config:
         email_from=_mail_address(env, "EMAIL_FROM", "Print Shop <orders@localhost>"),
         alert_email=_mail_address(env, "ALERT_EMAIL", ""),
         alert_webhook_url=_url(env, "ALERT_WEBHOOK_URL", "", ("http", "https")),
+        public_url=_url(env, "PUBLIC_URL", f"http://{bind}", ("http", "https")),
         require_second_factor=_value(env.bool, "REQUIRE_SECOND_FACTOR", not debug, "true or false"),
     )
 

@@ -157,7 +157,7 @@ def banner(config: Config) -> str:
         "",
         f"  the shop   {url}/",
         f"  the API    {url}/api/docs/",
-        "  operators  .venv/bin/python manage.py orders",
+        f"  operators  {url}/console/",
     ]
     if accounts.is_file():
         lines += ["", "Accounts (role, name, password):", ""]

@@ -54,7 +54,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
+    "orders.console.sessions.OperatorSessions",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "orders.console.second_factor.SecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "orders.storefront.unavailable.UnavailablePage",
@@ -160,6 +162,15 @@ AXES_CLIENT_IP_CALLABLE = "orders.storefront.lockout.address_of"
 AXES_LOCKOUT_CALLABLE = "orders.storefront.lockout.show"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
+
+# Operators: how long a session lasts without a request and in all, and how long a second factor's code is fresh
+# enough for acts that give money back or are about many orders.
+REQUIRE_SECOND_FACTOR = CONFIG.require_second_factor
+OPERATOR_IDLE = timedelta(minutes=15)
+OPERATOR_SESSION = timedelta(hours=8)
+SECOND_FACTOR_FRESH = timedelta(minutes=10)
+OTP_TOTP_ISSUER = "Print Shop"
+CSRF_FAILURE_VIEW = "orders.console.access.csrf_failure"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -1,6 +1,7 @@
 """What every family of tests may ask for."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,12 @@ from tests.support.two_sessions import BAD_PLANS, Session
 def switched_off(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """Planner settings to switch off, one set after the other."""
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def without_second_factor(settings: Any) -> None:
+    """Operators of the tests sign in by password alone, unless a test is about their second factor."""
+    settings.REQUIRE_SECOND_FACTOR = False
 
 
 @pytest.fixture

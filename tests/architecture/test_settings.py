@@ -36,6 +36,7 @@ WRONG = [
     ("EMAIL_FROM", "the shop", NO_MAIL),
     ("ALERT_EMAIL", "nobody", NO_MAIL),
     ("ALERT_WEBHOOK_URL", "hooks.example", NOT_A_URL),
+    ("PUBLIC_URL", "shop.example", NOT_A_URL),
 ]
 """Variable, wrong value, what the line says is allowed."""
 ALSO_WRONG = [

@@ -51,6 +51,7 @@ class Server:
                     "BIND": f"127.0.0.1:{self.port}",
                     "DATABASE_URL": database_url,
                     "PYTHONWARNINGS": "default",
+                    "REQUIRE_SECOND_FACTOR": "false",
                     **env,
                 },
                 stdout=output,

@@ -18,6 +18,7 @@ PUBLIC = {
         *("checkout", "find-order", "order", "order-progress", "order-cancel", "order-pay"),
         *("guest-order", "guest-order-progress", "guest-order-cancel", "guest-order-pay"),
     },
+    "console": {"sign-in"},
     "admin": {"login"},
 }
 """By namespace. The API is not here: its views ask for a token themselves (REST_FRAMEWORK)."""

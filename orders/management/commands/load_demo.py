@@ -16,10 +16,8 @@ from knox.models import get_token_model
 from rest_framework.exceptions import AuthenticationFailed
 
 from orders.models import Product
+from orders.roles import ROLES, make_roles
 from orders.workflow.catalogue import CATALOGUE, CURRENCY, OFFERS, SHOWN, Offer, Poster
-
-OPERATORS = "operators"
-"""The group of those who work in the console."""
 
 API_USER = "api-demo"
 
@@ -30,7 +28,7 @@ OPENED = datetime(2026, 1, 5, 9, tzinfo=UTC)
 class Account(NamedTuple):
     """A demonstration account. Only those with our own mail address are ever changed.
 
-    A customer signs in by mail address, which is her account's name; the others sign in to the admin by theirs.
+    A customer signs in by mail address, which is her account's name; the others sign in to the console by theirs.
     """
 
     role: str
@@ -39,12 +37,17 @@ class Account(NamedTuple):
     is_superuser: bool = False
 
     @property
+    def works_here(self) -> bool:
+        return self.role in ROLES
+
+    @property
     def email(self) -> str:
         return self.name if "@" in self.name else f"{self.name}@demo.invalid"
 
 
 ACCOUNTS = (
     Account("customer", "demo@demo.invalid"),
+    Account("viewer", "viewer"),
     Account("operator", "operator", is_staff=True),
     Account("admin", "admin", is_staff=True, is_superuser=True),
 )
@@ -133,7 +136,7 @@ def make_accounts(kept: Path) -> int:
         user.is_staff, user.is_superuser = who.is_staff, who.is_superuser
         user.set_password(passwords[who.name])
         user.save()
-    _equip_operators()
+    _give_roles()
     if missing:
         lines = (
             f"{who.role}  {who.name}  {passwords[who.name]}" for who in ACCOUNTS if who.name in passwords
@@ -180,10 +183,13 @@ def _authenticates(token: str) -> bool:
     return True
 
 
-def _equip_operators() -> None:
-    """The group of operators, with leave to look at everything of ours, and the demonstration's operator in it."""
-    group, _ = Group.objects.get_or_create(name=OPERATORS)
-    looking = Permission.objects.filter(content_type__app_label="orders", codename__startswith="view_")
-    group.permissions.add(*looking)
-    for user in User.objects.filter(username="operator", email="operator@demo.invalid"):
-        user.groups.add(group)
+def _give_roles() -> None:
+    """Puts each account into the group of its role; the operator may also look at raw tables."""
+    make_roles()
+    groups = {group.name: group for group in Group.objects.filter(name__in=ROLES)}
+    for who in ACCOUNTS:
+        for user in User.objects.filter(username=who.name, email=who.email) if who.works_here else ():
+            user.groups.add(groups[who.role])
+            if who.role == "operator":
+                looking = {"content_type__app_label": "orders", "codename__startswith": "view_"}
+                user.user_permissions.add(*Permission.objects.filter(**looking))

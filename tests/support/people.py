@@ -1,0 +1,29 @@
+"""Who works here, for tests: accounts with the permissions of a role."""
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from orders.roles import ROLES, permissions
+
+PASSWORD = "nine grey geese at dusk"
+
+
+def person(role: str, name: str = "", *, password: str | None = None, codes: Sequence[str] = ()) -> User:
+    """An account of that role (viewer, operator, admin; anything else is a customer), and with permissions besides.
+
+    Signing in by `password` is slow, as its hash is; `signed_in` does without.
+    """
+    user = User(username=name or role, email=f"{name or role}@example.com")
+    user.set_password(password) if password else user.set_unusable_password()
+    user.save()
+    user.user_permissions.set(permissions([*ROLES.get(role, ()), *codes]))
+    return user
+
+
+def signed_in(user: User, **options: object) -> Client:
+    """A browser in which somebody has signed in."""
+    client = Client(**options)  # type: ignore[arg-type]
+    client.force_login(user)
+    return client

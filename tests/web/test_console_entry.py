@@ -1,0 +1,245 @@
+"""The way into the console: sessions that end, and the second factor."""
+
+import time
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django_otp.oath import TOTP
+from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from orders.console import second_factor, sessions
+from orders.models import AuditEntry
+from tests.support.people import PASSWORD, person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+AUDIT = "/console/audit/"
+FACTOR = "/console/second-factor/"
+
+
+@pytest.fixture
+def required(settings: Any) -> None:
+    settings.REQUIRE_SECOND_FACTOR = True
+
+
+def with_device(user: User) -> TOTPDevice:
+    return TOTPDevice.objects.create(user=user, name="default", confirmed=True)
+
+
+def code_of(device: TOTPDevice, step: int = 0) -> str:
+    """The code of a moment; `step` is how many half minutes from now."""
+    totp = TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift)
+    totp.time = time.time() + 30 * step
+    return f"{totp.token():06d}"
+
+
+def give(client: Client, code: str, **more: str) -> Any:
+    return client.post(FACTOR, {"code": code, **more})
+
+
+def move(client: Client, **seconds: float) -> None:
+    """Sets times of a session to so many seconds ago."""
+    session = client.session
+    for key, ago in seconds.items():
+        session[key] = time.time() - ago
+    session.save()
+
+
+# Signing in.
+
+
+def test_a_stranger_is_led_to_the_consoles_sign_in_and_back() -> None:
+    with connection.cursor() as cursor:  # a real hash takes long
+        cursor.execute("SET LOCAL transaction_timeout = 0")
+    person("viewer", password=PASSWORD)
+    client = Client()
+    asked = client.get(f"{AUDIT}?act=resubmit")
+    assert asked.status_code == 302
+    assert asked["Location"] == "/console/sign-in/?next=/console/audit/%3Fact%3Dresubmit"
+    page = client.get(asked["Location"])
+    assert page.context["next"] == f"{AUDIT}?act=resubmit"
+    sent = {"username": "viewer", "password": PASSWORD, "next": f"{AUDIT}?act=resubmit"}
+    assert client.post("/console/sign-in/", sent)["Location"] == f"{AUDIT}?act=resubmit"
+    assert client.get(AUDIT).status_code == 200
+    sent |= {"password": "wrong", "next": "https://evil.example/"}
+    wrong = Client().post("/console/sign-in/", sent)
+    assert wrong.status_code == 200
+    assert "evil" not in wrong.content.decode()
+
+
+# Sessions.
+
+
+@pytest.mark.parametrize(
+    ("times", "lives"),
+    [
+        ({sessions.SEEN: 14 * 60}, True),
+        ({sessions.SEEN: 16 * 60}, False),
+        ({sessions.SINCE: 7.9 * 3600, sessions.SEEN: 10}, True),
+        ({sessions.SINCE: 8.1 * 3600, sessions.SEEN: 10}, False),
+    ],
+)
+def test_a_session_ends_when_it_is_idle_or_old(times: dict[str, float], lives: bool) -> None:
+    client = signed_in(person("viewer"))
+    assert client.get(AUDIT).status_code == 200
+    move(client, **times)
+    assert client.get(AUDIT).status_code == (200 if lives else 302)
+    assert ("_auth_user_id" in client.session) is lives
+
+
+def test_what_a_page_asks_for_by_itself_keeps_no_session_alive() -> None:
+    client = signed_in(person("viewer"))
+    client.get(AUDIT)
+    move(client, **{sessions.SEEN: 14 * 60})
+    assert client.get(AUDIT, headers={"X-Live": "1"}).status_code == 200
+    assert time.time() - client.session[sessions.SEEN] > 13 * 60
+    assert client.get(AUDIT).status_code == 200
+    assert time.time() - client.session[sessions.SEEN] < 60
+
+
+def test_the_session_of_the_shop_that_turns_to_the_console_counts_from_the_sign_in() -> None:
+    user = person("viewer")
+    client = signed_in(user)
+    User.objects.update(last_login="2026-01-01T00:00Z")
+    assert client.get("/account/").status_code == 200
+    assert client.get(AUDIT).status_code == 302
+    assert client.get("/account/").status_code == 302
+
+
+def test_a_customers_session_is_left_alone() -> None:
+    client = signed_in(person("customer"))
+    User.objects.update(last_login="2026-01-01T00:00Z")
+    assert client.get("/account/").status_code == 200
+    assert sessions.SINCE not in client.session
+
+
+# The second factor.
+
+
+def test_where_it_is_required_nothing_is_seen_without_it(required: None) -> None:
+    admin = person("admin")
+    User.objects.update(is_staff=True, is_superuser=True)
+    client = signed_in(admin)
+    for path in ("/console/", AUDIT, "/console/audit.csv", "/admin/", "/admin/orders/product/"):
+        assert client.get(path)["Location"].startswith(f"{FACTOR}?next="), path
+    assert client.post("/console/second-factor/remove/")["Location"].startswith(FACTOR)
+    assert client.get("/account/").status_code == 200
+
+
+def test_setting_it_up_shows_the_key_and_then_recovery_codes_once(required: None) -> None:
+    client = signed_in(person("operator"))
+    page = client.get(f"{FACTOR}?next={AUDIT}").content.decode()
+    picture = client.get("/console/second-factor/qr.svg")
+    assert picture["Content-Type"] == "image/svg+xml"
+    assert "style=" not in picture.content.decode()
+    key = client.session[second_factor.NEW_KEY]
+    assert second_factor.letters_of_key(key) in page
+    assert client.post(f"{FACTOR}set-up/", {"code": "000000"}).status_code == 403
+    assert not TOTPDevice.objects.exists()
+    before = client.session.session_key
+    shown = client.post(f"{FACTOR}set-up/", {"code": code_of(TOTPDevice(key=key)), "next": AUDIT})
+    codes = shown.context["codes"]
+    assert (shown.status_code, len(codes)) == (200, second_factor.RECOVERY_CODES)
+    assert "no-store" in shown["Cache-Control"]
+    assert client.session.session_key != before
+    assert client.get(AUDIT).status_code == 200
+    assert client.get("/console/second-factor/qr.svg").status_code == 404
+    assert codes[0] not in client.get(FACTOR).content.decode()
+    assert not {code.replace("-", "") for code in codes} & set(
+        StaticToken.objects.values_list("token", flat=True)
+    )
+    assert AuditEntry.objects.get().act == "second-factor-set-up"
+
+
+def test_the_code_is_asked_for_at_each_sign_in_and_leads_back(required: None) -> None:
+    user = person("operator")
+    device = with_device(user)
+    client = signed_in(user)
+    asked = client.get(AUDIT)
+    assert asked["Location"] == f"{FACTOR}?next=%2Fconsole%2Faudit%2F"
+    code = code_of(device)
+    assert give(client, code, next=AUDIT)["Location"] == AUDIT
+    assert client.get(AUDIT).status_code == 200
+    again = signed_in(user)
+    assert give(again, code).status_code == 403  # each code is good once
+    assert again.get(AUDIT).status_code == 302
+
+
+def test_who_has_a_factor_is_asked_even_where_it_is_not_required() -> None:
+    user = person("operator")
+    client = signed_in(user)
+    assert client.get(AUDIT).status_code == 200
+    with_device(user)
+    assert client.get(AUDIT).status_code == 302
+
+
+def test_a_recovery_code_is_good_once() -> None:
+    user = person("operator")
+    with_device(user)
+    codes = second_factor.renew_recovery_codes(user)
+    assert give(signed_in(user), codes[0].upper()).status_code == 302
+    assert give(signed_in(user), codes[0]).status_code == 403
+    assert second_factor.recovery_codes_left(user) == second_factor.RECOVERY_CODES - 1
+
+
+def test_a_recovery_code_of_another_is_no_code() -> None:
+    user, other = person("operator"), person("operator", "other")
+    for one in (user, other):
+        with_device(one)
+        codes = second_factor.renew_recovery_codes(one)
+    assert give(signed_in(user), codes[0]).status_code == 403
+
+
+@pytest.mark.parametrize("recovery", [False, True])
+def test_a_hundred_guesses_are_slowed_down_and_the_right_code_waits_too(recovery: bool) -> None:
+    user = person("operator")
+    device = with_device(user)
+    codes = second_factor.renew_recovery_codes(user)
+    client = signed_in(user)
+    guess = "aaaa-bbbb-cccc-dddd" if recovery else f"{(int(code_of(device)) + 5) % 1_000_000:06d}"
+    answers = [give(client, guess).status_code for _ in range(100)]
+    assert answers[0] == 403
+    assert answers.count(403) <= 8  # 2 to the power of 7 is more seconds than this takes
+    assert answers[-1] == 429
+    right = give(client, codes[1] if recovery else code_of(device, 1))
+    assert right.status_code == 429
+    assert int(right["Retry-After"]) >= 1
+    assert client.get(AUDIT).status_code == 302
+    refused = AuditEntry.objects.filter(act="second-factor", allowed=False)
+    assert refused.count() == answers.count(403)
+
+
+def test_a_factor_that_was_taken_away_ends_every_session_that_had_it(required: None) -> None:
+    user = person("operator")
+    device = with_device(user)
+    one, other = signed_in(user), signed_in(user)
+    assert give(one, code_of(device)).status_code == 302
+    assert give(other, code_of(device, 1)).status_code == 302
+    assert one.post(f"{FACTOR}remove/")["Location"] == FACTOR
+    assert other.get(AUDIT).status_code == 302
+    assert "Set up" in other.get(FACTOR).content.decode()
+
+
+def test_it_is_asked_again_before_what_needs_it_fresh() -> None:
+    user = person("operator")
+    device = with_device(user)
+    client = signed_in(user)
+    assert give(client, code_of(device)).status_code == 302
+    age = settings.SECOND_FACTOR_FRESH.total_seconds()
+    move(client, **{second_factor.GIVEN_AT: age + 1})
+    back = "http://testserver/console/audit/"
+    asked = client.post(f"{FACTOR}codes/", headers={"Referer": back})
+    assert asked["Location"] == f"{FACTOR}?next=http%3A%2F%2Ftestserver%2Fconsole%2Faudit%2F"
+    htmx = client.post(f"{FACTOR}codes/", headers={"Referer": "https://evil.example/", "HX-Request": "true"})
+    assert (htmx.status_code, htmx["HX-Redirect"]) == (204, f"{FACTOR}?next=%2Fconsole%2F")
+    assert not StaticToken.objects.exists()
+    page = client.get(asked["Location"])
+    assert "confirm that it is you" in page.content.decode()
+    assert give(client, code_of(device, 1), next=back)["Location"] == back
+    assert client.post(f"{FACTOR}codes/").status_code == 200
+    assert StaticToken.objects.count() == second_factor.RECOVERY_CODES
