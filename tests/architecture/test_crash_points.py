@@ -1,0 +1,35 @@
+"""The crash points are put in from outside: the product has no hook for them, and each of them is there."""
+
+import pytest
+
+from tests.architecture.source import ROOT
+from tests.support import crash
+
+
+@pytest.mark.pattern("C9")
+def test_nothing_in_the_product_can_be_armed() -> None:
+    words = ("SAS_FAIL", "tests.support", "crash_point")
+    sources = [path for folder in ("orders", "sasweb", "sandbox") for path in (ROOT / folder).rglob("*.py")]
+    assert [str(path) for path in sources for word in words if word in path.read_text()] == []
+
+
+@pytest.mark.pattern("C9")
+def test_every_point_is_a_function_that_the_product_has() -> None:
+    """Else a function that was renamed would be a point that nobody ever passes."""
+    targets = {place.target for points in crash.POINTS.values() for place in points.values()} - {crash.COMMIT}
+    for target in targets | {target for passes in crash.PASSES.values() for target in passes}:
+        assert callable(crash.resolve(target)[2]), target
+
+
+def test_a_shot_is_written_as_it_is_read() -> None:
+    for role in crash.ROLES:
+        for shot in crash.every_shot(role):
+            assert crash.parse(f"{shot},{shot}") == [shot, shot]
+
+
+@pytest.mark.parametrize(
+    "text", ["scheduler.nowhere:kill", "scheduler.after-lock:explode", "nobody.after-lock:kill"]
+)
+def test_a_point_or_mode_that_there_is_not_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="no such point"):
+        crash.parse(text)

@@ -1,0 +1,164 @@
+"""Every named point of every role, in every mode: killed, broken, put to sleep, done and told that it failed.
+
+`bin/test` goes through every point once, in modes that a seed chooses, and through some pairs. All of it:
+
+    CRASH_SWEEP=all bin/test tests/failures/test_crash_points.py       (SAS_SEED=… repeats a run)
+"""
+
+import json
+import os
+import random
+import secrets
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from orders.models import OrderProcess, SubmissionMessage
+from tests.support import crash
+from tests.support.crash import Shot
+from tests.support.system import ADDRESS, ENDED, Process, System
+from tests.support.wait import until
+
+ALL = os.environ.get("CRASH_SWEEP") == "all"
+SEED = int(os.environ.get("SAS_SEED") or secrets.randbelow(1_000_000))
+WORKERS = ("submission", "scheduler", "agents", "supervisor")
+ORDERS = 20
+BOUND = 240.0
+UNDER_WAY = 12
+"""How many orders are kept under way until every point has been passed."""
+
+# The orders must outlive any number of deaths: what is tested is that nothing is lost or doubled, not when to give up.
+PATIENT = {"STEP_COMPLETE_BY": "3", "FAILURE_THRESHOLD": "60", "ORDER_COMPLETE_BY": "600"}
+
+
+@pytest.fixture
+def seeded() -> random.Random:
+    """Chance that can be had again; a failing test shows the seed."""
+    print(f"SAS_SEED={SEED}")
+    return random.Random(SEED)
+
+
+class Armed:
+    """A role of a system in a process with crash points, and what of them has happened."""
+
+    def __init__(self, system: System, role: str, shots: Sequence[Shot], **environment: str) -> None:
+        self.shots = [str(shot) for shot in shots]
+        self._report = system.folder / f"fired-{role}"
+        self._report.unlink(missing_ok=True)
+        log = system.folder / f"{len(system._processes)}-armed-{role}.log"
+        argv = [sys.executable, "-m", "tests.support.armed", role]
+        fail = {"SAS_FAIL": ",".join(self.shots), "SAS_FIRED": str(self._report)}
+        self.process = Process(
+            f"armed {role}", argv, {**system.environment, **PATIENT, **fail, **environment}, log
+        )
+        system._processes.append(self.process)
+
+    def fired(self) -> list[str]:
+        """What has happened so far."""
+        return self._report.read_text().splitlines() if self._report.exists() else []
+
+    def left(self) -> list[str]:
+        """What has not happened yet."""
+        fired = self.fired()
+        return [shot for shot in self.shots if shot not in fired]
+
+
+def go_through(system: System, shots: dict[str, list[Shot]]) -> None:
+    """Has all of it happen to a system at work on twenty orders or more, and looks at what has become of them."""
+    system.environment |= PATIENT
+    system.faults("carrier", hang_rate=0.3)  # so that the supervisor has something to do
+    system.place(ORDERS)
+    armed = [Armed(system, role, shots.get(role, [])) for role in WORKERS]
+    for role in ("scheduler", "agents"):
+        system.start(role)  # somebody who takes over from one that sleeps
+    feed(system, armed)
+    system.no_faults()
+    assert set(system.wait_until_ended(seconds=BOUND)) == {"processed"}
+    system.check()
+
+
+def feed(system: System, armed: Sequence[Armed]) -> None:
+    """Keeps orders coming until every shot has been fired."""
+    looked_at = 0.0
+
+    def all_fired() -> bool:
+        nonlocal looked_at
+        if not any(one.left() for one in armed):
+            return True
+        if time.monotonic() - looked_at > 0.25:
+            looked_at = time.monotonic()
+            under_way = SubmissionMessage.objects.count()
+            under_way += OrderProcess.objects.exclude(process_state__in=ENDED).count()
+            if under_way < UNDER_WAY:
+                system.place(2)
+        return False
+
+    try:
+        until(all_fired, seconds=BOUND, what="every crash point")
+    except AssertionError:
+        raise AssertionError(f"not fired: {[one.left() for one in armed]}") from None
+
+
+def shop(system: System, shots: list[Shot], keys: list[str]) -> list[UUID]:
+    """Has a shop that dies place an order for each key; returns what was acknowledged."""
+    acknowledged = system.folder / f"acknowledged-{keys[0]}"
+    orders = {
+        "sku": system.sku,
+        "ship_to": ADDRESS,
+        "keys": keys,
+        "acknowledged": str(acknowledged),
+    }
+    armed = Armed(system, "shop", shots, SAS_ORDERS=json.dumps(orders))
+    until(acknowledged.exists, seconds=BOUND, what="the orders of the shop")
+    assert armed.left() == []
+    return [UUID(one) for one in json.loads(Path(acknowledged).read_text()).values()]
+
+
+@pytest.mark.pattern("S2", "T1", "C9", "A3", "A7", "V6", "F5", "F6", "F7", "F10", "F11", "F12", "F17", "F22")
+@pytest.mark.skipif(ALL, reason="the whole sweep has each of them by itself")
+def test_every_point_of_every_role_at_once(system: System, seeded: random.Random) -> None:
+    """All roles die and fail again and again beside one another, once at each of their points."""
+    go_through(system, {role: crash.one_shot_a_point(role, seeded) for role in WORKERS})
+
+
+@pytest.mark.pattern("S3", "F1", "F2", "F3", "F22")
+@pytest.mark.parametrize("mode", crash.MODES)
+def test_an_order_is_placed_once_for_its_key_wherever_the_shop_dies(system: System, mode: str) -> None:
+    """P1: the customer sends it again with the same key until there is an answer; there is one order for each key."""
+    slow = mode == "stall" and not ALL
+    points = ("after-post", "after-commit") if slow else crash.POINTS["shop"]
+    shots = [Shot(role="shop", point=point, mode=mode) for point in points]
+    keys = [f"key-{n}" for n in range(ORDERS)]
+    placed = shop(system, shots, keys)
+    assert len(set(placed)) == ORDERS
+    assert set(SubmissionMessage.objects.values_list("order_id", flat=True)) == set(placed)
+    assert SubmissionMessage.objects.count() == ORDERS
+
+
+@pytest.mark.pattern("T6", "C9")
+def test_pairs_of_points_at_once(system: System, seeded: random.Random) -> None:
+    """Two that may strike at the same time, in one role or in two; the next pair when both have struck."""
+    every = [shot for role in WORKERS for shot in crash.every_shot(role)]
+    system.environment |= PATIENT
+    for _ in range(40 if ALL else 1):
+        first, second = seeded.sample(every, 2)
+        print(f"{first} with {second}")
+        shots: dict[str, list[Shot]] = {}
+        for shot in (first, second):
+            shots.setdefault(shot.role, []).append(shot)
+        go_through(system, shots)
+        for process in system._processes[1:]:
+            process.end()
+
+
+@pytest.mark.pattern("T6", "C9")
+@pytest.mark.skipif(not ALL, reason="by hand: CRASH_SWEEP=all")
+@pytest.mark.parametrize(
+    "shot", [shot for role in WORKERS for shot in crash.every_shot(role)] if ALL else [], ids=str
+)
+def test_each_point_in_each_mode(system: System, shot: Shot) -> None:
+    go_through(system, {shot.role: [shot]})

@@ -1,0 +1,96 @@
+"""Runs a role with crash points armed: SAS_FAIL=point:mode[:n] python -m tests.support.armed ROLE
+
+The role runs in a child of this process. Whenever it dies, another child takes its place, armed with the shots that
+have not been fired yet, until there are none left; then it runs unarmed. So one process goes through any number of
+deaths without starting Python anew for each. What was fired is written to the file SAS_FIRED names, a line each.
+"""
+
+import functools
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import django
+
+from sasweb.children import set_death_signal
+
+COMMANDS = {"submission": "run_submission", "scheduler": "run_scheduler", "agents": "run_agents"}
+
+
+def main(role: str) -> int:
+    """Keeps one child running the role until one ends well."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
+    django.setup()
+    report = Path(os.environ["SAS_FIRED"])
+    parent = os.getpid()
+    while True:
+        child = os.fork()
+        if not child:
+            set_death_signal(signal.SIGKILL, parent=parent)
+            try:
+                live(role, report)
+            except BaseException:  # noqa: BLE001 - it must not go on as its own parent
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if status == 0:
+            return 0
+        time.sleep(0.1)
+
+
+def live(role: str, report: Path) -> None:
+    """One life of the role, in a process of its own."""
+    from django.core.management import call_command  # noqa: PLC0415 - these need Django to be set up
+
+    from orders import jobs, wiring  # noqa: PLC0415
+    from tests.support import crash  # noqa: PLC0415
+
+    fired = report.read_text().splitlines() if report.exists() else []
+    left = [shot for shot in crash.parse(os.environ.get("SAS_FAIL", "")) if str(shot) not in fired]
+    assert all(shot.role == role for shot in left), f"not points of {role}: {left}"
+    wiring.HostConfig = functools.partial(wiring.HostConfig, lease=crash.LEASE)  # type: ignore[misc, assignment]
+    wiring.SupervisorConfig = functools.partial(wiring.SupervisorConfig, lease=crash.LEASE)  # type: ignore[misc, assignment]
+    crash.arm(role, left, report=report)
+    if role == "supervisor":
+        jobs.supervisor_shift(3_600.0)
+    elif role == "shop":
+        place_orders()
+    else:
+        call_command(COMMANDS[role])
+
+
+def place_orders() -> None:
+    """Places an order for each key, as often as it must, and writes down what was acknowledged.
+
+    A customer whose answer did not come sends the same order with the same key again.
+    """
+    from django.db import connection  # noqa: PLC0415
+
+    from orders import services  # noqa: PLC0415
+
+    given = json.loads(os.environ["SAS_ORDERS"])
+    line = services.NewLine(sku=given["sku"], quantity=1)
+    order = services.NewOrder(
+        lines=[line], ship_to=given["ship_to"], email="ada@example.com", payment_method="card_ok"
+    )
+    acknowledged = {}
+    for key in given["keys"]:
+        while key not in acknowledged:
+            try:
+                placed = services.place_order(client="guest", order=order, idempotency_key=key)
+                acknowledged[key] = str(placed.order_id)
+            except Exception as error:  # noqa: BLE001 - whatever it was, the customer sends it again
+                print(f"sent again: {error}", flush=True)
+                connection.close()
+    ready = Path(given["acknowledged"] + ".part")
+    ready.write_text(json.dumps(acknowledged))
+    ready.rename(given["acknowledged"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,307 @@
+"""Named points at which a role can be made to die, to fail, to sleep, or to do its work and be told that it failed.
+
+The product knows nothing of them: `arm` puts wrappers round its functions, in a process that
+`tests.support.armed` started. `SAS_FAIL` lists what is to happen there, one after the other:
+
+    SAS_FAIL=scheduler.after-lock:kill,scheduler.before-commit:dothenfail:2
+
+is `point:mode[:n]`, n being the passing at which it happens. Only passings with work to do are counted.
+"""
+
+import inspect
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.db import OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from orders.engine.errors import Transient
+
+STALL = 6.0
+"""Seconds; longer than `LEASE` and than the 5 s after which the server ends a transaction."""
+LEASE = 4.0
+"""Seconds that armed hosts and leaders hold what they hold; shorter than the product's, to save time."""
+COMMIT = "commit"
+MODES = ("kill", "raise", "stall", "dothenfail")
+
+
+class Crash(Exception):
+    """Raised by a point in the mode `raise`: an error that nobody foresaw."""
+
+
+class Place(NamedTuple):
+    """A function of the product, as `module:attribute`, or the commit of a pass."""
+
+    target: str
+    side: str
+
+
+def _around(**targets: str) -> dict[str, Place]:
+    names = {name.replace("_", "-"): target for name, target in targets.items()}
+    return {
+        f"{side}-{name}": Place(target, side)
+        for name, target in names.items()
+        for side in ("before", "after")
+    }
+
+
+STORE, CHANNELS = "orders.engine.state_store", "orders.engine.channels"
+POINTS: dict[str, dict[str, Place]] = {
+    "shop": _around(
+        post=f"{CHANNELS}.submissions:post",
+        notify="orders.services:wake",
+        commit=COMMIT,
+        place="orders.services:place_order",
+    ),
+    "submission": _around(
+        take=f"{CHANNELS}.submissions:take",
+        insert=f"{STORE}:create_processes",
+        delete=f"{CHANNELS}.submissions:delete",
+        notify="orders.engine.submission:wake",
+        commit=COMMIT,
+    ),
+    "scheduler": _around(
+        lock=f"{STORE}:lock",
+        take=f"{CHANNELS}.replies:take",
+        claim=f"{STORE}:claim",
+        write_steps=f"{STORE}:write_steps",
+        write_processes=f"{STORE}:write_processes",
+        post=f"{CHANNELS}.requests:post",
+        events=f"{STORE}:record_events",
+        notify="orders.engine.scheduler:wake",
+        commit=COMMIT,
+    ),
+    "agents": _around(
+        claim=f"{CHANNELS}.leases:claim",
+        call="orders.engine.calls:Call._try",
+        answer="orders.engine.calls:Call.run",
+        complete=f"{CHANNELS}.leases:complete",
+        renew=f"{CHANNELS}.leases:renew",
+        notify="orders.engine.agent_host:wake",
+        commit=COMMIT,
+    ),
+    "supervisor": _around(
+        acquire="orders.engine.leases:acquire",
+        check="orders.engine.leases:check",
+        find=f"{STORE}:overdue",
+        lock=f"{STORE}:lock",
+        write_steps=f"{STORE}:write_steps",
+        write_processes=f"{STORE}:write_processes",
+        events=f"{STORE}:record_events",
+        commit=COMMIT,
+        renew="orders.engine.leases:renew",
+    ),
+}
+PASSES = {
+    "shop": ["orders.services:place_order"],
+    "submission": ["orders.engine.submission:SubmissionRole._pass"],
+    "scheduler": ["orders.engine.scheduler:Scheduler._pass"],
+    "agents": [
+        "orders.engine.agent_host:AgentHost._transact",
+        "orders.engine.agent_host:AgentHost._renew",
+    ],
+    "supervisor": ["orders.engine.supervisor:Supervisor._sweep"],
+}
+"""Whose transactions' commits are points."""
+ROLES = tuple(POINTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shot:
+    """What is to happen, where, and at which passing."""
+
+    role: str
+    point: str
+    mode: str
+    at: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.role}.{self.point}:{self.mode}:{self.at}"
+
+    @property
+    def place(self) -> Place:
+        """Where it is in the product."""
+        return POINTS[self.role][self.point]
+
+
+def parse(text: str) -> list[Shot]:
+    """Reads `SAS_FAIL`. Raises `ValueError` for what there is not."""
+    return [_parse_one(one) for one in filter(None, text.split(","))]
+
+
+def _parse_one(text: str) -> Shot:
+    name, mode, *rest = text.split(":")
+    role, _, point = name.partition(".")
+    if point not in POINTS.get(role, ()) or mode not in MODES:
+        raise ValueError(f"SAS_FAIL={text!r}: there is no such point or mode")
+    return Shot(role=role, point=point, mode=mode, at=int(rest[0]) if rest else 1)
+
+
+def every_shot(role: str) -> list[Shot]:
+    """Each point of a role in each mode."""
+    return [Shot(role=role, point=point, mode=mode) for point in POINTS[role] for mode in MODES]
+
+
+def one_shot_a_point(role: str, rng: random.Random) -> list[Shot]:
+    """Each point of a role once, in a mode that the seed chooses, in an order that it chooses too."""
+    chosen = [Shot(role=role, point=point, mode=rng.choice(MODES)) for point in POINTS[role]]
+    rng.shuffle(chosen)
+    return chosen
+
+
+class Armed:
+    """The shots of this process that are still to be fired, in their order. Only the first of them can be."""
+
+    def __init__(self, shots: Sequence[Shot], *, report: Path) -> None:
+        self._left = list(shots)
+        self._report = report
+        self._passed = 0
+        self._lock = threading.Lock()
+        self._here = threading.local()
+
+    def fires(self, place: Place) -> Shot | None:
+        """Counts a passing of this place; returns the shot that is fired by it, which is noted before it has effect."""
+        self._here.worked = True
+        with self._lock:
+            if not self._left or self._left[0].place != place:
+                return None
+            self._passed += 1
+            if self._passed < self._left[0].at:
+                return None
+            self._passed = 0
+            shot = self._left.pop(0)
+            with self._report.open("a") as report:
+                report.write(f"{shot}\n")
+            return shot
+
+    @contextmanager
+    def one_pass(self) -> Iterator[None]:
+        """The commit inside this block is a point, if there was work to do before it."""
+        self._here.inside, self._here.worked = True, False
+        try:
+            yield
+        finally:
+            self._here.inside = False
+
+    def worked_in_this_pass(self) -> bool:
+        """Whether this thread is in a pass in which it did something."""
+        return getattr(self._here, "inside", False) and self._here.worked
+
+
+def arm(role: str, shots: Sequence[Shot], *, report: Path) -> None:
+    """Wraps the functions of a role in this process. What is fired is added to `report`, a line each."""
+    armed = Armed(shots, report=report)
+    for target in dict.fromkeys(place.target for place in POINTS[role].values()):
+        if target != COMMIT:
+            _replace(target, lambda original, target=target: _wrapped(original, target, armed))
+    commit = BaseDatabaseWrapper._commit
+    BaseDatabaseWrapper._commit = _wrapped_commit(commit, armed)  # type: ignore[method-assign]
+    for target in PASSES[role]:
+        _replace(target, lambda original: _as_pass(original, armed))
+
+
+def resolve(target: str) -> tuple[Any, str, Callable[..., Any]]:
+    """The holder, the name and the value of `module:attribute` or `module:Class.attribute`."""
+    module, _, path = target.partition(":")
+    holder: Any = import_module(module)
+    *outer, name = path.split(".")
+    for part in outer:
+        holder = getattr(holder, part)
+    return holder, name, getattr(holder, name)
+
+
+def _replace(target: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    holder, name, original = resolve(target)
+    setattr(holder, name, wrap(original))
+
+
+def _wrapped(original: Callable[..., Any], target: str, armed: Armed) -> Callable[..., Any]:
+    before, after = Place(target, "before"), Place(target, "after")
+    if inspect.iscoroutinefunction(original):
+
+        @wraps(original)
+        async def call(*args: Any, **options: Any) -> Any:
+            if shot := armed.fires(before):
+                if shot.mode == "dothenfail":
+                    await original(*args, **options)
+                    raise Transient("crash_point", "done, and reported as failed")
+                strike(shot)
+            result = await original(*args, **options)
+            if shot := armed.fires(after):
+                if shot.mode == "dothenfail":
+                    raise Transient("crash_point", "done, and reported as failed")
+                strike(shot)
+            return result
+
+        return call
+
+    @wraps(original)
+    def act(*args: Any, **options: Any) -> Any:
+        if _has_no_work(args, options):
+            return original(*args, **options)
+        if shot := armed.fires(before):
+            if shot.mode == "dothenfail":
+                original(*args, **options)
+            strike(shot)
+        result = original(*args, **options)
+        if not (isinstance(result, Sized | int) and not result) and (shot := armed.fires(after)):
+            strike(shot)
+        return result
+
+    return act
+
+
+def _has_no_work(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    if not args:
+        return not options
+    return isinstance(args[0], Sized) and not len(args[0])
+
+
+def _wrapped_commit(original: Callable[..., Any], armed: Armed) -> Callable[..., Any]:
+    before, after = Place(COMMIT, "before"), Place(COMMIT, "after")
+
+    @wraps(original)
+    def commit(connection: Any) -> Any:
+        if not armed.worked_in_this_pass():
+            return original(connection)
+        if shot := armed.fires(before):
+            if shot.mode == "dothenfail":
+                original(connection)
+            strike(shot)
+        result = original(connection)
+        if shot := armed.fires(after):
+            strike(shot)
+        return result
+
+    return commit
+
+
+def _as_pass(original: Callable[..., Any], armed: Armed) -> Callable[..., Any]:
+    @wraps(original)
+    def run(*args: Any, **options: Any) -> Any:
+        with armed.one_pass():
+            return original(*args, **options)
+
+    return run
+
+
+def strike(shot: Shot) -> None:
+    """What happens when a shot is fired. Where it has been done already, a connection is said to have been lost."""
+    if shot.mode == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif shot.mode == "raise":
+        raise Crash(str(shot))
+    elif shot.mode == "stall":
+        time.sleep(STALL)
+    else:
+        raise OperationalError(f"done, and reported as failed: {shot}")
