@@ -35,7 +35,8 @@ def _at_risk(stands: Standing, left: str, now: datetime) -> str:
 
 def _for_agent(stands: Standing, left: str, now: datetime) -> str:
     again = f" ({_try(stands)})" if stands.failures else ""
-    return f"waiting for {stands.on}{again}"
+    waited = f", {brief((now - stands.since).total_seconds())}" if stands.since and not stands.until else ""
+    return f"waiting for {stands.on}{again}{waited}"
 
 
 def _for_scheduler(stands: Standing, left: str, now: datetime) -> str:
@@ -174,6 +175,21 @@ _EVENTS: Mapping[str, Callable[[EventFacts, Tries], str]] = {
     ),
     "call_failed": _called,
     "resubmitted": _resubmitted,
+    "step_skipped": lambda it, tries: f"operator: skipped {it.step}{_because(it, 'reason')}",
+    "settled_done": lambda it, tries: f"operator: settled {it.step}, it was done{_because(it, 'reason')}",
+    "settled_not_done": lambda it, tries: (
+        f"operator: settled {it.step}, it was not done{_because(it, 'reason')}"
+    ),
+    "settled_undone": lambda it, tries: (
+        f"operator: settled {it.step}, it was undone outside{_because(it, 'reason')}"
+    ),
+    "edited": lambda it, tries: (
+        f"operator: edited {', '.join(it.detail.get('after', {}))} of {it.step}{_because(it, 'reason')}"
+    ),
+    "hurried": lambda it, tries: f"operator: {it.step} is to be tried at once",
+    "priority_set": lambda it, tries: (
+        f"operator: priority {it.detail.get('after')} instead of {it.detail.get('before')}{_because(it, 'reason')}"
+    ),
     "link_mailed": lambda it, tries: "the customer was mailed the link to the order",
     "paid_again": lambda it, tries: f"customer: {it.step} is to be tried with another means of payment",
 }

@@ -100,8 +100,12 @@ class _Order:
                 self.stopped = self.ended = False
                 self.undoing |= event.kind == "undo_requested"
                 self.waits = {}
-            case "paid_again":
+            case "paid_again" | "hurried":
                 self.waits.pop(event.step, None)
+            case "step_skipped" | "settled_done" | "settled_undone":
+                self.stopped = self.stopped and not event.detail.get("goes_on")
+                self.waits.pop(event.step, None)
+                self.unanswered.discard(event.step)
             case "processed" | "compensated":
                 self.ended, self.in_flight, self.waits = True, {}, {}
             case "step_started" | "undo_started":

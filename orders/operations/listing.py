@@ -60,7 +60,7 @@ def list_orders(*, state: str | None, waiting: bool, limit: int, tries: Tries, n
     if state is not None:
         chosen = chosen.filter(process_state=state)
     if waiting:
-        chosen = chosen.filter(_waits(now))
+        chosen = chosen.filter(waits(now))
     processes = list(chosen.order_by("-order_id")[:limit])
     ids = [process.order_id for process in processes]
     steps = steps_of(ids, now)
@@ -71,7 +71,7 @@ def list_orders(*, state: str | None, waiting: bool, limit: int, tries: Tries, n
     found = dict(counted)
     return Listing(
         orders=[
-            _listed(process, steps[process.order_id], codes.get(process.order_id, ""), tries, now)
+            listed(process, steps[process.order_id], codes.get(process.order_id, ""), tries, now)
             for process in processes
         ],
         matching=chosen.count(),
@@ -81,8 +81,8 @@ def list_orders(*, state: str | None, waiting: bool, limit: int, tries: Tries, n
     )
 
 
-def _waits(now: datetime) -> Q:
-    """Under way, but nothing is being done for it: it waits for a time, a customer, a scheduler or an agent."""
+def waits(now: datetime) -> Q:
+    """Orders under way, but nothing is being done for it: it waits for a time, a customer, a scheduler or an agent."""
     unclaimed = AgentRequest.objects.filter(order_id=OuterRef("order_id")).filter(
         Q(leased_until__isnull=True) | Q(leased_until__lte=now)
     )
@@ -91,9 +91,10 @@ def _waits(now: datetime) -> Q:
     )
 
 
-def _listed(
+def listed(
     process: OrderProcess, steps: list[StepFacts], code: str, tries: Tries, now: datetime
 ) -> ListedOrder:
+    """An order as a line of the list."""
     standing, at = of_order(process_facts(process), steps, tries=tries, now=now)
     return ListedOrder(
         order_id=process.order_id,

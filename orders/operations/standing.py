@@ -63,7 +63,10 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True)
 class StepFacts:
-    """A step as it is stored, with its request if one is outstanding (`asked_at`, and `held_by` while leased)."""
+    """A step as it is stored, with its request if one is outstanding (`asked_at`, and `held_by` while leased).
+
+    `waiting_since` is set while it is ready and not dispatched, because its agent cannot take it now.
+    """
 
     name: str
     agent: str
@@ -83,6 +86,7 @@ class StepFacts:
     completed_at: datetime | None
     asked_at: datetime | None = None
     held_by: str | None = None
+    waiting_since: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +106,8 @@ def of_step(step: StepFacts, goal: str, *, tries: Tries, now: datetime) -> Stand
     undoing = goal == Goal.COMPENSATE
     if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
         return _in_flight(step, tries, now)
+    if step.waiting_since is not None:
+        return _for_agent(step, tries)
     if step.state == StepStatus.COMPENSATING:
         return _put_off(step, tries, now)
     if undoing and step.state in (StepStatus.NOT_STARTED, StepStatus.FAILED):
@@ -143,6 +149,12 @@ def _in_flight(step: StepFacts, tries: Tries, now: datetime) -> Standing:
         failures=failures,
         limit=limit,
     )
+
+
+def _for_agent(step: StepFacts, tries: Tries) -> Standing:
+    """A step that is ready and waits for its agent to be able to take it; it has no complete-by, and is not late."""
+    failures, limit = _counted(step, tries)
+    return Standing(kind=Kind.AGENT, on=step.agent, since=step.waiting_since, failures=failures, limit=limit)
 
 
 def _put_off(step: StepFacts, tries: Tries, now: datetime) -> Standing:
