@@ -19,7 +19,7 @@ from orders.engine.scheduler import Scheduler, SchedulerConfig
 from orders.engine.submission import SubmissionConfig, SubmissionRole
 from orders.engine.supervisor import Supervisor, SupervisorConfig
 from orders.engine.worker import instance_id
-from orders.workflow.fulfilment import fulfil_order
+from orders.workflow.declared import declared
 from orders.workflow.intake import OrderIntake
 
 AGENTS = (Warehouse.name, Payments.name, Carrier.name, Mail.name)
@@ -30,20 +30,12 @@ def workflows() -> Workflows:
 
     Raises `WorkflowError` when a step names an agent that there is not.
     """
-    limits = settings.CONFIG
-    declared = [
-        fulfil_order(
-            order_complete_by=limits.order_complete_by,
-            step_complete_by=limits.step_complete_by,
-            customer_wait=limits.customer_wait,
-            patience=limits.patience,
-        )
-    ]
-    for workflow in declared:
+    known = declared(settings.CONFIG)
+    for workflow in known:
         for step in workflow.steps:
             if step.agent not in AGENTS:
                 raise WorkflowError(f"{workflow.name} v{workflow.version}: there is no agent {step.agent!r}")
-    return {(workflow.name, workflow.version): workflow for workflow in declared}
+    return {(workflow.name, workflow.version): workflow for workflow in known}
 
 
 def agents() -> dict[str, Agent]:

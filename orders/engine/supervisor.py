@@ -86,6 +86,8 @@ class Supervisor:
                 total.update(counts.done)
                 leases.renew(LEASE, term=self._term, seconds=self._config.lease, report=dict(total))
                 if not counts.busy:
+                    if total["found"]:
+                        leases.record_sweep(LEASE, term=self._term, report=total)
                     self._watch_hosts()
                     return Counts(done=dict(total))
         except LeadershipLost:

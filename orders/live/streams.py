@@ -1,6 +1,7 @@
 """Server-sent events about orders, as an ASGI application of its own.
 
     GET /events/orders/<order id>/   for its owner, by the session cookie
+    GET /events/console/             for operators, by the session cookie: something has changed
     GET /events/o/<signed token>/    for guests (orders.storefront.guest_links)
 
 It does without Django's handler, which keeps a thread for every request that is open, and whose middleware keeps a
@@ -28,7 +29,15 @@ from django.db import Error
 
 from orders.engine.channels.wakeups import Topic
 from orders.engine.listener import Listener, connection_parameters
-from orders.live.admission import Admitted, admit_bearer, admit_owner, read_versions
+from orders.live.admission import (
+    CONSOLE,
+    Admitted,
+    admit_bearer,
+    admit_operator,
+    admit_owner,
+    read_pulse,
+    read_versions,
+)
 from orders.live.hub import Hub, HubConfig, Watch
 from orders.storefront.guest_links import read_token
 
@@ -37,6 +46,7 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 OWNERS = re.compile(r"/events/orders/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+OPERATORS = "/events/console/"
 BEARERS = re.compile(r"/events/o/([^/]{1,200})/")
 HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -59,6 +69,7 @@ class StreamsConfig:
     most: int = 1000
     most_each: int = 6
     hub: HubConfig = field(default_factory=HubConfig)
+    console: HubConfig = field(default_factory=lambda: HubConfig(poll=3.0, gap=2.0))
 
 
 class Streams:
@@ -67,6 +78,7 @@ class Streams:
     def __init__(self, config: StreamsConfig | None = None) -> None:
         self._config = config or StreamsConfig()
         self._hub = Hub(read=read_versions, config=self._config.hub)
+        self._console = Hub(read=read_pulse, config=self._config.console)
         self._doors = ThreadPoolExecutor(4, "admission")
         self._open = 0
         self._is_stopping = False
@@ -117,7 +129,9 @@ class Streams:
             await self._follow(admitted, request.headers.get("Last-Event-ID", ""), receive, send)
 
     async def _admit(self, request: ASGIRequest) -> Admitted | None:
-        if owners := OWNERS.fullmatch(request.path):
+        if request.path == OPERATORS:
+            question = partial(admit_operator, request)
+        elif owners := OWNERS.fullmatch(request.path):
             question = partial(admit_owner, request, UUID(owners[1]))
         elif bearers := BEARERS.fullmatch(request.path):
             order_id = read_token(bearers[1])
@@ -130,7 +144,8 @@ class Streams:
 
     async def _follow(self, admitted: Admitted, told: str, receive: Receive, send: Send) -> None:
         self._listen()
-        watch = self._hub.watch(admitted.order_id, admitted.version)
+        hub = self._console if admitted.order_id == CONSOLE else self._hub
+        watch = hub.watch(admitted.order_id, admitted.version)
         self._followers[admitted.follower] += 1
         leaving = asyncio.create_task(end_when_gone(watch, receive))
         lifetime = self._config.lifetime * random.uniform(0.8, 1)
@@ -145,7 +160,7 @@ class Streams:
         finally:
             leaving.cancel()
             self._limits.discard(limit)
-            self._hub.leave(watch)
+            hub.leave(watch)
             self._followers[admitted.follower] -= 1
             self._followers += Counter()  # drops those that are at zero
 
@@ -174,12 +189,17 @@ class Streams:
         if self._listener is None:
             self._loop = asyncio.get_running_loop()
             self._listener = Listener(
-                parameters=connection_parameters(), on_wake={Topic.PROGRESS: self._hub.wake}
+                parameters=connection_parameters(), on_wake={Topic.PROGRESS: self._wake}
             )
             self._listener.start()
 
+    def _wake(self) -> None:
+        self._hub.wake()
+        self._console.wake()
+
     def _end_all(self) -> None:
         self._hub.end_all()
+        self._console.end_all()
         for limit in self._limits:
             if not limit.expired():
                 limit.reschedule(asyncio.get_running_loop().time() + LINGER)

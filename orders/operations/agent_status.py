@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+
 from orders.engine import breaker
 from orders.engine.breaker import BreakerRules, CircuitRow, CircuitState
 from orders.engine.sql import fetch
 from orders.models import AgentInstance, Circuit
 from orders.operations.frame import MOST_COUNTED
 from orders.operations.health import STALE
-
-RULES = BreakerRules()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +170,7 @@ def _status(
         held_reason=row.get("held_reason", ""),
         state=breaker.state_of(circuit, now),
         is_forced=bool(circuit.forced and circuit.forced_until and circuit.forced_until > now),
-        ramp=breaker.ramp(circuit, rules=RULES, now=now),
+        ramp=breaker.ramp(circuit, rules=BreakerRules(ramp=settings.CONFIG.ramp), now=now),
         waiting=waiting,
         asked=asked[0],
         in_hand=asked[1],

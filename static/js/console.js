@@ -1,1 +1,285 @@
-// Live updates of the console.
+// Keeps the console's pages up to date. The stream only says that something has changed; then the page is fetched again
+// and its elements [data-live] are replaced, at most every two seconds. Without a stream it polls.
+// Nothing moves while somebody points at a row, has selected something, or is writing; see templates/console/base.html.
+(() => {
+  "use strict";
+
+  const GAP = 2000; // ms between two fetches
+  const POLL = 5000; // ms between two polls while there is no stream
+  const GRACE = 8000; // ms without a stream that are nobody's business: it ends every minute and comes back
+  const REFUSED = 15000; // ms until a stream is asked for again that was refused
+  const QUIET = 5000; // ms between two announcements
+
+  const { events, newer, gone } = document.body.dataset;
+  const state = document.getElementById("live-state");
+  const status = document.querySelector("[data-say]");
+  const language = document.documentElement.lang;
+
+  let source = null;
+  let version = "";
+  let lostAt = 0;
+  let readAt = 0;
+  let isWanted = false;
+  let isFetching = false;
+  let skew = 0; // ms that the server's clock is ahead of this one
+  let reopen = 0;
+
+  // --- the stream
+
+  function open() {
+    clearTimeout(reopen);
+    if (source) return;
+    source = new EventSource(events);
+    source.addEventListener("open", () => {
+      lostAt = 0;
+      show();
+    });
+    source.addEventListener("error", () => {
+      lostAt ||= Date.now();
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+      close();
+      reopen = setTimeout(open, REFUSED);
+    });
+    source.addEventListener("progress", (event) => {
+      const now = JSON.parse(event.data).version;
+      isWanted ||= now !== version;
+      version = now;
+      step();
+    });
+  }
+
+  function close() {
+    clearTimeout(reopen);
+    source?.close();
+    source = null;
+  }
+
+  const isLost = () => lostAt && Date.now() - lostAt >= GRACE;
+
+  const isPaused = () =>
+    document.hidden ||
+    document.querySelector("[data-row]:hover, [data-row] input:checked, dialog[open]") ||
+    !document.getSelection().isCollapsed;
+
+  function show() {
+    if (!state) return;
+    const now = isLost() ? "lost" : isPaused() ? "paused" : "on";
+    const said = state.dataset[now].replace("{n}", Math.round((Date.now() - lostAt) / 1000));
+    const text = state.querySelector("[data-live-text]");
+    if (text.textContent !== said) text.textContent = said;
+    state.dataset.liveState = now;
+    state.hidden = false;
+  }
+
+  function step() {
+    if (lostAt && Date.now() - readAt >= POLL) isWanted = true;
+    if (isWanted && !isFetching && !isPaused() && Date.now() - readAt >= GAP) refresh();
+    show();
+  }
+
+  // --- the page
+
+  async function refresh() {
+    isFetching = true;
+    isWanted = false;
+    readAt = Date.now();
+    try {
+      const answer = await fetch(location.href, {
+        cache: "no-store",
+        redirect: "manual",
+        headers: { "X-Live": "1" },
+        signal: AbortSignal.timeout(10000),
+      });
+      if (answer.type === "opaqueredirect" || answer.status === 403) return leave();
+      if (!answer.ok) throw new Error(answer.status);
+      skew = Date.parse(answer.headers.get("Date")) - Date.now() || 0;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (isPaused()) isWanted = true;
+      else replaceAll(page);
+    } catch {
+      isWanted = true; // the next step tries again
+    } finally {
+      isFetching = false;
+    }
+  }
+
+  // Signed out: what a reload shows is where to sign in.
+  function leave() {
+    close();
+    clearInterval(ticking);
+    location.reload();
+  }
+
+  function replaceAll(page) {
+    for (const old of document.querySelectorAll("[data-live][id]")) {
+      const fresh = page.getElementById(old.id);
+      if (!fresh || isHeld(old)) continue;
+      if (old.hasAttribute("data-live-list")) replaceRows(old, fresh);
+      else replace(old, fresh);
+    }
+    tick();
+    announce();
+    document.dispatchEvent(new CustomEvent("console:replaced"));
+  }
+
+  // Somebody is writing in it, or has opened a panel of it.
+  const isHeld = (element) =>
+    element.querySelector("details.drop[open]") ||
+    (element.contains(document.activeElement) &&
+      document.activeElement.matches("input:not([type=checkbox]), select, textarea"));
+
+  function replace(old, fresh) {
+    if (asText(old) === asText(fresh)) return;
+    const kept = document.importNode(fresh, true);
+    const focused = old.contains(document.activeElement) ? document.activeElement : null;
+    keep(old, kept);
+    old.replaceWith(kept);
+    if (focused) sameAs(focused, kept).focus({ preventScroll: true });
+  }
+
+  // Without the words of relative times, which pass by themselves, and the tokens of forms, which differ each time.
+  function asText(element) {
+    const copy = element.cloneNode(true);
+    for (const time of copy.querySelectorAll("time")) time.replaceWith(time.dateTime);
+    for (const token of copy.querySelectorAll("[name=csrfmiddlewaretoken]")) token.remove();
+    for (const row of copy.querySelectorAll("[data-row]")) {
+      row.classList.remove("is-here");
+      if (!row.className) row.removeAttribute("class");
+      row.removeAttribute("tabindex");
+    }
+    for (const details of copy.querySelectorAll("details")) details.open = false;
+    return copy.innerHTML.replace(/\s+/g, " ");
+  }
+
+  function keep(old, fresh) {
+    const opened = [...old.querySelectorAll("details")];
+    [...fresh.querySelectorAll("details")].forEach((details, index) => {
+      if (opened[index]?.open) details.open = true;
+    });
+    for (const input of old.querySelectorAll("input:checked[name]")) {
+      const same = fresh.querySelector(`input[name="${CSS.escape(input.name)}"][value="${CSS.escape(input.value)}"]`);
+      if (same) same.checked = true;
+    }
+    const here = old.matches(".is-here") ? old : old.querySelector(".is-here");
+    const same = here && rowOf(fresh, here.dataset.row);
+    if (same) {
+      same.classList.add("is-here");
+      same.tabIndex = -1;
+    }
+  }
+
+  const rowOf = (part, id) =>
+    part.dataset.row === id ? part : part.querySelector(`[data-row="${CSS.escape(id)}"]`);
+
+  // The element of the new part that stands for one of the old: its row, itself, or the part.
+  function sameAs(element, part) {
+    if (element.id && element.id !== part.id) {
+      const same = part.querySelector(`#${CSS.escape(element.id)}`);
+      if (same) return same;
+    }
+    const row = element.closest("[data-row]");
+    const among = (row && rowOf(part, row.dataset.row)) || part;
+    if (row === element && among !== part) return among;
+    for (const same of among.querySelectorAll(element.tagName)) {
+      const isSame = ["name", "value", "href", "data-key"].every(
+        (name) => same.getAttribute(name) === element.getAttribute(name),
+      );
+      if (isSame) return same;
+    }
+    among.tabIndex = -1;
+    return among;
+  }
+
+  // --- lists: rows change where they are; those that are new wait behind a button
+
+  function replaceRows(old, fresh) {
+    const before = new Map([...old.querySelectorAll("[data-row]")].map((row) => [row.dataset.row, row]));
+    const after = new Map([...fresh.querySelectorAll("[data-row]")].map((row) => [row.dataset.row, row]));
+    for (const [id, row] of after) if (before.has(id)) replace(before.get(id), row);
+    const added = [...after.keys()].filter((id) => !before.has(id)).length;
+    const removed = [...before.keys()].filter((id) => !after.has(id)).length;
+    const button = old.querySelector(":scope > .newer") || addButton(old);
+    if (before.size === 0 && added) replace(old, fresh);
+    button.hidden = !added && !removed;
+    button.textContent = [added && newer.replace("{n}", added), removed && gone.replace("{n}", removed)]
+      .filter(Boolean)
+      .join(", ");
+  }
+
+  function addButton(list) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "button button--small newer";
+    button.addEventListener("click", () => location.reload());
+    list.prepend(button);
+    return button;
+  }
+
+  // --- what is said to those who do not see it
+
+  const alerts = () => {
+    const count = document.getElementById("open-alerts");
+    return !count || count.hidden ? "0" : count.firstChild.textContent.trim();
+  };
+  const isLate = () => Boolean(document.querySelector("#banner .notice"));
+  let saidAlerts = alerts();
+  let saidLate = isLate();
+  let saidAt = 0;
+
+  function announce() {
+    if (!status || Date.now() - saidAt < QUIET) return;
+    const said = [];
+    if (alerts() !== saidAlerts) said.push(status.dataset.alerts.replace("{n}", alerts()));
+    if (isLate() && !saidLate) said.push(status.dataset.late);
+    saidAlerts = alerts();
+    saidLate = isLate();
+    if (!said.length) return;
+    saidAt = Date.now();
+    status.textContent = said.join(". ");
+  }
+
+  // --- times pass
+
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: "always" });
+  const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+  function tick() {
+    for (const time of document.querySelectorAll("time[data-ago]")) {
+      const at = new Date(time.dateTime);
+      const seconds = Math.round((at - Date.now() - skew) / 1000);
+      const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
+      const said = relative.format(Math.trunc(seconds / size), unit);
+      if (time.textContent !== said) time.textContent = said;
+      const exact = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
+      if (time.title !== exact) time.title = exact;
+    }
+  }
+
+  // A form is sent once, also one that came with an update.
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("[data-once]")) return;
+    const button = event.target.querySelector("button:not([type])");
+    setTimeout(() => button?.setAttribute("disabled", ""));
+  });
+
+  const ticking = setInterval(() => {
+    if (document.hidden) return;
+    tick();
+    step();
+  }, 1000);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) close();
+    else {
+      isWanted = true;
+      open();
+      step();
+    }
+  });
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) open();
+  });
+  tick();
+  if (!document.hidden) open();
+  show();
+})();

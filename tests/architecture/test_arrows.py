@@ -172,7 +172,8 @@ def test_who_reads_for_pages_has_no_door_to_write_by() -> None:
         "orders.management",
         "sandbox",
     )
-    assert offences(within(*READERS), is_wrong=never(*behind)) == []
+    drawn = "orders.workflow.declared"  # the console draws the workflows from their declaration
+    assert offences(within(*READERS), is_wrong=never(*behind), unless=lambda one: one.target == drawn) == []
 
 
 @pytest.mark.pattern("C4")

@@ -1,0 +1,91 @@
+"""Is it all right? What is wrong, the worst first; with nothing wrong, how the console knows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from orders.operations.agent_status import AgentStatus
+from orders.operations.numbers import Numbers
+from orders.operations.supervision import Supervision
+from orders.templatetags.console import bounded, duration
+
+PATIENCE = 60.0
+"""Seconds that an order may wait before it is worth a word."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concern:
+    """One thing that is not as it should be. `tone` is bad or warn."""
+
+    tone: str
+    said: str
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`tone` is that of the worst concern, or good."""
+
+    tone: str
+    concerns: Sequence[Concern]
+
+
+def verdict(numbers: Numbers, agents: Sequence[AgentStatus], watch: Supervision, open_alerts: int) -> Verdict:
+    """What is wrong, the bad before the merely noteworthy."""
+    found = [*_of_supervisor(watch), *_of_agents(agents), *_of_orders(numbers, open_alerts)]
+    found.sort(key=lambda concern: concern.tone != "bad")
+    return Verdict(tone=found[0].tone if found else "good", concerns=found)
+
+
+def _of_supervisor(watch: Supervision) -> Iterator[Concern]:
+    url = reverse("console:supervisor")
+    if watch.swept_seconds is None:
+        yield Concern(tone="bad", url=url, said=_("The supervisor has never swept."))
+    elif watch.late:
+        said = _("The last sweep of the supervisor was %(ago)s ago.") % {"ago": duration(watch.swept_seconds)}
+        yield Concern(tone="bad", url=url, said=said)
+
+
+def _of_agents(agents: Sequence[AgentStatus]) -> Iterator[Concern]:
+    for agent in agents:
+        values = {"agent": agent.name, "waiting": bounded(agent.waiting)}
+        if agent.is_down:
+            said = _("No process runs the agent %(agent)s; %(waiting)s steps wait for it.")
+        elif agent.circuit.paused:
+            said = _("The agent %(agent)s is paused by an operator; %(waiting)s steps wait for it.")
+        elif agent.state != "closed":
+            said = _("The circuit of %(agent)s is not closed; %(waiting)s steps wait for it.")
+        elif agent.is_draining and agent.waiting:
+            said = _("%(agent)s is draining: %(waiting)s steps wait, and the ramp is at %(ramp)s %%.")
+            values["ramp"] = str(agent.ramp_percent)
+        else:
+            continue
+        is_bad = (agent.is_down or agent.state == "open") and not agent.circuit.paused
+        url = f"{reverse('console:agents')}#{agent.name}"
+        yield Concern(tone="bad" if is_bad else "warn", url=url, said=said % values)
+
+
+def _of_orders(numbers: Numbers, open_alerts: int) -> Iterator[Concern]:
+    if open_alerts:
+        said = ngettext("%(n)s alert is open.", "%(n)s alerts are open.", open_alerts)
+        yield Concern(tone="bad", url=reverse("console:alerts"), said=said % {"n": bounded(open_alerts)})
+    if numbers.set_aside:
+        said = ngettext(
+            "%(n)s submission is set aside.", "%(n)s submissions are set aside.", numbers.set_aside
+        )
+        yield Concern(
+            tone="warn", url=reverse("console:set-aside"), said=said % {"n": bounded(numbers.set_aside)}
+        )
+    if numbers.oldest_queued is not None and numbers.oldest_queued > PATIENCE:
+        said = _(
+            "The oldest submission has been in the queue for %(age)s. Is the submission process running?"
+        )
+        url = reverse("console:orders")
+        yield Concern(tone="bad", url=url, said=said % {"age": duration(numbers.oldest_queued)})
+    if numbers.oldest_pending is not None and numbers.oldest_pending > PATIENCE:
+        said = _("The oldest order that waits was placed %(age)s ago.")
+        url = f"{reverse('console:orders')}?state=pending&older={PATIENCE:.0f}"
+        yield Concern(tone="warn", url=url, said=said % {"age": duration(numbers.oldest_pending)})
