@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path, registe
 from django.urls.converters import StringConverter
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from orders.api import problems, views
+from orders.api import operator_urls, problems, views
 from orders.api.requests import QUEUE_NAME
 
 app_name = "api"
@@ -31,6 +31,7 @@ version_1: list[URLPattern | URLResolver] = [
         views.QueueMessage.as_view(),
         name="queue-message",
     ),
+    *operator_urls.urlpatterns,
 ]
 
 urlpatterns = [

@@ -58,7 +58,9 @@ def act(permission: str, *, confirmed: bool = False) -> Callable[[View], View]:
 
 def actor(request: HttpRequest) -> audit.Actor:
     """Who asks, for the audit log and for the order's timeline."""
-    return audit.Actor(name=request.user.get_username(), address=request.META.get("REMOTE_ADDR", "")[:45])
+    return audit.Actor(
+        name=request.user.get_username()[:120], address=request.META.get("REMOTE_ADDR", "")[:45]
+    )
 
 
 def refuse(request: HttpRequest, *, why: str) -> None:

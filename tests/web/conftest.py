@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from knox.models import AuthToken
 from rest_framework.test import APIClient
 
@@ -22,6 +23,13 @@ def sign_in(name: str) -> APIClient:
     client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
     client.user, client.token = user, token
     return client
+
+
+@pytest.fixture
+def unhurried(db: None) -> None:
+    """A test is one transaction, and may take longer than the product's transactions may."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL transaction_timeout = 0")
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
@@ -16,7 +15,7 @@ from orders.console import second_factor, sessions
 from orders.models import AuditEntry
 from tests.support.people import PASSWORD, person, signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
 
 AUDIT = "/console/audit/"
 FACTOR = "/console/second-factor/"
@@ -54,8 +53,6 @@ def move(client: Client, **seconds: float) -> None:
 
 
 def test_a_stranger_is_led_to_the_consoles_sign_in_and_back() -> None:
-    with connection.cursor() as cursor:  # a real hash takes long
-        cursor.execute("SET LOCAL transaction_timeout = 0")
     person("viewer", password=PASSWORD)
     client = Client()
     asked = client.get(f"{AUDIT}?act=resubmit")

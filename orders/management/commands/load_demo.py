@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.contrib.auth.models import Group, Permission, User
 from django.core.management.base import BaseCommand
-from django.db import transaction
+from django.db import connection, transaction
 from knox.auth import TokenAuthentication
 from knox.models import get_token_model
 from rest_framework.exceptions import AuthenticationFailed
@@ -60,7 +60,8 @@ class Command(BaseCommand):
         """Loads what is missing, in one transaction, and says where the passwords are."""
         var_dir: Path = settings.CONFIG.var_dir
         var_dir.mkdir(parents=True, exist_ok=True)
-        with transaction.atomic():
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL transaction_timeout = 0")  # hashing passwords takes long on a slow machine
             load_catalogue()
             made = make_accounts(var_dir / "demo-accounts.txt")
             renewed = make_token(var_dir / "demo-token")

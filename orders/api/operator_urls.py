@@ -1,0 +1,17 @@
+"""The operators' addresses under /api/v1/."""
+
+from django.urls import path
+
+from orders.api import operator_views as views
+
+urlpatterns = [
+    path("alerts", views.Alerts.as_view(), name="alerts"),
+    path("alerts/groups", views.AlertGroups.as_view(), name="alert-groups"),
+    path("alerts/groups/<int:group_id>/resubmit", views.GroupResubmission.as_view(), name="group-resubmit"),
+    path("bulk-actions/<int:action_id>", views.BulkActionDetail.as_view(), name="bulk-action"),
+    path("steps/<int:step_id>/resubmit", views.StepResubmission.as_view(), name="step-resubmit"),
+    path("steps/<int:step_id>/skip", views.StepSkip.as_view(), name="step-skip"),
+    path("orders/<uuid:order_id>/compensate", views.OrderCompensation.as_view(), name="order-compensate"),
+    path("agents/<slug:name>/pause", views.AgentPause.as_view(), name="agent-pause"),
+    path("agents/<slug:name>/resume", views.AgentResume.as_view(), name="agent-resume"),
+]

@@ -1,0 +1,219 @@
+"""The operators' REST API. A token may do what its account may do in the console; what is refused is written down."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from orders import agent_services, audit, bulk_services, operator_services, services
+from orders.api import operator_documentation as documented
+from orders.api import operator_representations as out
+from orders.api.paging import LARGEST_ID, Query
+from orders.api.problems import ProblemError
+from orders.models import BulkAction
+from orders.models.operations import AlertKind
+from orders.operations import alert_feed
+
+VIEW = "orders.view_console"
+OPERATE = "orders.operate"
+
+
+class OperatorView(APIView):
+    """A view for tokens whose account may look at the console, and to change something may operate it."""
+
+    permission_classes = (IsAuthenticated,)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuses who has no right, and writes down who wanted to act."""
+        super().initial(request, *args, **kwargs)
+        needed = OPERATE if request.method == "POST" else VIEW
+        if request.user.has_perm(needed):
+            return
+        if request.method == "POST":
+            match = request.resolver_match
+            name = match.url_name if match and match.url_name else "unknown"
+            audit.record(
+                actor=actor(request),
+                act=name[:40],
+                target=request.path[:120],
+                said=f"needs {needed}",
+                allowed=False,
+            )
+        self.permission_denied(request)
+
+
+def actor(request: Request) -> audit.Actor:
+    """Who asks."""
+    return audit.Actor(
+        name=request.user.get_username()[:120], address=request.META.get("REMOTE_ADDR", "")[:45]
+    )
+
+
+class Alerts(OperatorView):
+    """Open alerts."""
+
+    @extend_schema(**documented.LIST_ALERTS)
+    def get(self, request: Request) -> Response:
+        query = Query(request, "group", "kind", "agent", "cursor", "page_size")
+        page = alert_feed.alerts(
+            group=_number(query, "group"),
+            kind=query.choice("kind", AlertKind.values),
+            agent=query.text("agent"),
+            before=_number(query, "cursor"),
+            limit=query.limit(),
+        )
+        following = query.next_page(page, "cursor", page.items[-1].pk if page.items else "")
+        return Response(out.AlertPageOut({"results": page.items, "next": following}).data)
+
+
+class AlertGroups(OperatorView):
+    """Open alerts by cause."""
+
+    @extend_schema(**documented.LIST_GROUPS)
+    def get(self, request: Request) -> Response:
+        query = Query(request, "cursor", "page_size")
+        page = alert_feed.groups(before=_number(query, "cursor"), limit=query.limit())
+        following = query.next_page(page, "cursor", page.items[-1].pk if page.items else "")
+        return Response(out.AlertGroupPageOut({"results": page.items, "next": following}).data)
+
+
+class GroupResubmission(OperatorView):
+    """Resubmitting every order of a group."""
+
+    @extend_schema(**documented.RESUBMIT_GROUP)
+    def post(self, request: Request, group_id: int) -> Response:
+        asked = out.read(out.GroupResubmissionIn, request.data)
+        group = alert_feed.group(min(group_id, LARGEST_ID))
+        if group is None:
+            raise NotFound
+        try:
+            action = bulk_services.create(
+                kind=BulkAction.Kind.RESUBMIT,
+                order_ids=alert_feed.failed_orders(group.pk),
+                what=str(group),
+                actor=actor(request),
+                reason=asked["reason"],
+                group=group,
+                typed_count=asked.get("count"),
+            )
+        except bulk_services.CountMismatchError as error:
+            detail = f"This is about {error.count} orders: send `count` {error.count} to confirm it."
+            raise ProblemError("count_not_confirmed", detail) from error
+        except (bulk_services.NothingToDoError, bulk_services.TooManyError) as error:
+            raise ProblemError("act_refused", f"{str(error).capitalize()}.") from error
+        response = _render_action(action.pk, status=202)
+        response["Location"] = reverse("api:bulk-action", args=[action.pk])
+        return response
+
+
+class BulkActionDetail(OperatorView):
+    """One bulk action."""
+
+    @extend_schema(**documented.GET_ACTION)
+    def get(self, request: Request, action_id: int) -> Response:
+        return _render_action(min(action_id, LARGEST_ID), status=200)
+
+
+class StepResubmission(OperatorView):
+    """Having a failed step tried again."""
+
+    @extend_schema(**documented.RESUBMIT_STEP)
+    def post(self, request: Request, step_id: int) -> Response:
+        asked = out.read(out.ReasonIn, request.data)
+        order_id, name = _step(step_id)
+        return _act(
+            lambda: operator_services.resubmit_now(
+                order_id=order_id, step=name, actor=actor(request), reason=asked["reason"]
+            )
+        )
+
+
+class StepSkip(OperatorView):
+    """Going on without a step."""
+
+    @extend_schema(**documented.SKIP_STEP)
+    def post(self, request: Request, step_id: int) -> Response:
+        asked = out.read(out.NeededReasonIn, request.data)
+        order_id, name = _step(step_id)
+        return _act(
+            lambda: operator_services.skip(
+                order_id=order_id, step=name, actor=actor(request), reason=asked["reason"]
+            )
+        )
+
+
+class OrderCompensation(OperatorView):
+    """Having a whole order undone."""
+
+    @extend_schema(**documented.COMPENSATE_ORDER)
+    def post(self, request: Request, order_id: UUID) -> Response:
+        asked = out.read(out.CompensationIn, request.data)
+        return _act(
+            lambda: operator_services.compensate(
+                order_id=order_id, actor=actor(request), reason=asked["reason"], typed=asked["confirm"]
+            )
+        )
+
+
+class AgentPause(OperatorView):
+    """Sending nothing new to an agent."""
+
+    @extend_schema(**documented.PAUSE_AGENT)
+    def post(self, request: Request, name: str) -> Response:
+        asked = out.read(out.NeededReasonIn, request.data)
+        _agent(name)
+        return _act(
+            lambda: agent_services.pause_agent(agent=name, actor=actor(request), reason=asked["reason"])
+        )
+
+
+class AgentResume(OperatorView):
+    """Sending work to a paused agent again."""
+
+    @extend_schema(**documented.RESUME_AGENT)
+    def post(self, request: Request, name: str) -> Response:
+        out.read(out.ReasonIn, request.data)
+        _agent(name)
+        return _act(lambda: agent_services.resume_agent(agent=name, actor=actor(request)))
+
+
+def _act(act: Callable[[], services.Result]) -> Response:
+    """Does it, and answers what came of it."""
+    try:
+        result = act()
+    except services.NoSuchOrderError as error:
+        raise NotFound from error
+    if result.act is services.Act.REFUSED:
+        raise ProblemError("act_refused", f"{result.said[:1].upper()}{result.said[1:]}.")
+    return Response(out.ResultOut({"result": result.act.value, "said": result.said}).data)
+
+
+def _step(step_id: int) -> tuple[UUID, str]:
+    found = alert_feed.step(min(step_id, LARGEST_ID))
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _agent(name: str) -> None:
+    if not alert_feed.agent_exists(name):
+        raise NotFound
+
+
+def _number(query: Query, name: str) -> int | None:
+    number = query.whole(name, -1, lowest=0, highest=LARGEST_ID)
+    return None if number == -1 else number
+
+
+def _render_action(action_id: int, *, status: int) -> Response:
+    action = alert_feed.action(action_id)
+    if action is None:
+        raise NotFound
+    return Response(out.BulkActionOut(action).data, status=status)

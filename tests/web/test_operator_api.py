@@ -1,0 +1,203 @@
+"""The operators' REST API: what a token of each role may do, and what then happens."""
+
+from typing import Any
+
+import pytest
+from knox.models import AuthToken
+from rest_framework.test import APIClient
+from uuid_utils.compat import uuid7
+
+from orders.engine.alerts import NewAlert, open_alerts, open_outage
+from orders.models import Alert, AlertGroup, AuditEntry, BulkAction, Circuit, Event, OrderProcess
+from tests.support.factories import make_order, step_of
+from tests.support.people import person
+from tests.web.helpers import assert_problem, mistakes
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+API = "/api/v1"
+
+
+def client_of(role: str) -> APIClient:
+    _, token = AuthToken.objects.create(person(role), expiry=None)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
+    return client
+
+
+@pytest.fixture
+def operator() -> APIClient:
+    return client_of("operator")
+
+
+def failed_order(message: str = "no stock") -> OrderProcess:
+    """An order in Error, with its alert."""
+    order = make_order({"mix": "failed"}, process_state="error")
+    assert open_alerts([NewAlert(order.order_id, "step_failed", "refused", message, "mix", "kitchen")])
+    return order
+
+
+def acts() -> dict[str, dict[str, str]]:
+    """Every act of the API with a body that would be taken."""
+    order = failed_order()
+    Circuit.objects.get_or_create(agent="kitchen")
+    step, group = step_of(order, "mix").pk, AlertGroup.objects.get().pk
+    why = {"reason": "the oven was mended"}
+    return {
+        f"{API}/steps/{step}/resubmit": why,
+        f"{API}/steps/{step}/skip": why,
+        f"{API}/orders/{order.order_id}/compensate": why | {"confirm": "undo"},
+        f"{API}/alerts/groups/{group}/resubmit": why,
+        f"{API}/agents/kitchen/pause": why,
+        f"{API}/agents/kitchen/resume": {},
+    }
+
+
+def test_only_who_may_operate_acts_and_every_refusal_is_written_down() -> None:
+    wanted = acts()
+    refused = {"viewer": client_of("viewer"), "customer": client_of("customer")}
+    for path, body in wanted.items():
+        assert_problem(APIClient().post(path, body), "not_authenticated")
+        for client in refused.values():
+            assert_problem(client.post(path, body), "permission_denied")
+    entries = AuditEntry.objects.values_list("actor", "target", "allowed", "said", "address")
+    assert sorted(entries) == sorted(
+        (name, path, False, "needs orders.operate", "127.0.0.1") for name in refused for path in wanted
+    )
+    assert OrderProcess.objects.get().process_state == "error"
+    assert not Circuit.objects.get().paused
+    assert not BulkAction.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["alerts", "alerts/groups", "bulk-actions/1"])
+def test_a_viewer_reads_and_a_customer_does_not(path: str) -> None:
+    assert client_of("viewer").get(f"{API}/{path}").status_code in (200, 404)
+    assert_problem(client_of("customer").get(f"{API}/{path}"), "permission_denied")
+    assert_problem(APIClient().get(f"{API}/{path}"), "not_authenticated")
+    assert not AuditEntry.objects.exists()
+
+
+@pytest.mark.pattern("O1")
+def test_alerts_are_listed_newest_first_and_by_filter(operator: APIClient) -> None:
+    orders = [failed_order(f"no stock of {number}") for number in (1, 2, 3)]
+    open_outage("oven", code="connection", message="it does not answer")
+    Alert.objects.filter(order_id=orders[0].order_id).update(closed_at="2026-11-20T12:00Z")
+    found = operator.get(f"{API}/alerts").json()["results"]
+    assert [(one["kind"], one["order_id"], one["step_id"]) for one in found] == [
+        ("outage", None, None),
+        ("step_failed", str(orders[2].order_id), step_of(orders[2], "mix").pk),
+        ("step_failed", str(orders[1].order_id), step_of(orders[1], "mix").pk),
+    ]
+    first = operator.get(f"{API}/alerts?kind=step_failed&page_size=1").json()
+    second = operator.get(first["next"]).json()
+    assert [one["id"] for one in first["results"] + second["results"]] == [found[1]["id"], found[2]["id"]]
+    assert second["next"] is None
+    group = found[1]["group"]
+    assert len(operator.get(f"{API}/alerts?group={group}").json()["results"]) == 2
+    assert operator.get(f"{API}/alerts?agent=courier").json()["results"] == []
+    assert mistakes(operator.get(f"{API}/alerts?kind=nothing")) == ["kind"]
+
+
+def test_groups_tell_how_many_are_open(operator: APIClient) -> None:
+    for number in (1, 2, 3):
+        failed_order(f"no stock of {number}")
+    failed_order("the card was refused")
+    found = operator.get(f"{API}/alerts/groups").json()
+    assert [(one["agent"], one["code"], one["open"]) for one in found["results"]] == [
+        ("kitchen", "refused", 1),
+        ("kitchen", "refused", 3),
+    ]
+    page = operator.get(f"{API}/alerts/groups?page_size=1").json()
+    assert operator.get(page["next"]).json()["results"] == found["results"][1:]
+    Alert.objects.update(closed_at="2026-11-20T12:00Z")
+    assert operator.get(f"{API}/alerts/groups").json() == {"results": [], "next": None}
+
+
+@pytest.mark.pattern("O2")
+def test_a_failed_step_is_resubmitted_once(operator: APIClient) -> None:
+    order = failed_order()
+    path = f"{API}/steps/{step_of(order, 'mix').pk}/resubmit"
+    first = operator.post(path, {"reason": "it was mended"})
+    assert (first.status_code, first.json()["result"]) == (200, "done")
+    assert operator.post(path).json()["result"] == "already"
+    order.refresh_from_db()
+    assert (order.process_state, step_of(order, "mix").state) == ("pending", "not_started")
+    assert Event.objects.get(kind="resubmitted").actor == "operator"
+    assert {(one.actor, one.allowed) for one in AuditEntry.objects.all()} == {("operator", True)}
+
+
+def test_a_step_is_skipped_with_a_reason_only(operator: APIClient) -> None:
+    order = make_order({"heat-oven": "failed"}, process_state="error")
+    path = f"{API}/steps/{step_of(order, 'heat-oven').pk}/skip"
+    assert mistakes(operator.post(path)) == ["/reason"]
+    assert mistakes(operator.post(path, {"reason": "x", "why": "y"})) == ["/why"]
+    answer = operator.post(path, {"reason": "it was hot already"})
+    if answer.status_code == 409:  # the services decide; here it matters that they are asked
+        assert_problem(answer, "act_refused")
+    else:
+        assert step_of(order, "heat-oven").state == "skipped"
+    running = make_order({"mix": "running"}, process_state="processing")
+    refused = operator.post(f"{API}/steps/{step_of(running, 'mix').pk}/skip", {"reason": "why not"})
+    assert "under way" in assert_problem(refused, "act_refused")["detail"]
+
+
+@pytest.mark.pattern("C10")
+def test_an_order_is_undone_when_that_was_confirmed(operator: APIClient) -> None:
+    order = make_order({"mix": "completed"}, process_state="processing")
+    path = f"{API}/orders/{order.order_id}/compensate"
+    refused = assert_problem(operator.post(path, {"reason": "she changed her mind"}), "act_refused")
+    assert refused["detail"] == "To confirm, type undo."
+    order.refresh_from_db()
+    assert order.goal == "complete"
+    body = {"reason": "she changed her mind", "confirm": "undo"}
+    assert operator.post(path, body).json()["result"] == "done"
+    assert operator.post(path, body).json()["result"] == "already"
+    order.refresh_from_db()
+    assert order.goal == "compensate"
+
+
+@pytest.mark.pattern("O2")
+def test_a_group_is_resubmitted_by_an_action_that_can_be_followed(operator: APIClient) -> None:
+    orders = {failed_order(f"no stock of {number}").order_id for number in range(51)}
+    group = AlertGroup.objects.get().pk
+    path = f"{API}/alerts/groups/{group}/resubmit"
+    refused = assert_problem(operator.post(path, {"count": 50}), "count_not_confirmed")
+    assert "51 orders" in refused["detail"]
+    made = operator.post(path, {"count": 51, "reason": "stock came in"})
+    assert made.status_code == 202
+    action = operator.get(made["Location"]).json()
+    assert action == made.json()
+    assert (action["kind"], action["state"], action["total"], action["by"]) == (
+        *("resubmit", "running", 51, "operator"),
+    )
+    assert action["counts"] == {"waiting": 51, "acted": 0, "done": 0, "failed": 0, "nothing": 0}
+    assert set(BulkAction.objects.get().items.values_list("order_id", flat=True)) == orders
+    Alert.objects.update(closed_at="2026-11-20T12:00Z")
+    assert_problem(operator.post(path), "act_refused")
+
+
+@pytest.mark.pattern("A8")
+def test_an_agent_is_paused_and_resumed(operator: APIClient) -> None:
+    Circuit.objects.create(agent="kitchen")
+    assert mistakes(operator.post(f"{API}/agents/kitchen/pause")) == ["/reason"]
+    body = {"reason": "they move house"}
+    answers = [operator.post(f"{API}/agents/kitchen/pause", body).json()["result"] for _ in range(2)]
+    assert answers == ["done", "already"]
+    assert Circuit.objects.get().paused
+    answers = [operator.post(f"{API}/agents/kitchen/resume").json()["result"] for _ in range(2)]
+    assert answers == ["done", "already"]
+    assert not Circuit.objects.get().paused
+
+
+def test_what_is_not_there_is_not_found(operator: APIClient) -> None:
+    why: dict[str, Any] = {"reason": "why", "confirm": "undo"}
+    for path, body in (
+        (f"steps/{10**30}/resubmit", {}),
+        ("steps/1/skip", {"reason": "why"}),
+        (f"orders/{uuid7()}/compensate", why),
+        (f"alerts/groups/{10**30}/resubmit", {}),
+        ("agents/nobody/pause", {"reason": "why"}),
+        ("agents/nobody/resume", {}),
+    ):
+        assert_problem(operator.post(f"{API}/{path}", body), "not_found")
+    assert_problem(operator.get(f"{API}/bulk-actions/7"), "not_found")
