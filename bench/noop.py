@@ -1,56 +1,72 @@
-"""A workflow of four sequential steps whose agents answer at once, and the roles that run it: the engine alone.
+"""Workflows whose agents answer at once, and the roles that run them: the engine alone.
 
-python -m bench.noop fill N     inserts N orders, ready to be claimed
-python -m bench.noop scheduler  runs a scheduler
-python -m bench.noop agents     runs an agent host
+python -m bench.noop fill N [WORKFLOW]              inserts N orders, ready to be claimed
+python -m bench.noop scheduler [--profile FILE]     runs a scheduler; FILE gets what cProfile found
+python -m bench.noop agents [NAME…]                 runs an agent host; the agent is called noop if no names are given
+python -m bench.noop supervisor                     leads, and sweeps every SUPERVISOR_PERIOD
 """
 
+import argparse
 import asyncio
-import os
-import sys
+import cProfile
+import threading
+from collections.abc import Callable, Sequence
 
-import django
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from uuid_utils.compat import uuid7
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
-django.setup()
-
-from django.db import transaction  # noqa: E402
-from django.utils import timezone  # noqa: E402
-from uuid_utils.compat import uuid7  # noqa: E402
-
-from orders import wiring  # noqa: E402
-from orders.engine import state_store  # noqa: E402
-from orders.engine.agent_host import AgentHost, HostConfig  # noqa: E402
-from orders.engine.channels.wakeups import Topic  # noqa: E402
-from orders.engine.contracts import Accepted, Json, Request, Step, Submission, Workflow  # noqa: E402
-from orders.engine.rows import EventRow  # noqa: E402
-from orders.engine.scheduler import Scheduler, SchedulerConfig  # noqa: E402
-from orders.engine.worker import Worker, instance_id, stop_on_signals  # noqa: E402
+from bench import ready  # noqa: F401
+from orders import wiring
+from orders.engine import state_store
+from orders.engine.agent_host import AgentHost, HostConfig
+from orders.engine.channels.wakeups import Topic
+from orders.engine.contracts import Accepted, Agent, Json, Request, Step, Submission, Workflow
+from orders.engine.errors import Transient
+from orders.engine.rows import EventRow
+from orders.engine.scheduler import Scheduler, SchedulerConfig
+from orders.engine.supervisor import Supervisor, SupervisorConfig
+from orders.engine.worker import Worker, instance_id, stop_on_signals
 
 NAMES = ("first", "second", "third", "fourth")
-FOUR = Workflow(
-    name="four-steps",
-    version=1,
-    steps=tuple(
-        Step(
-            name=name,
-            agent="noop",
-            operation=name,
-            data=lambda description: {"n": description["n"]},
-            after=NAMES[:at][-1:],
-        )
-        for at, name in enumerate(NAMES)
-    ),
-)
-WORKFLOWS = {(FOUR.name, FOUR.version): FOUR}
+
+
+def in_a_row(name: str, *, agent: str, steps: Sequence[str] = NAMES) -> Workflow:
+    """A workflow of steps that follow one another, all of one agent."""
+    return Workflow(
+        name=name,
+        version=1,
+        steps=tuple(
+            Step(
+                name=step,
+                agent=agent,
+                operation=step,
+                data=lambda description: {"n": description["n"]},
+                after=tuple(steps[:at][-1:]),
+            )
+            for at, step in enumerate(steps)
+        ),
+    )
+
+
+FOUR = in_a_row("four-steps", agent="noop")
+DOWN = in_a_row("down", agent="down")
+"""Its agent's remote service cannot be reached."""
+EXPIRING = in_a_row("expiring", agent="noop")
+ONE_CALL = in_a_row("one-call", agent="caller", steps=("call",))
+"""Its agent makes a real remote call (bench/concurrency.py)."""
+WORKFLOWS = {(workflow.name, workflow.version): workflow for workflow in (FOUR, DOWN, EXPIRING, ONE_CALL)}
 
 
 class Noop:
     """Answers at once."""
 
-    name = "noop"
     capacity = 500
     call_timeout = 5.0
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     async def perform(self, request: Request) -> Json:
         return {"ok": request.step}
@@ -62,13 +78,20 @@ class Noop:
         pass
 
 
-def fill(count: int) -> None:
+class Down(Noop):
+    """An agent whose remote service cannot be reached."""
+
+    async def perform(self, request: Request) -> Json:
+        raise Transient("unreachable", "no connection to the remote service")
+
+
+def fill(count: int, workflow: Workflow = FOUR) -> None:
     """Inserts orders as submission does, in batches of 500."""
     for start in range(0, count, 500):
         batch = [
             Accepted(
                 submission=Submission(order_id=uuid7(), client="guest", body={}, posted_at=timezone.now()),
-                workflow=FOUR,
+                workflow=workflow,
                 priority=5,
                 reply_to="",
                 description={"n": number},
@@ -82,25 +105,62 @@ def fill(count: int) -> None:
             )
 
 
-def run_scheduler() -> None:
+def run_scheduler(profile: str | None = None) -> None:
+    """Until a signal."""
     scheduler = Scheduler(config=SchedulerConfig(instance=instance_id("scheduler")), workflows=WORKFLOWS)
     worker = Worker(name="scheduler", run_once=scheduler.run_once)
     stop_on_signals(worker.stop)
     wiring.listener({Topic.SCHEDULER: worker.wake.set}).start()
-    worker.run()
+    profiled(worker.run, profile)
 
 
-def run_agents() -> None:
-    host = AgentHost(config=HostConfig(instance=instance_id("agents")), agents=[Noop()])
+def profiled(run: Callable[[], None], file: str | None) -> None:
+    """Runs it, and writes what cProfile found to a file if one is named."""
+    if file is None:
+        run()
+        return
+    profiler = cProfile.Profile()
+    profiler.runcall(run)
+    profiler.dump_stats(file)
+
+
+def run_agents(agents: Sequence[Agent]) -> None:
+    """Until a signal."""
+    host = AgentHost(config=HostConfig(instance=instance_id("agents")), agents=agents)
     stop_on_signals(host.stop)
     wiring.listener({Topic.AGENTS: host.wake}).start()
     asyncio.run(host.run())
 
 
+def run_supervisor() -> None:
+    """Until a signal, as `orders.jobs.supervisor_shift` does."""
+    supervisor = Supervisor(config=SupervisorConfig(instance=instance_id("supervisor")), workflows=WORKFLOWS)
+    stopping = threading.Event()
+    stop_on_signals(stopping.set)
+    while not stopping.wait(settings.CONFIG.supervisor_period):
+        if supervisor.acquire():
+            supervisor.run_once()
+    supervisor.release()
+
+
+def main() -> None:
+    """Runs one role, or fills."""
+    parser = argparse.ArgumentParser(prog="python -m bench.noop", description=__doc__.partition("\n")[0])
+    parser.add_argument("role", choices=("fill", "scheduler", "agents", "supervisor"))
+    parser.add_argument("words", nargs="*", metavar="N, NAME")
+    parser.add_argument("--profile", metavar="FILE", help="of the scheduler")
+    asked = parser.parse_args()
+    match asked.role:
+        case "fill":
+            count, *workflow = asked.words
+            fill(int(count), WORKFLOWS[workflow[0], 1] if workflow else FOUR)
+        case "scheduler":
+            run_scheduler(asked.profile)
+        case "agents":
+            run_agents([Down(name) if name == "down" else Noop(name) for name in asked.words or ["noop"]])
+        case "supervisor":
+            run_supervisor()
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "fill":
-        fill(int(sys.argv[2]))
-    elif sys.argv[1] == "scheduler":
-        run_scheduler()
-    else:
-        run_agents()
+    main()

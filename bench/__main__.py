@@ -1,0 +1,39 @@
+"""Runs a benchmark on two cores, with a PostgreSQL server of its own that is set up as in production.
+
+    .venv/bin/python -m bench NAME [--help | …]     throughput, latency, concurrency, scale, recovery, under_fault
+
+The processes and the server share the two cores. `python -m bench.NAME` runs one on the server of DATABASE_URL, whose
+orders it deletes.
+"""
+
+import os
+import signal
+import sys
+
+from bench import machine
+from sasweb import children
+from sasweb.postgres import FOR_TESTS, SETTINGS, PostgresError, temporary_server
+
+NAMES = ("throughput", "latency", "concurrency", "scale", "recovery", "under_fault")
+CORES = 2
+
+
+def main(arguments: list[str]) -> int:
+    """The exit status of the benchmark."""
+    if not arguments or arguments[0] not in NAMES:
+        sys.exit(__doc__)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+    print(machine.describe(), flush=True)
+    with temporary_server(settings={name: SETTINGS.get(name, "on") for name in FOR_TESTS}) as server:
+        env = {**os.environ, "DATABASE_URL": server.url, "VAR_DIR": str(server.home.parent / "var")}
+        name, *options = arguments
+        argv = [sys.executable, "-m", f"bench.{name}", *options]
+        command = children.spawn(argv, env=env, stdin=None, death_signal=signal.SIGTERM, own_session=False)
+        return abs(command.wait())
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except PostgresError as error:
+        sys.exit(f"bench: {error}")

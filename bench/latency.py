@@ -1,0 +1,156 @@
+"""Milliseconds from an accepted POST to Processed, one order at a time through the real web server.
+
+    .venv/bin/python -m bench latency [--orders N] [--only no-op|sandbox]
+
+The workflow is the shop's own, of five steps, four of them one after the other. Once its agents answer at once, without
+a remote service; once they call the sandbox, over HTTP and SMTP, which adds no latency of its own. Everything is idle
+between two orders. A time ends when the order is seen as Processed on another connection, which listens for it.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+from django.conf import settings
+
+from bench import server
+from orders import wiring
+from orders.engine.channels.wakeups import PG_CHANNEL
+from tests.support.system import ADDRESS, System, database_url
+from tests.support.wait import until
+from tests.web.server import Server
+
+PAUSE = 0.02
+"""Seconds between two orders, so that each finds everything idle."""
+WARM_UP = 20
+LONGEST = 30.0
+"""Seconds after which an order is given up."""
+
+
+class Taken(NamedTuple):
+    """Milliseconds: from sending the order to its 202, from there to Processed, and both."""
+
+    accepted: float
+    processed: float
+    both: float
+
+
+class Buyer:
+    """Places orders over the REST API and waits for their end."""
+
+    def __init__(self, port: int, token: str, sku: str) -> None:
+        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=LONGEST)
+        self._headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
+        self._body = json.dumps(
+            {
+                "lines": [{"sku": sku, "quantity": 1}],
+                "ship_to": ADDRESS,
+                "email": "ada@example.com",
+                "payment_method": "card_ok",
+            }
+        )
+        self._database = psycopg.connect(database_url(), autocommit=True)
+        self._database.execute(f"LISTEN {PG_CHANNEL}")
+
+    def buy(self) -> Taken:
+        """One order from its POST to its end."""
+        began = time.perf_counter()
+        self._http.request("POST", "/api/v1/orders", self._body, self._headers)
+        response = self._http.getresponse()
+        answer = response.read()
+        accepted = time.perf_counter()
+        assert response.status == 202, answer
+        order_id = json.loads(answer)["id"]
+        while not self._is_processed(order_id):
+            if time.perf_counter() - began > LONGEST:
+                raise TimeoutError(f"order {order_id} was not processed in {LONGEST} s")
+            for _ in self._database.notifies(timeout=0.5, stop_after=1):
+                pass
+        processed = time.perf_counter()
+        return Taken(
+            (accepted - began) * 1000,
+            max(0.0, (processed - accepted) * 1000),
+            (processed - began) * 1000,
+        )
+
+    def close(self) -> None:
+        """Gives up its connections."""
+        self._http.close()
+        self._database.close()
+
+    def _is_processed(self, order_id: str) -> bool:
+        row = self._database.execute(
+            "SELECT process_state FROM orders_orderprocess WHERE order_id = %s", [order_id]
+        ).fetchone()
+        return row is not None and row[0] == "processed"
+
+
+@contextlib.contextmanager
+def running(*, remote: bool) -> Iterator[Buyer]:
+    """The whole system, with the shop's agents or with such that answer at once."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        system = System(Path(folder), STEP_COMPLETE_BY="30", SUPERVISOR_PERIOD="2")
+        web = Server(
+            Path(folder) / "web.log",
+            database_url=database_url(),
+            VAR_DIR=folder,
+            SECRET_KEY=settings.SECRET_KEY,
+        )
+        buyer = None
+        try:
+            system.start_all("submission", "scheduler", "jobs", *(["agents"] if remote else []))
+            commands = [] if remote else [["bench.noop", "agents", *wiring.AGENTS]]
+            with server.processes(*commands):
+                server.wait_for_agents(*wiring.AGENTS)
+                until(web.answers, seconds=60, what="the web server")
+                token = (settings.CONFIG.var_dir / "demo-token").read_text().strip()
+                buyer = Buyer(web.port, token, system.sku)
+                yield buyer
+        finally:
+            if buyer is not None:
+                buyer.close()
+            web.end()
+            system.end()
+
+
+def measure(count: int, *, remote: bool) -> list[Taken]:
+    """The times of so many orders, after a warm-up."""
+    server.empty()
+    with running(remote=remote) as buyer:
+        taken = []
+        for _ in range(min(WARM_UP, count) + count):
+            taken.append(buyer.buy())
+            time.sleep(PAUSE)
+    return taken[-count:]
+
+
+def line(name: str, taken: Sequence[Taken]) -> list[Any]:
+    """A row of the table."""
+    found: list[Any] = [name, len(taken)]
+    for values in zip(*taken, strict=True):
+        found += [server.percentile(values, 50), server.percentile(values, 99)]
+    return found
+
+
+def main() -> None:
+    """Measures both and prints a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench latency", description=__doc__.partition("\n")[0])
+    parser.add_argument("--orders", type=int, default=100)
+    parser.add_argument("--only", choices=("no-op", "sandbox"))
+    asked = parser.parse_args()
+    agents = [asked.only] if asked.only else ["no-op", "sandbox"]
+    rows = [line(name, measure(asked.orders, remote=name == "sandbox")) for name in agents]
+    spans = ("POST → 202", "202 → Processed", "POST → Processed")
+    columns = [f"{span}, {per_cent}" for span in spans for per_cent in ("p50", "p99")]
+    server.print_table(["agents (ms)", "orders", *columns], rows)
+
+
+if __name__ == "__main__":
+    main()

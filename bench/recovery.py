@@ -1,0 +1,276 @@
+"""Seconds from SIGKILL of each role to the next progress of the orders that it had in hand.
+
+    .venv/bin/python -m bench recovery [--times N] [--only ROLE]…
+
+Everything runs under `manage.py up`, which starts again what dies. A time ends with the first thing that happens to the
+last of the orders: it was inserted (submission), its reply was taken (scheduler), its step was answered (agents), its
+overdue step was ruled on (supervisor: the leading process alone; jobs: all of them), it was accepted (web).
+"""
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from bench import server
+from orders import services
+from orders.engine.sql import database_now, fetch
+from orders.models import AgentRequest, LeaderLease, OrderProcess, Product, StepState, SubmissionMessage
+from sasweb import children
+from tests.support.system import ADDRESS, ENDED, Process, database_url, free_ports
+from tests.support.wait import until
+from tests.web.server import free_port
+
+ORDERS = 20
+PATIENCE = 120.0
+MARKS = {
+    "web": "gunicorn",
+    "submission": "run_submission",
+    "scheduler": "run_scheduler",
+    "agents": "run_agents",
+    "jobs": "run_jobs",
+}
+
+
+class Up:
+    """`manage.py up`, with everything that it started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port, sandbox = free_port(), free_ports()
+        self.sandbox = f"http://127.0.0.1:{sandbox}"
+        self._folder = folder
+        environment = {
+            **os.environ,
+            "DATABASE_URL": database_url(),
+            "VAR_DIR": str(folder),
+            "SECRET_KEY": settings.SECRET_KEY,
+            "BIND": f"127.0.0.1:{self.port}",
+            "SANDBOX_BIND": f"127.0.0.1:{sandbox}",
+            "STEP_COMPLETE_BY": "30",
+        }
+        self.process = Process("up", [sys.executable, "manage.py", "up"], environment, folder / "up.log")
+
+    def is_ready(self) -> bool:
+        """Whether the web says that everything runs."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def pid(self, role: str) -> int:
+        """The process of a role, as it runs now."""
+        return until(lambda: self._find(MARKS[role]), seconds=PATIENCE, what=role)
+
+    def _find(self, mark: str) -> int:
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and (stat := children.read_stat(int(entry.name))) is not None:
+                words = (entry / "cmdline").read_bytes() if stat.parent == self.process.pid else b""
+                if mark.encode() in words and not stat.is_zombie:
+                    return stat.pid
+        return 0
+
+    def faults(self, service: str, **faults: Any) -> None:
+        """Sets faults at the sandbox."""
+        self._call("PUT", f"{self.sandbox}/_faults/{service}", json.dumps(faults).encode())
+
+    def no_faults(self) -> None:
+        """Takes all faults away."""
+        self._call("DELETE", f"{self.sandbox}/_faults", None)
+
+    def post(self) -> bool:
+        """Whether an order that is posted now is accepted."""
+        body = {**order_fields(), "lines": [{"sku": sku(), "quantity": 1}]}
+        try:
+            return (
+                self._call("POST", f"http://127.0.0.1:{self.port}/api/v1/orders", json.dumps(body).encode())
+                == 202
+            )
+        except OSError:
+            return False
+
+    def _call(self, method: str, url: str, body: bytes | None) -> int:
+        headers = {
+            "Content-Type": "application/json",
+            "Authorization": f"Token {(self._folder / 'demo-token').read_text().strip()}",
+        }
+        request = urllib.request.Request(url, data=body, method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return int(answer.status)
+
+
+def sku() -> str:
+    """A product of the demonstration."""
+    return Product.objects.order_by("sku").values_list("sku", flat=True)[0]
+
+
+def order_fields() -> dict[str, Any]:
+    """What every order says."""
+    return {"ship_to": ADDRESS, "email": "ada@example.com", "payment_method": "card_ok"}
+
+
+def place(count: int) -> list[UUID]:
+    """Places orders as the shop does."""
+    order = services.NewOrder(lines=[services.NewLine(sku=sku(), quantity=1)], **order_fields())
+    return [services.place_order(client="guest", order=order).order_id for _ in range(count)]
+
+
+def kill(pid: int) -> float:
+    """SIGKILL; returns the database's time before it."""
+    killed_at = server.database_time()
+    os.kill(pid, signal.SIGKILL)
+    return killed_at
+
+
+def until_each_moves(orders: Sequence[UUID], killed_at: float, kinds: Sequence[str] = ()) -> float:
+    """Seconds from the kill until something, or something of these kinds, has happened to every one of the orders."""
+
+    def moved() -> list[float]:
+        rows = fetch(
+            """
+            SELECT extract(epoch FROM min(at)) FROM orders_event
+             WHERE order_id = ANY(%s) AND at > to_timestamp(%s) AND (kind = ANY(%s) OR %s) GROUP BY order_id
+            """,
+            [list(orders), killed_at, list(kinds), not kinds],
+        )
+        return [float(row[0]) for row in rows]
+
+    until(lambda: len(moved()) == len(orders), seconds=PATIENCE, what="progress of every order")
+    return max(moved()) - killed_at
+
+
+def submission(up: Up) -> float:
+    """Killed with messages in the queue."""
+    pid = up.pid("submission")
+    os.kill(pid, signal.SIGSTOP)
+    orders = place(ORDERS)
+    assert SubmissionMessage.objects.count() == ORDERS
+    return until_each_moves(orders, kill(pid))
+
+
+def scheduler(up: Up) -> float:
+    """Killed with orders under way."""
+    up.faults("carrier", latency_ms=[200, 300])
+    pid = up.pid("scheduler")
+    orders = place(ORDERS)
+    until(lambda: states(orders).count("processing") == ORDERS, seconds=PATIENCE, what="orders under way")
+    return until_each_moves(orders, kill(pid))
+
+
+def agents(up: Up) -> float:
+    """Killed with calls under way, whose leases have to lapse."""
+    up.faults("warehouse", latency_ms=[1_500, 2_000])
+    pid = up.pid("agents")
+    place(ORDERS)
+    leased = AgentRequest.objects.filter(step="reserve-stock").exclude(leased_by=None)
+    until(lambda: leased.count() == ORDERS, seconds=PATIENCE, what="calls under way")
+    killed_at = kill(pid)
+    orders = list(leased.values_list("order_id", flat=True))
+    up.no_faults()
+    return until_each_moves(orders, killed_at, ("step_completed",))
+
+
+def supervisor(up: Up, find: Callable[[Up], int] | None = None) -> float:
+    """Killed just before a step is overdue, which nobody else would notice."""
+    (order,) = place(1)
+    up.faults("carrier", hang_rate=1.0)
+    running = StepState.objects.filter(process_id=order, name="create-shipment", state="running")
+    until(running.exists, seconds=PATIENCE, what="a call that hangs")
+    leader = LeaderLease.objects.get().holder or ""
+    pid = find(up) if find else int(leader.split(":")[2])
+    running.update(complete_by=database_now())
+    killed_at = kill(pid)
+    return until_each_moves([order], killed_at, ("step_timed_out",))
+
+
+def jobs(up: Up) -> float:
+    """All of them killed at the same moment as a step becomes overdue."""
+    return supervisor(up, find=lambda up: up.pid("jobs"))
+
+
+def web(up: Up) -> float:
+    """Killed, and asked until it accepts an order again."""
+    os.kill(up.pid("web"), signal.SIGKILL)
+    began = time.monotonic()
+    until(up.post, seconds=PATIENCE, what="an accepted order")
+    return time.monotonic() - began
+
+
+ROLES: dict[str, Callable[[Up], float]] = {
+    "submission": submission,
+    "scheduler": scheduler,
+    "agents": agents,
+    "supervisor": supervisor,
+    "jobs": jobs,
+    "web": web,
+}
+
+
+def states(orders: Sequence[UUID]) -> list[str]:
+    """The states of these orders."""
+    return list(OrderProcess.objects.filter(order_id__in=orders).values_list("process_state", flat=True))
+
+
+@contextmanager
+def running() -> Iterator[Up]:
+    """Everything, under `manage.py up`."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        up = Up(Path(folder))
+        try:
+            until(up.is_ready, seconds=PATIENCE, what="manage.py up")
+            until(
+                lambda: LeaderLease.objects.exclude(holder=None).exists(), seconds=PATIENCE, what="a leader"
+            )
+            yield up
+        except BaseException:
+            print(up.process.log.read_text(errors="replace")[-3000:], file=sys.stderr)
+            raise
+        finally:
+            up.process.terminate(30.0)
+            up.process.end()
+
+
+def settle(up: Up) -> None:
+    """Until every order has ended, and everything runs again."""
+    up.no_faults()
+    until(
+        lambda: not OrderProcess.objects.exclude(process_state__in=ENDED).exists(),
+        seconds=PATIENCE,
+        what="the end",
+    )
+    until(up.is_ready, seconds=PATIENCE, what="everything")
+    until(lambda: LeaderLease.objects.exclude(holder=None).exists(), seconds=PATIENCE, what="a leader")
+
+
+def main() -> None:
+    """Kills each role so many times and prints a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench recovery", description=__doc__.partition("\n")[0])
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--only", action="append", choices=ROLES, metavar="ROLE", help=", ".join(ROLES))
+    asked = parser.parse_args()
+    server.empty()
+    rows = []
+    with running() as up:
+        for role in asked.only or ROLES:
+            taken = []
+            for _ in range(asked.times):
+                taken.append(ROLES[role](up))
+                settle(up)
+            rows.append([role, len(taken), statistics.median(taken), max(taken)])
+    server.print_table(["killed (seconds)", "times", "median", "worst"], rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,330 @@
+"""What each claim and sweep costs with 10 thousand, 100 thousand and 1 million orders stored.
+
+    .venv/bin/python -m bench scale [--orders N]… [--runs N]
+
+The same few orders are ready, waiting, under way and overdue at every size; all others are finished. Each is measured
+when the tables have been vacuumed ("clean"), after thousands of transitions without a vacuum ("unvacuumed"), and after
+as many more while another session holds a snapshot, so that nothing dead can be taken away ("pinned").
+
+Milliseconds are the median of the calls of the engine's own functions, rolled back each time; pages are what EXPLAIN
+(ANALYZE, BUFFERS) says that its statements touched.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from django.db import connection, transaction
+
+from bench import noop, server
+from orders.engine import state_store
+from orders.engine.channels import leases, replies, submissions
+from orders.engine.sql import database_now, fetch, run
+from tests.support.system import database_url
+
+ACTIVE = 1_000
+"""Orders in each state that a claim or a sweep looks for."""
+CHURN = 20_000
+"""Orders that go from ready to finished, with all their messages, to leave dead rows behind."""
+CHUNK = 1_000
+BATCH = 200
+TABLES = ("orderprocess", "stepstate", "agentrequest", "agentreply", "submissionmessage")
+SIZES = (10_000, 100_000, 1_000_000)
+
+NEW_ORDERS = """
+    INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, failure_count, overruns,
+                                     priority, reply_to, announced, created_at, not_before, complete_by, locked_by,
+                                     started_at, finished_at)
+    SELECT (%(era)s || lpad(to_hex(n / 65536), 4, '0') || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
+           'four-steps', 1, 'complete', %(state)s, 0, 0, 5, '', true, clock_timestamp(),
+           clock_timestamp() + %(not_before)s * interval '1 second',
+           CASE WHEN %(state)s = 'processing' THEN clock_timestamp() + %(complete_by)s * interval '1 second' END,
+           CASE WHEN %(state)s = 'processing' THEN 'scheduler:bench' END,
+           CASE WHEN %(state)s <> 'pending' THEN clock_timestamp() END,
+           CASE WHEN %(state)s = 'processed' THEN clock_timestamp() END
+      FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n
+ RETURNING order_id
+"""
+NEW_STEPS = """
+    INSERT INTO orders_stepstate (order_id, name, position, agent, request, state, attempt, answered, generation,
+                                  undo_generation, outcome, failure_count, undo_failure_count, extended_waits,
+                                  priority, result, complete_by, waiting_since)
+    SELECT o.order_id, s.name, s.position, 'noop', '{"n": 1}', v.state, v.attempt, v.answered, 1, 1, v.outcome,
+           0, 0, 0, 5, CASE WHEN v.state = 'completed' THEN '{"ok": true}'::jsonb END,
+           CASE WHEN v.state = 'running' THEN clock_timestamp() + %(complete_by)s * interval '1 second' END,
+           CASE WHEN v.waits THEN clock_timestamp() END
+      FROM created AS o
+     CROSS JOIN (VALUES ('first', 0), ('second', 1), ('third', 2), ('fourth', 3)) AS s(name, position)
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN %(state)s = 'processed' THEN 'completed'
+                       WHEN %(state)s = 'processing' AND s.position = 0 THEN 'running' ELSE 'not_started' END AS state,
+                  CASE WHEN %(state)s = 'processed' OR (%(state)s = 'processing' AND s.position = 0) THEN 1
+                       ELSE 0 END AS attempt,
+                  CASE WHEN %(state)s = 'processed' THEN 1 ELSE 0 END AS answered,
+                  CASE WHEN %(state)s = 'processed' THEN 'done'
+                       WHEN %(state)s = 'processing' AND s.position = 0 THEN 'unknown' ELSE 'none' END AS outcome,
+                  %(waits)s AND s.position = 0 AS waits) AS v
+"""
+ASKED = """
+    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses, body,
+                                     complete_by, priority, deliveries)
+    SELECT order_id, id, name, agent, name, 1, false, order_id || '/' || name || '/1', '',
+           '{"data": {}, "results": {}}', clock_timestamp() + interval '1 hour', 5, 0
+      FROM orders_stepstate WHERE state = 'running' AND order_id = ANY(%s)
+"""
+ANSWERED = """
+    INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
+    SELECT order_id, id, 1, false, 'done', '{}', 1, 'bench' FROM orders_stepstate
+     WHERE state = 'running' AND order_id = ANY(%s)
+"""
+POSTED = """
+    INSERT INTO orders_submissionmessage (order_id, client, body) SELECT unnest(%s::uuid[]), 'guest', '{"lines": []}'
+"""
+
+
+class Store:
+    """Fills the tables. Finished orders are older than the others, as they would be."""
+
+    def __init__(self) -> None:
+        self.finished = self._number = 0
+        self._under_way: list[Any] = []
+
+    def add(
+        self,
+        count: int,
+        state: str,
+        *,
+        not_before: float | None = None,
+        complete_by: float = 3_600,
+        waits: bool = False,
+    ) -> list[Any]:
+        """Stores orders in a state with their steps; seconds from now."""
+        first, self._number = self._number, self._number + count
+        parameters = {
+            "era": "01990000-" if state == "processed" else "01990001-",
+            "state": state,
+            "not_before": not_before,
+            "complete_by": complete_by,
+            "waits": waits,
+            "first": first,
+            "last": first + count - 1,
+        }
+        return [
+            row[0]
+            for row in fetch(
+                f"WITH created AS ({NEW_ORDERS}), steps AS ({NEW_STEPS}) SELECT order_id FROM created",
+                parameters,
+            )
+        ]
+
+    def grow(self, size: int) -> None:
+        """Adds finished orders until so many are stored."""
+        while self.finished < size - 6 * ACTIVE:
+            count = min(50_000, size - 6 * ACTIVE - self.finished)
+            self.add(count, "processed")
+            self.finished += count
+
+    def add_active(self) -> None:
+        """The orders that the claims and sweeps find, and the messages in the channels."""
+        self.add(ACTIVE, "pending")
+        self.add(ACTIVE, "pending", not_before=-1)
+        self.add(ACTIVE, "pending", not_before=3_600)
+        self.add(ACTIVE, "pending", not_before=3_600, waits=True)
+        self.add(ACTIVE, "processing", complete_by=-1)
+        self._under_way = self.add(ACTIVE, "processing")
+        _post(self._under_way)
+
+    def churn(self) -> None:
+        """Finished orders go through every state and queue once more, and are finished again."""
+        finished = [
+            row[0]
+            for row in fetch(
+                "SELECT order_id FROM orders_orderprocess WHERE process_state = 'processed'"
+                " ORDER BY order_id DESC LIMIT %s",
+                [min(CHURN, self.finished)],
+            )
+        ]
+        for at in range(0, CHURN, CHUNK):
+            orders = [finished[n % len(finished)] for n in range(at, at + CHUNK)]
+            _move(orders, "pending", "not_started")
+            _move(orders, "processing", "running")
+            _post(orders)
+            _move(orders, "processed", "completed")
+            _take(orders)
+        _take(self._under_way)  # and posted anew: what is dead in a queue is older than what waits in it
+        _post(self._under_way)
+
+
+def _post(orders: list[Any]) -> None:
+    for fill in (POSTED, ASKED, ANSWERED):
+        run(fill, [orders])
+
+
+def _take(orders: list[Any]) -> None:
+    for table in ("submissionmessage", "agentrequest", "agentreply"):
+        run(f"DELETE FROM orders_{table} WHERE order_id = ANY(%s)", [orders])
+
+
+def _move(orders: list[Any], state: str, step_state: str) -> None:
+    """Orders, and their first steps, into a state; by now their times are over."""
+    parameters = {"state": state, "step": step_state, "orders": orders}
+    run(
+        """
+        UPDATE orders_stepstate SET state = %(step)s, attempt = 1, answered = (%(step)s = 'completed')::int,
+               outcome = CASE %(step)s WHEN 'completed' THEN 'done' WHEN 'running' THEN 'unknown' ELSE 'none' END,
+               complete_by = CASE WHEN %(step)s = 'running' THEN clock_timestamp() - interval '1 hour' END
+         WHERE order_id = ANY(%(orders)s) AND position = 0
+        """,
+        parameters,
+    )
+    run(
+        """
+        UPDATE orders_orderprocess SET process_state = %(state)s,
+               locked_by = CASE WHEN %(state)s = 'processing' THEN 'bench' END,
+               complete_by = clock_timestamp() - interval '1 hour',
+               not_before = CASE WHEN %(state)s = 'processing' THEN clock_timestamp() - interval '1 hour' END,
+               finished_at = CASE WHEN %(state)s = 'processed' THEN clock_timestamp() END
+         WHERE order_id = ANY(%(orders)s)
+        """,
+        parameters,
+    )
+
+
+def costs() -> Mapping[str, Callable[[], object]]:
+    """What is measured: the engine's own functions, with the limits that the roles use."""
+    workflows = noop.WORKFLOWS
+    return {
+        "scheduler: claim": lambda: state_store.claim(BATCH, workflows, database_now()),
+        "scheduler: claim what waits for an agent": lambda: state_store.claim_waiting(
+            {"noop": BATCH}, workflows, []
+        ),
+        "scheduler: replies": lambda: replies.peek(BATCH),
+        "scheduler: to be announced": lambda: state_store.unannounced(BATCH, workflows),
+        "supervisor: overdue": lambda: state_store.overdue(500, database_now()),
+        "agents: claim requests": lambda: leases.claim(room={"noop": BATCH}, me="bench", seconds=8),
+        "agents: lapsed leases": leases.free_lapsed,
+        "agents: expired requests": leases.delete_expired,
+        "submission: claim": lambda: submissions.take(BATCH),
+    }
+
+
+class Pages:
+    """Wraps each statement: runs it under EXPLAIN first, and adds up the pages it touched."""
+
+    def __init__(self) -> None:
+        self.touched = 0
+
+    def __call__(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.split(None, 1)[0] in ("SELECT", "WITH", "UPDATE", "DELETE"):
+            with context["connection"].connection.cursor() as plain:
+                plain.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
+                (found,) = plain.fetchone()
+            plan = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
+            self.touched += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+        return execute(sql, params, many, context)
+
+
+class Undone(Exception):
+    """Raised to roll back."""
+
+
+@contextmanager
+def undone() -> Any:
+    """A transaction that leaves nothing behind."""
+    try:
+        with transaction.atomic():
+            yield
+            raise Undone
+    except Undone:
+        pass
+
+
+def measure(what: Callable[[], object], runs: int) -> tuple[float, int]:
+    """Median milliseconds, and pages touched."""
+    taken = []
+    for _ in range(runs):
+        with undone():
+            began = time.perf_counter()
+            what()
+            taken.append((time.perf_counter() - began) * 1000)
+    pages = Pages()
+    with undone(), connection.execute_wrapper(pages):
+        what()
+    return statistics.median(taken), pages.touched
+
+
+def vacuum() -> None:
+    """Takes away what is dead, and renews the statistics."""
+    for table in TABLES:
+        run(f"VACUUM (ANALYZE) orders_{table}")
+
+
+def measure_size(store: Store, runs: int) -> dict[tuple[str, str], tuple[float, int]]:
+    """All costs at the present size, clean, unvacuumed and pinned."""
+    found = {}
+
+    def take(state: str) -> None:
+        for name, what in costs().items():
+            found[name, state] = measure(what, runs)
+
+    vacuum()
+    take("clean")
+    store.churn()
+    take("unvacuumed")
+    with psycopg.connect(database_url()) as holder:
+        holder.execute("SET transaction_timeout = 0")
+        holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        holder.execute("SELECT count(*) FROM orders_agentreply")
+        store.churn()
+        take("pinned")
+        holder.rollback()
+    return found
+
+
+def print_costs(sizes: list[int], found: Mapping[int, Mapping[tuple[str, str], tuple[float, int]]]) -> None:
+    """A table of times and pages, with the ratio of the largest size to the smallest."""
+    rows = []
+    for name, state in found[sizes[0]]:
+        cells = [found[size][name, state] for size in sizes]
+        shown = [f"{milliseconds:.2f} ({pages})" for milliseconds, pages in cells]
+        rows.append([name, state, *shown, cells[-1][0] / cells[0][0], cells[-1][1] / max(1, cells[0][1])])
+    columns = [
+        "ms (pages)",
+        "tables",
+        *(f"{size:,}" for size in sizes),
+        "ms, last/first",
+        "pages, last/first",
+    ]
+    server.print_table(columns, rows)
+
+
+def main() -> None:
+    """Grows the store from size to size and prints a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench scale", description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--orders", type=int, action="append", help="stored orders; 10, 100 and 1000 thousand"
+    )
+    parser.add_argument("--runs", type=int, default=25)
+    asked = parser.parse_args()
+    sizes = asked.orders or list(SIZES)
+    server.empty()
+    for table in TABLES:
+        run(f"ALTER TABLE orders_{table} SET (autovacuum_enabled = false)")
+    store = Store()
+    store.add_active()
+    found = {}
+    for size in sizes:
+        store.grow(size)
+        found[size] = measure_size(store, asked.runs)
+    print_costs(sizes, found)
+    for table in TABLES:
+        run(f"ALTER TABLE orders_{table} RESET (autovacuum_enabled)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""What the benchmarks share: an empty database, processes, waiting for orders, and printing what was found."""
+
+import contextlib
+import math
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.db import transaction
+
+from bench import noop
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.contracts import Workflow
+from orders.engine.sql import fetch, run
+from orders.models import AgentInstance, OrderProcess
+from tests.support.system import Process, database_url
+from tests.support.wait import until
+
+ENGINE = (
+    *(
+        "orderprocess",
+        "stepstate",
+        "event",
+        "agentrequest",
+        "agentreply",
+        "submissionmessage",
+        "statusmessage",
+    ),
+    *("alert", "circuit", "agentinstance", "retrybudget", "leaderlease"),
+)
+PATIENCE = 900.0
+"""Seconds that a benchmark waits for orders, or for a process to be ready, before it gives up."""
+
+
+def empty() -> None:
+    """Makes the tables if there are none, and takes all orders out of them."""
+    call_command("migrate", verbosity=0)
+    run(f"TRUNCATE {', '.join(f'orders_{table}' for table in ENGINE)} CASCADE")
+    without_limits()
+
+
+def without_limits() -> None:
+    """Lets this process's transactions last: a benchmark stores orders by the hundred thousand."""
+    run("SET transaction_timeout = 0")
+    run("SET idle_in_transaction_session_timeout = 0")
+
+
+def fill_at_once(count: int, workflow: Workflow = noop.FOUR) -> float:
+    """Stores orders in one transaction, wakes the schedulers, and returns the database's time then."""
+    with transaction.atomic():
+        noop.fill(count, workflow)
+        wake(Topic.SCHEDULER)
+    return database_time()
+
+
+def database_time() -> float:
+    """The database's clock, in seconds."""
+    return float(fetch("SELECT extract(epoch FROM clock_timestamp())")[0][0])
+
+
+@contextlib.contextmanager
+def processes(*commands: Sequence[str], **environment: str) -> Iterator[list[Process]]:
+    """Runs modules of this project, each given as `[MODULE, ARGUMENT…]`; ends them in order at the end."""
+    started: list[Process] = []
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        env = {**os.environ, "DATABASE_URL": database_url(), "VAR_DIR": folder, **environment}
+        try:
+            for number, (module, *arguments) in enumerate(commands):
+                argv = [sys.executable, "-m", module, *arguments]
+                started.append(Process(module, argv, env, Path(folder) / f"{number}.log"))
+            yield started
+            for process in started:
+                process.terminate(30.0)
+        except BaseException:
+            for process in started:
+                print(
+                    f"--- {process.name}\n{process.log.read_text(errors='replace')[-2000:]}", file=sys.stderr
+                )
+            raise
+        finally:
+            for process in started:
+                process.end()
+
+
+def wait_for_agents(*names: str) -> None:
+    """Until each of these agents has a host that reports itself; without one nothing is dispatched."""
+    until(
+        lambda: set(AgentInstance.objects.values_list("agent", flat=True)) >= set(names),
+        seconds=60,
+        what=f"hosts of {', '.join(names)}",
+    )
+
+
+def wait_until_processed(count: int, *, workflow: Workflow = noop.FOUR) -> None:
+    """Until so many orders of a workflow are Processed."""
+    wait_for(lambda: processed(workflow), count)
+
+
+def wait_for(count_now: Callable[[], int], count: int) -> None:
+    """Until so many are counted; looks twice a second, so as not to disturb. Raises `TimeoutError`."""
+    ends = time.monotonic() + PATIENCE
+    while (found := count_now()) < count:
+        if time.monotonic() > ends:
+            raise TimeoutError(f"{found} of {count} in {PATIENCE} s")
+        time.sleep(0.5)
+
+
+def processed(workflow: Workflow = noop.FOUR) -> int:
+    """How many orders of a workflow are Processed."""
+    return OrderProcess.objects.filter(process_state="processed", workflow=workflow.name).count()
+
+
+def percentile(values: Sequence[float], per_cent: float) -> float:
+    """The value that so many per cent of the values do not exceed."""
+    if not values:
+        return math.nan
+    ranked = sorted(values)
+    return ranked[max(0, math.ceil(len(ranked) * per_cent / 100) - 1)]
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table in Markdown, as bench/results.md keeps it."""
+    shown = [[f"{cell:,.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[at]) for row in [list(columns), *shown]) for at in range(len(columns))]
+    for row in [list(columns), ["-" * width for width in widths], *shown]:
+        cells = [
+            row[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+        ]
+        print(f"| {' | '.join(cells)} |", flush=True)

@@ -1,0 +1,67 @@
+"""The same work for stock django-q2: four tasks in a row for each order, each writing how far the order is.
+
+python -m bench.stock_q fill N      queues the first task of N orders
+python -m bench.stock_q work        runs a cluster of two workers, until SIGTERM
+
+This module is its own Django settings: the ORM broker, and what django-q2 does when nothing is set.
+"""
+
+import os
+import sys
+
+import django
+
+from sasweb.settings import database
+
+STEPS = 4
+
+SECRET_KEY = "of no use to anybody"
+INSTALLED_APPS = ["django.contrib.contenttypes", "django_q"]
+DATABASES = {"default": {**database(os.environ.get("DATABASE_URL", "postgresql:///")), "CONN_MAX_AGE": None}}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
+Q_CLUSTER = {"name": "bench", "orm": "default", "workers": 2}
+
+
+def hop(order: int, step: int) -> str:
+    """One step of one order, and the task of the next."""
+    from django.db import connection  # noqa: PLC0415 - this module is read as settings, before Django is ready
+    from django_q.tasks import async_task  # noqa: PLC0415
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE bench_order SET step = %s, at = clock_timestamp() WHERE id = %s AND step = %s",
+            [step, order, step - 1],
+        )
+    if step < STEPS:
+        async_task("bench.stock_q.hop", order, step + 1)
+    return "ok"
+
+
+def fill(count: int) -> None:
+    """The orders, and the first task of each."""
+    from django.db import connection  # noqa: PLC0415
+    from django_q.tasks import async_task  # noqa: PLC0415
+
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS bench_order")
+        cursor.execute("CREATE TABLE bench_order (id int PRIMARY KEY, step int NOT NULL, at timestamptz)")
+        cursor.execute("INSERT INTO bench_order SELECT n, 0 FROM generate_series(1, %s) AS n", [count])
+    for order in range(1, count + 1):
+        async_task("bench.stock_q.hop", order, 1)
+
+
+def main() -> None:
+    """Fills, or works."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "bench.stock_q"
+    django.setup()
+    if sys.argv[1] == "fill":
+        fill(int(sys.argv[2]))
+    else:
+        from django.core.management import call_command  # noqa: PLC0415
+
+        call_command("qcluster")
+
+
+if __name__ == "__main__":
+    main()

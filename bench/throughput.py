@@ -1,0 +1,215 @@
+"""Orders a second: the shipped engine against a bare loop with the same claims and writes, DBOS, and stock django-q2.
+
+    .venv/bin/python -m bench throughput [--orders N] [--few N] [--only NAME]… [--profile FILE]
+
+Four sequential steps that answer at once, all orders submitted in advance, two cores for everything. The engine is one
+scheduler and one agent host; the loop is one process, and then two; DBOS has two workers, django-q2 its cluster of two.
+DBOS is installed into an environment of its own in the temporary folder. Each does a warm-up first.
+"""
+
+import argparse
+import contextlib
+import os
+import pstats
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import psycopg
+from django.db import connection
+
+from bench import server
+from orders.engine.sql import fetch
+from tests.support.system import database_url
+
+HERE = Path(__file__).parent
+DBOS = "dbos==3.4.0"
+STEPS = 4
+SHOWN = 25
+"""Lines of a profile that are printed."""
+
+
+def engine(count: int, profile: str | None = None) -> float:
+    """The shipped scheduler and agent host."""
+    server.empty()
+    scheduler = ["bench.noop", "scheduler", *(["--profile", profile] if profile else [])]
+    with server.processes(["bench.noop", "agents"], scheduler):
+        server.wait_for_agents("noop")
+        warm = warm_up(count)
+        server.fill_at_once(warm)
+        server.wait_until_processed(warm)
+        began = server.fill_at_once(count)
+        server.wait_until_processed(warm + count)
+    check_counts(warm + count)
+    return count / (last_finished() - began)
+
+
+def loop(count: int, processes: int = 1) -> float:
+    """Bare loops: from the first claim to the last order."""
+    server.empty()
+    for number in (warm_up(count), count):
+        server.empty()
+        server.fill_at_once(number)
+        with server.processes(*[["bench.loop", database_url()]] * processes):
+            server.wait_until_processed(number)
+    check_counts(count)
+    began = fetch("SELECT extract(epoch FROM min(started_at)) FROM orders_orderprocess")[0][0]
+    return count / (last_finished() - float(began))
+
+
+def two_loops(count: int) -> float:
+    """Two bare loops side by side."""
+    return loop(count, processes=2)
+
+
+def dbos(count: int) -> float:
+    """DBOS: from the first workflow's start to the last one's end, by its own times."""
+    with own_database("bench_dbos") as url:
+        app = [dbos_python(), str(HERE / "dbos_app.py")]
+        subprocess.run([*app, "prepare", url], check=True)
+        for number in (warm_up(count), count):
+            with psycopg.connect(url, autocommit=True) as there:
+                there.execute("TRUNCATE dbos.workflow_status, dbos.operation_outputs CASCADE")
+                subprocess.run([*app, "fill", url, str(number)], check=True)
+                workers = [subprocess.Popen([*app, "work", url, str(worker)]) for worker in (1, 2)]
+                try:
+                    done = "SELECT count(*) FROM dbos.workflow_status WHERE status = 'SUCCESS'"
+                    server.wait_for(lambda there=there, done=done: there.execute(done).fetchone()[0], number)
+                finally:
+                    for worker in workers:
+                        worker.terminate()
+                        worker.wait(60)
+                steps = there.execute("SELECT count(*) FROM dbos.operation_outputs").fetchone()
+                assert steps == (STEPS * number,), f"{steps} steps for {number} workflows"
+                row = there.execute(
+                    "SELECT max(updated_at) - min(started_at_epoch_ms) FROM dbos.workflow_status"
+                ).fetchone()
+        assert row is not None
+    return count / (float(row[0]) / 1000)
+
+
+def django_q(count: int) -> float:
+    """Stock django-q2: from the first task's end to the last one's."""
+    for number in (warm_up(count), count):
+        server.empty()
+        fetch(
+            "WITH gone AS (DELETE FROM django_q_ormq WHERE key = 'bench' RETURNING 1) SELECT count(*) FROM gone"
+        )
+        environment = {**os.environ, "DATABASE_URL": database_url()}
+        fill = [sys.executable, "-m", "bench.stock_q", "fill", str(number)]
+        subprocess.run(fill, env=environment, check=True)
+        with server.processes(["bench.stock_q", "work"]):
+            done = f"SELECT count(*) FROM bench_order WHERE step = {STEPS}"
+            server.wait_for(lambda done=done: int(fetch(done)[0][0]), number)
+    began, ended = fetch("SELECT extract(epoch FROM min(at)), extract(epoch FROM max(at)) FROM bench_order")[
+        0
+    ]
+    return count / float(ended - began)
+
+
+CONTENDERS: dict[str, Callable[[int], float]] = {
+    "loop": loop,
+    "two loops": two_loops,
+    "sasweb": engine,
+    "dbos": dbos,
+    "django-q2": django_q,
+}
+
+
+def warm_up(count: int) -> int:
+    """How many orders the warm-up has."""
+    return max(1, min(1_000, count // 10))
+
+
+def last_finished() -> float:
+    """The database's time when the last order was finished."""
+    return float(fetch("SELECT extract(epoch FROM max(finished_at)) FROM orders_orderprocess")[0][0])
+
+
+def check_counts(count: int) -> None:
+    """Every order is Processed, every step was done once, and no message is left."""
+    found = fetch(
+        """
+        SELECT (SELECT count(*) FROM orders_orderprocess WHERE process_state = 'processed'),
+               (SELECT count(*) FROM orders_stepstate WHERE state = 'completed' AND attempt = 1),
+               (SELECT count(*) FROM orders_agentrequest), (SELECT count(*) FROM orders_agentreply)
+        """
+    )
+    assert found == [(count, STEPS * count, 0, 0)], f"of {count} orders: {found}"
+
+
+@contextlib.contextmanager
+def own_database(name: str) -> Iterator[str]:
+    """A database of its own on the same server; its URL."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        cursor.execute(f"CREATE DATABASE {name}")
+    try:
+        yield database_url().replace(f"/{connection.settings_dict['NAME']}?", f"/{name}?")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@cache
+def dbos_python() -> str:
+    """The Python of an environment with DBOS, which is made when there is none."""
+    place = Path(tempfile.gettempdir()) / f"sasweb-bench-{DBOS}"
+    python = place / "bin" / "python"
+    if not (place / "complete").exists():
+        venv.create(place, clear=True, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", DBOS, "psycopg[binary]"], check=True)
+        (place / "complete").touch()
+    return str(python)
+
+
+def show_profile(count: int, file: str) -> None:
+    """Runs the engine under cProfile and prints where the scheduler's time went."""
+    print(f"sasweb, its scheduler under cProfile: {engine(count, file):,.0f} orders/s")
+    stats = pstats.Stats(file, stream=sys.stdout)
+    stats.sort_stats("tottime").print_stats(SHOWN)
+    stats.sort_stats("cumulative").print_stats("orders/engine", SHOWN)
+
+
+def main() -> None:
+    """Runs the contenders and prints a table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench throughput", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("--orders", type=int, default=20_000, help="for the engine and the loops")
+    parser.add_argument("--few", type=int, help="for DBOS and django-q2; a tenth of the orders if not said")
+    parser.add_argument(
+        "--only", action="append", choices=CONTENDERS, metavar="NAME", help=", ".join(CONTENDERS)
+    )
+    parser.add_argument("--profile", metavar="FILE", help="profile the engine's scheduler, and nothing else")
+    asked = parser.parse_args()
+    if asked.profile:
+        show_profile(asked.orders, asked.profile)
+        return
+    few = asked.few or max(1, asked.orders // 10)
+    counts = {
+        name: few if name in ("dbos", "django-q2") else asked.orders for name in asked.only or CONTENDERS
+    }
+    found = {}
+    for name, count in counts.items():
+        found[name] = CONTENDERS[name](count)
+        print(f"{name}: {found[name]:,.0f} orders/s", file=sys.stderr, flush=True)
+    rows = [
+        (
+            name,
+            counts[name],
+            f"{rate:,.0f}",
+            rate / found["loop"] if "loop" in found else "",
+            found["sasweb"] / rate if "sasweb" in found else "",
+        )
+        for name, rate in found.items()
+    ]
+    server.print_table(("", "orders", "orders/s", "of the loop", "sasweb is … times as fast"), rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""Orders a second, and how long a new order takes, while something is wrong; each against the same without it.
+
+    .venv/bin/python -m bench under_fault [--orders N] [--waiting N] [--rate R] [--seconds S]
+        [--transitions N] [--only F26|F29|F30]…
+
+F26: a session holds a snapshot, so that nothing dead can be taken away, through a million transitions before and all
+the time. F29: the remote service of another workflow is down, and ten thousand orders wait for it. F30: ten thousand
+steps of other orders expire within one second, and are tried again. The agents of the new orders answer at once.
+
+First new orders come at a steady rate; then as many at once as are said.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+import psycopg
+
+from bench import noop, server
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.sql import fetch, run
+from orders.models import OrderProcess, StepState
+from tests.support.system import database_url
+from tests.support.wait import until
+
+TICK = 0.1
+"""Seconds between two bundles of new orders."""
+CHUNK = 5_000
+TRANSITIONS_OF_ONE = 10
+"""Of the four steps and the order itself: begun and ended."""
+WARM_UP = 200
+
+
+class Found(NamedTuple):
+    """Orders a second when as many are stored as it can take; milliseconds of an order at the steady rate."""
+
+    rate: float
+    median: float
+    p99: float
+
+
+class Options(NamedTuple):
+    """What the command line says."""
+
+    orders: int
+    waiting: int
+    rate: float
+    seconds: float
+    transitions: int
+
+
+def steady(options: Options) -> tuple[float, float]:
+    """New orders at a steady rate: the median and the 99th percentile of milliseconds from stored to Processed."""
+    count = max(1, int(options.rate * TICK))
+    began = server.database_time()
+    due = time.monotonic()
+    stored = 0
+    before = server.processed()
+    while stored < options.rate * options.seconds:
+        noop.fill(count)
+        wake(Topic.SCHEDULER)
+        stored += count
+        due += TICK
+        time.sleep(max(0.0, due - time.monotonic()))
+    server.wait_until_processed(before + stored)
+    taken = [
+        float(milliseconds)
+        for (milliseconds,) in fetch(
+            """
+            SELECT 1000 * extract(epoch FROM finished_at - created_at) FROM orders_orderprocess
+             WHERE workflow = %s AND created_at >= to_timestamp(%s)
+            """,
+            [noop.FOUR.name, began],
+        )
+    ]
+    assert len(taken) == stored, f"{len(taken)} of {stored} new orders"
+    return server.percentile(taken, 50), server.percentile(taken, 99)
+
+
+def burst(options: Options) -> float:
+    """Orders a second of many that are stored at once."""
+    before = server.processed()
+    began = server.fill_at_once(options.orders)
+    server.wait_until_processed(before + options.orders)
+    (ended,) = fetch(
+        "SELECT extract(epoch FROM max(finished_at)) FROM orders_orderprocess WHERE workflow = %s",
+        [noop.FOUR.name],
+    )[0]
+    return options.orders / (float(ended) - began)
+
+
+def measure(options: Options) -> Found:
+    """Both."""
+    median, p99 = steady(options)
+    return Found(burst(options), median, p99)
+
+
+@contextmanager
+def a_snapshot_held(options: Options) -> Iterator[None]:
+    """F26."""
+    with psycopg.connect(database_url()) as holder:
+        holder.execute("SET transaction_timeout = 0")
+        holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        holder.execute("SELECT count(*) FROM orders_agentreply")
+        done = server.processed()
+        for _ in range(0, options.transitions, CHUNK * TRANSITIONS_OF_ONE):
+            server.fill_at_once(min(CHUNK, options.transitions // TRANSITIONS_OF_ONE))
+            done += min(CHUNK, options.transitions // TRANSITIONS_OF_ONE)
+            server.wait_until_processed(done)
+        yield
+        holder.rollback()
+
+
+@contextmanager
+def a_remote_down(options: Options) -> Iterator[None]:
+    """F29. Over when its orders are left waiting; they are no part of what is measured."""
+    server.fill_at_once(options.waiting, noop.DOWN)
+    begun = OrderProcess.objects.filter(workflow=noop.DOWN.name).exclude(started_at=None)
+    until(begun.exists, seconds=60, what="calls to a remote that is down")
+    yield
+    ended = OrderProcess.objects.filter(workflow=noop.DOWN.name, process_state="processed").count()
+    assert ended == 0, f"{ended} orders were processed by a remote that is down"
+
+
+@contextmanager
+def steps_expiring(options: Options) -> Iterator[None]:
+    """F30: each order has its first step under way, whose request is lost, and which expires within the next second."""
+    noop.fill(options.waiting, noop.EXPIRING)
+    run(
+        """
+        UPDATE orders_stepstate SET state = 'running', attempt = 1, outcome = 'unknown', started_at = clock_timestamp(),
+               complete_by = clock_timestamp() + random() * interval '1 second', settles_at = clock_timestamp()
+         WHERE position = 0 AND order_id IN (SELECT order_id FROM orders_orderprocess WHERE workflow = %s)
+        """,
+        [noop.EXPIRING.name],
+    )
+    run(
+        """
+        UPDATE orders_orderprocess SET process_state = 'processing', locked_by = 'scheduler:lost', not_before = NULL,
+               started_at = clock_timestamp(), complete_by = clock_timestamp() + interval '10 minutes'
+         WHERE workflow = %s
+        """,
+        [noop.EXPIRING.name],
+    )
+    yield
+    server.wait_until_processed(options.waiting, workflow=noop.EXPIRING)
+    again = StepState.objects.filter(process__workflow=noop.EXPIRING.name, position=0, attempt__gte=2).count()
+    assert again == options.waiting, f"{again} of {options.waiting} steps were tried again"
+
+
+FAULTS: dict[str, Callable[[Options], AbstractContextManager[None]]] = {
+    "F26": a_snapshot_held,
+    "F29": a_remote_down,
+    "F30": steps_expiring,
+}
+
+
+def under(fault: Callable[[Options], AbstractContextManager[None]] | None, options: Options) -> Found:
+    """What is found during a fault, on fresh tables with fresh processes."""
+    server.empty()
+    roles = (
+        ["bench.noop", "agents", "noop", "down"],
+        ["bench.noop", "scheduler"],
+        ["bench.noop", "supervisor"],
+    )
+    with server.processes(*roles):
+        server.wait_for_agents("noop", "down")
+        server.fill_at_once(WARM_UP)
+        server.wait_until_processed(WARM_UP)
+        with fault(options) if fault else nullcontext():
+            return measure(options)
+
+
+def main() -> None:
+    """Measures without and with each fault, and prints a table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench under_fault", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("--orders", type=int, default=10_000, help="stored at once")
+    parser.add_argument("--waiting", type=int, default=10_000, help="that wait, or expire")
+    parser.add_argument("--rate", type=float, default=200.0, help="new orders a second")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--transitions", type=int, default=1_000_000, help="under the snapshot")
+    parser.add_argument("--only", action="append", choices=FAULTS)
+    asked = parser.parse_args()
+    options = Options(asked.orders, asked.waiting, asked.rate, asked.seconds, asked.transitions)
+    healthy = under(None, options)
+    rows: list[list[Any]] = [["none", f"{healthy.rate:,.0f}", "", healthy.median, healthy.p99, ""]]
+    for name in asked.only or FAULTS:
+        found = under(FAULTS[name], options)
+        rows.append(
+            [
+                name,
+                f"{found.rate:,.0f}",
+                found.rate / healthy.rate,
+                found.median,
+                found.p99,
+                found.p99 / healthy.p99,
+            ]
+        )
+    server.print_table(["fault", "orders/s", "of none", "p50 ms", "p99 ms", "p99, times none"], rows)
+
+
+if __name__ == "__main__":
+    main()
