@@ -130,10 +130,10 @@ def waiting_for(agents: Sequence[str]) -> dict[str, int]:
     """How many steps wait for each agent, counted up to `MOST_COUNTED`. One query."""
     rows = fetch(
         """
-        SELECT name, (SELECT count(*) FROM (
-                          SELECT 1 FROM orders_stepstate
-                           WHERE waiting_since IS NOT NULL AND agent = name LIMIT %s) AS some)
-          FROM unnest(%s::text[]) AS name
+        SELECT known.agent, (SELECT count(*) FROM (
+                                 SELECT 1 FROM orders_stepstate AS s
+                                  WHERE s.waiting_since IS NOT NULL AND s.agent = known.agent LIMIT %s) AS few)
+          FROM unnest(%s::text[]) AS known (agent)
         """,
         [MOST_COUNTED + 1, list(agents)],
     )

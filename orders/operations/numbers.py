@@ -101,7 +101,7 @@ def numbers(*, now: datetime) -> Numbers:
     )
     queued, oldest_queued = fetch(
         """
-        SELECT (SELECT count(*) FROM (SELECT 1 FROM orders_submissionmessage LIMIT %s) AS some),
+        SELECT (SELECT count(*) FROM (SELECT 1 FROM orders_submissionmessage LIMIT %s) AS few),
                (SELECT posted_at FROM orders_submissionmessage ORDER BY id LIMIT 1)
         """,
         [MOST_COUNTED + 1],
@@ -139,7 +139,7 @@ def _oldest_pending() -> datetime | None:
 
 
 def _bounded(source: str, *parameters: Any) -> int:
-    statement = f"SELECT count(*) FROM (SELECT 1 FROM {source} LIMIT %s) AS some"
+    statement = f"SELECT count(*) FROM (SELECT 1 FROM {source} LIMIT %s) AS few"
     return int(fetch(statement, [*parameters, MOST_COUNTED + 1])[0][0])
 
 
@@ -152,7 +152,7 @@ def _minutes(now: datetime) -> list[Minute]:
         SELECT began, (SELECT count(*) FROM (
                            SELECT 1 FROM orders_orderprocess
                             WHERE finished_at >= began AND finished_at < began + interval '1 minute'
-                              AND process_state = 'processed' LIMIT %s) AS some)
+                              AND process_state = 'processed' LIMIT %s) AS few)
           FROM unnest(%s::timestamptz[]) AS began ORDER BY began
         """,
         [MOST_A_MINUTE + 1, begun],
