@@ -28,15 +28,16 @@ def make_roles(apps, schema_editor):
         if is_new:
             for code in codes:
                 label, codename = code.split(".")
-                group.permissions.add(permissions.objects.get(content_type__app_label=label, codename=codename))
+                group.permissions.add(
+                    permissions.objects.get(content_type__app_label=label, codename=codename)
+                )
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('orders', '0003_sweeprecord'),
-        ('auth', '0012_alter_user_first_name_max_length'),
-        ('contenttypes', '0002_remove_content_type_name'),
+        ("orders", "0003_sweeprecord"),
+        ("auth", "0012_alter_user_first_name_max_length"),
+        ("contenttypes", "0002_remove_content_type_name"),
     ]
 
     operations = [

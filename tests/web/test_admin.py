@@ -1,0 +1,127 @@
+"""The admin site: catalogue and accounts are edited, with an audit; everything else is looked at, and not counted."""
+
+import re
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from orders.admin import MOST_ROWS
+from orders.models import AuditEntry, OrderProcess, Product
+from tests.support.factories import make_order
+from tests.support.people import person, signed_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+EDITABLE = {"product", "user"}
+INLINE = re.compile(
+    r"<script(?![^>]*\bsrc=)(?![^>]*type=.application/json)|<style|\sstyle=|\son\w+=|javascript:", re.I
+)
+
+
+@pytest.fixture
+def root() -> Client:
+    user = person("admin", "root")
+    User.objects.filter(pk=user.pk).update(is_staff=True, is_superuser=True)
+    return signed_in(User.objects.get(pk=user.pk))
+
+
+def tables() -> list[Any]:
+    return list(admin.site._registry.values())
+
+
+def address(table: Any, end: str = "") -> str:
+    meta = table.model._meta
+    return f"/admin/{meta.app_label}/{meta.model_name}/{end}"
+
+
+def test_the_tables_of_libraries_are_not_there() -> None:
+    assert {one.model._meta.app_label for one in tables()} == {"auth", "orders"}
+    shown = {one.model for one in tables()}
+    hidden = {model.__name__ for model in apps.get_app_config("orders").get_models() if model not in shown}
+    assert hidden == {"Address", "SubmissionKey"}
+
+
+def test_not_even_a_superuser_edits_around_the_engine(root: Client) -> None:
+    order = make_order({"mix": "completed"})
+    for table in tables():
+        if table.model._meta.model_name in EDITABLE:
+            continue
+        assert root.get(address(table)).status_code == 200, table
+        assert root.get(address(table, "add/")).status_code == 403, table
+        assert root.post(address(table, "add/"), {}).status_code == 403, table
+    path = f"/admin/orders/orderprocess/{order.pk}/"
+    page = root.get(f"{path}change/")
+    assert page.status_code == 200
+    assert 'name="_save"' not in page.content.decode()
+    assert root.post(f"{path}change/", {"process_state": "processed"}).status_code == 403
+    assert root.post(f"{path}delete/", {"post": "yes"}).status_code == 403
+    assert OrderProcess.objects.get().process_state == "pending"
+
+
+def test_a_large_table_is_neither_counted_nor_sorted(root: Client) -> None:
+    make_order({"mix": "completed"})
+    for name in ("orderprocess", "stepstate", "event", "alert", "auditentry", "bulkitem"):
+        with CaptureQueriesContext(connection) as queries:
+            assert root.get(f"/admin/orders/{name}/?o=2").status_code == 200
+        of_table = [one["sql"] for one in queries if f'FROM "orders_{name}"' in one["sql"]]
+        counts = [sql for sql in of_table if "COUNT(" in sql]
+        assert counts
+        assert all(f"LIMIT {MOST_ROWS}" in sql for sql in counts), counts
+        sorts = [re.findall(r"ORDER BY (.*?)(?: LIMIT|$)", sql) for sql in of_table if "ORDER BY" in sql]
+        key = OrderProcess._meta.pk.column if name == "orderprocess" else "id"
+        assert {clause for found in sorts for clause in found} == {f'"orders_{name}"."{key}" DESC'}
+
+
+def test_the_catalogue_is_edited_and_that_is_in_the_audit_log(root: Client, catalogue: None) -> None:
+    page = root.get("/admin/orders/product/sold-out/change/")
+    form = page.context["adminform"].form.initial | {"title": "Found again", "price": "250"}
+    sent = {name: value for name, value in form.items() if value is not None and name != "sku"}
+    times = {f"added_at_{n}": part for n, part in enumerate(("2026-01-05", "09:00:00"))}
+    done = root.post(
+        "/admin/orders/product/sold-out/change/", {**sent, **times, "design": '{"family": "sun"}'}
+    )
+    assert done.status_code == 302, done.context["errors"]
+    poster = Product.objects.get(sku="sold-out")
+    assert (poster.title, poster.price) == ("Found again", 250)
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.act, entry.target) == ("root", "edit", "product sold-out")
+    assert "title" in entry.said.lower()
+    assert root.post("/admin/orders/product/sold-out/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_an_admin_who_is_no_superuser_makes_none(root: Client) -> None:
+    admin_user = person("admin")
+    User.objects.filter(pk=admin_user.pk).update(is_staff=True)
+    client = signed_in(admin_user)
+    customer, boss = person("customer"), User.objects.get(username="root")
+    page = client.get(f"/admin/auth/user/{customer.pk}/change/")
+    assert page.status_code == 200
+    assert not {"is_superuser", "user_permissions"} & set(page.context["adminform"].form.fields)
+    assert client.post(f"/admin/auth/user/{boss.pk}/change/", {"username": "owned"}).status_code == 403
+    assert client.post(f"/admin/auth/user/{boss.pk}/password/", {"password1": "x"}).status_code == 403
+    assert client.get("/admin/orders/orderprocess/").status_code == 403
+
+
+@pytest.mark.parametrize("role", ["viewer", "customer"])
+def test_who_is_not_staff_gets_nowhere(role: str, catalogue: None) -> None:
+    client = signed_in(person(role))
+    for path in ("/admin/", "/admin/orders/product/", "/admin/orders/auditentry/"):
+        assert client.get(path)["Location"].startswith("/admin/login/"), path
+
+
+def test_its_pages_need_nothing_that_the_policy_forbids(root: Client, catalogue: None) -> None:
+    make_order({"mix": "completed"})
+    for path in (
+        *("/admin/", "/admin/auth/user/", "/admin/auth/user/add/", "/admin/orders/product/"),
+        *("/admin/orders/product/sold-out/change/", "/admin/orders/orderprocess/", "/admin/password_change/"),
+    ):
+        page = root.get(path)
+        assert page.status_code == 200, path
+        assert "'unsafe-inline'" not in page["Content-Security-Policy"]
+        assert INLINE.findall(page.content.decode()) == [], path
