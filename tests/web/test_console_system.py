@@ -1,0 +1,229 @@
+"""The console's frame and its pages about the system: what they say, and to whom."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from django.test import Client
+
+from orders.models import AgentInstance, AuditEntry, Circuit, LeaderLease
+from tests.support.factories import ago, ahead, make_alert, make_order
+from tests.support.people import person, signed_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+PAGES = ("/console/", "/console/agents/", "/console/supervisor/", "/console/workflow/")
+ACTS = ("pause", "resume", "force", "unforce")
+
+
+class Text(HTMLParser):
+    """The words of a page, in one line, and where its links lead."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.feed(html)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        self._space(tag)
+        if tag == "a":
+            self.links.append(given.get("href") or "")
+        if "id" in given:
+            self.ids.append(given["id"] or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._space(tag)
+
+    def _space(self, tag: str) -> None:
+        if tag not in ("time", "a", "strong", "b"):
+            self.words.append(" ")
+
+    def __str__(self) -> str:
+        return " ".join("".join(self.words).split())
+
+
+def read(role: str, path: str) -> Text:
+    answer = signed_in(person(role)).get(path)
+    assert answer.status_code == 200, path
+    return Text(answer.content.decode())
+
+
+def swept(seconds: float = 2.0) -> None:
+    LeaderLease.objects.create(
+        name="supervisor", holder="supervisor:a", term=4, expires_at=ahead(8), swept_at=ago(seconds)
+    )
+
+
+def running(agent: str) -> Circuit:
+    AgentInstance.objects.create(agent=agent, instance="agents:1", capacity=8)
+    return Circuit.objects.create(agent=agent)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_for_those_who_may_look(path: str) -> None:
+    assert Client().get(path).status_code == 302
+    assert signed_in(person("customer")).get(path).status_code == 403
+    page = read("viewer", path)
+    assert len(page.ids) == len(set(page.ids))
+
+
+@pytest.mark.pattern("V7")
+def test_the_overview_is_quiet_when_nothing_is_wrong_and_says_how_it_knows() -> None:
+    swept()
+    running("warehouse")
+    page = str(read("viewer", "/console/"))
+    assert re.search(
+        r"All is well. Last sweep \d+ seconds ago; 1 agent runs with its circuit closed; no alert", page
+    )
+    assert "never swept" not in page
+    assert "The supervisor is late: its" not in page
+
+
+@pytest.mark.pattern("O1", "A8")
+def test_the_overview_says_what_is_wrong_and_each_number_leads_to_its_rows() -> None:
+    swept(40)
+    circuit = running("payments")
+    Circuit.objects.filter(pk=circuit.pk).update(state="open", probe_at=ahead(3))
+    Circuit.objects.create(agent="mail")
+    make_alert(make_order(process_state="error").order_id, message="card refused")
+    make_order(process_state="pending", created_at=ago(600))
+    page = read("viewer", "/console/")
+    said = str(page)
+    assert "All is well" not in said
+    for words in (
+        r"The last sweep of the supervisor was \d+ s ago.",
+        r"The supervisor is late: its last sweep was \d+ seconds ago.",
+        "The circuit of payments is not closed; 0 steps wait for it.",
+        "No process runs the agent mail; 0 steps wait for it.",
+        "1 alert is open.",
+        r"The oldest order that waits was placed 1\d min \d+ s ago.",
+        "card refused",
+        r"Pending 1 oldest 1\d min \d+ s",
+        "Error 1 need a person",
+    ):
+        assert re.search(words, said), words
+    for state in ("queued", "pending", "processing", "error", "processed", "compensated"):
+        assert f"/console/orders/?state={state}" in page.links
+    assert "/console/orders/?waiting=payments" in page.links
+    assert "/console/set-aside/" in page.links
+
+
+@pytest.mark.pattern("A8", "A9")
+def test_the_agents_page_tells_cause_probe_and_ramp_and_who_holds_it() -> None:
+    running("payments")
+    Circuit.objects.filter(agent="payments").update(
+        state="open", cause_code="unavailable", cause_message="503", opened_at=ago(30), probe_at=ahead(10)
+    )
+    Circuit.objects.create(agent="mail", closed_at=ago(1))
+    Circuit.objects.create(agent="carrier", paused=True, held_by="olga", held_reason="their night")
+    page = str(read("viewer", "/console/agents/"))
+    assert re.search(r"unavailable 503. The outage began \d+ seconds ago. Next probe in \d+ seconds.", page)
+    assert "Draining: 0 waiting, ramp at" in page
+    assert "Paused by olga: nothing new is sent to it. Reason: their night" in page
+    assert "no process runs it" in page
+    assert "Pause payments" not in page  # a viewer has nothing to press
+
+
+@pytest.mark.pattern("A8")
+def test_an_operator_pauses_and_resumes_an_agent_and_both_are_audited() -> None:
+    running("payments")
+    client = signed_in(person("operator"))
+    answer = client.post("/console/agents/payments/pause/", {"reason": "their night"}, follow=True)
+    assert "payments is paused" in answer.content.decode()
+    circuit = Circuit.objects.get(agent="payments")
+    assert (circuit.paused, circuit.held_reason) == (True, "their night")
+    client.post("/console/agents/payments/pause/", {"reason": "again"})
+    client.post("/console/agents/payments/resume/")
+    circuit.refresh_from_db()
+    assert not circuit.paused
+    assert circuit.closed_at is not None  # what waited is met by a ramp
+    entries = list(AuditEntry.objects.order_by("id"))
+    assert [(entry.act, entry.target, entry.said) for entry in entries] == [
+        ("pause-agent", "payments", "payments is paused: its steps wait"),
+        ("pause-agent", "payments", "payments was paused already"),
+        ("resume-agent", "payments", "payments is resumed: what waits is let through little by little"),
+    ]
+    assert [(entry.before["paused"], entry.after["paused"]) for entry in entries] == [
+        (False, True),
+        (True, True),
+        (True, False),
+    ]
+    assert entries[0].reason == "their night"
+
+
+@pytest.mark.pattern("A8")
+def test_an_admin_forces_a_circuit_for_a_time_and_with_a_reason() -> None:
+    running("payments")
+    client = signed_in(person("admin"))
+    force = "/console/agents/payments/force/"
+    client.post(force, {"state": "open", "seconds": "900", "reason": "fraud"})
+    circuit = Circuit.objects.get(agent="payments")
+    assert (circuit.forced, circuit.state, circuit.held_reason) == ("open", "closed", "fraud")
+    assert circuit.forced_until is not None
+    assert ahead(800) < circuit.forced_until < ahead(910)
+    assert "Forced open by" in client.get("/console/agents/").content.decode()
+    client.post("/console/agents/payments/unforce/")
+    circuit.refresh_from_db()
+    assert (circuit.forced, circuit.forced_until) == ("", None)
+    for wrong in (
+        {"state": "open", "seconds": "900", "reason": " "},
+        {"state": "half_open", "seconds": "900", "reason": "x"},
+    ):
+        client.post(force, wrong)
+    assert client.post(force, {"state": "open", "seconds": "1e9", "reason": "x"}).status_code == 404
+    circuit.refresh_from_db()
+    assert circuit.forced == ""
+    assert list(AuditEntry.objects.order_by("id").values_list("act", flat=True)) == [
+        "force-circuit",
+        "unforce-circuit",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "act"), [*(("viewer", act) for act in ACTS), ("operator", "force"), ("operator", "unforce")]
+)
+def test_whoever_may_not_act_changes_nothing(role: str, act: str) -> None:
+    running("payments")
+    answer = signed_in(person(role)).post(
+        f"/console/agents/payments/{act}/", {"state": "open", "seconds": "900", "reason": "x"}
+    )
+    assert answer.status_code == 403
+    circuit = Circuit.objects.get(agent="payments")
+    assert (circuit.paused, circuit.forced) == (False, "")
+
+
+def test_an_act_is_no_link() -> None:
+    running("payments")
+    assert signed_in(person("admin")).get("/console/agents/payments/pause/").status_code == 405
+
+
+@pytest.mark.pattern("V6")
+def test_the_supervisor_page_names_the_leader() -> None:
+    swept()
+    page = str(read("viewer", "/console/supervisor/"))
+    assert "Leader supervisor:a Term 4" in page
+    assert "No sweep has found anything overdue." in page
+
+
+@pytest.mark.pattern("C4")
+def test_the_workflow_is_drawn_and_every_step_leads_to_its_orders() -> None:
+    page = read("viewer", "/console/workflow/")
+    assert "fulfil-order version 1" in str(page)
+    assert "capture-payment" in str(page)
+    assert "/console/orders/?step=capture-payment&state=error" in page.links
+
+
+def test_the_frame_names_the_pages_and_marks_the_one_that_is_shown() -> None:
+    html = signed_in(person("viewer")).get("/console/agents/").content.decode()
+    assert html.count('aria-current="page"') == 1
+    assert 'href="/console/agents/" aria-current="page"' in html
+    assert "Raw tables" not in html or "/admin/" in html
+    page = Text(html)
+    for name in ("alerts", "bulk", "compensation", "agents", "supervisor", "workflow", "audit"):
+        assert f"/console/{name}/" in page.links
