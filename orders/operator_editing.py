@@ -14,9 +14,12 @@ from orders.engine.vocabulary import Goal, Outcome, ProcessState, StepStatus
 from orders.operator_acts import act_on, already, done, note, refused, step_named, words
 from orders.services import Result, again, release
 from orders.workflow import editing
+from orders.workflow.editing import Field, FieldType
+
+__all__ = ["Field", "FieldType", "edit_and_resubmit", "editable_fields"]
 
 
-def editable_fields(*, workflow: str, version: int, step: str) -> tuple[editing.Field, ...]:
+def editable_fields(*, workflow: str, version: int, step: str) -> tuple[Field, ...]:
     """The fields of a step that `edit_and_resubmit` takes, with their types."""
     return editing.editable(workflow, version, step)
 

@@ -148,3 +148,8 @@ def replay_set_aside(*, set_aside_id: int, actor: Actor) -> Result:
         result = services.replay_set_aside(set_aside_id=set_aside_id, by=actor.name)
         audit.record(actor=actor, act="replay", target=f"submission {set_aside_id}", said=result.said)
     return result
+
+
+def is_skippable(*, workflow: str, version: int, step: str) -> bool:
+    """Whether an order can do without a step: no other step needs its result."""
+    return not editing.needed_by(workflow, version, step)

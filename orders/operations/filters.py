@@ -15,6 +15,7 @@ from orders.operations.standing import Kind
 LEAST_PART = 4
 """Digits that a part of an order's id has at least; eight, to be looked for at the beginning too."""
 LONGEST = 254
+NOTHING_DONE = "1"
 
 _AGE = re.compile(r"(\d{1,5})\s*(s|m|min|h|d)")
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
@@ -25,8 +26,9 @@ class OrderFilter:
     """Which orders are wanted; an empty field wants all. `problems` has a sentence for each that makes no sense.
 
     `step` and `agent` are of a step that is under way, waits or failed; `code` is of the order's open alert; `waiting`
-    are those for which nothing is being done now; `older` is an age as in 90s, 30m, 2h, 3d. `q` is an order's id, a
-    part of its end or its beginning, or a mail address. A filter with a problem matches nothing.
+    is an agent that a step of theirs waits for, or `1`: all for which nothing is done now; `older` is an age as in
+    90s, 30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, or a mail address. A filter with a
+    problem matches nothing.
     """
 
     q: str = ""
@@ -80,7 +82,6 @@ NAMES = tuple(one.name for one in fields(OrderFilter) if one.name != "problems")
 def read_filter(asked: Mapping[str, str]) -> OrderFilter:
     """The filter of an address's query; what is not known to it is left out."""
     told = {name: asked.get(name, "").strip()[:LONGEST].replace("\x00", "") for name in NAMES}
-    told["waiting"] = "1" if told["waiting"] else ""
     wanted = OrderFilter(**told)
     problems = []
     if wanted.state and wanted.state not in list(ProcessState):
@@ -111,6 +112,8 @@ def in_words(wanted: OrderFilter) -> str:
     parts = [
         words % {"value": getattr(wanted, name)} for name, words in said.items() if getattr(wanted, name)
     ]
-    if wanted.waiting:
+    if wanted.waiting == NOTHING_DONE:
         parts.append(_("that wait"))
+    elif wanted.waiting:
+        parts.append(_("that wait for %(agent)s") % {"agent": wanted.waiting})
     return _("orders %(which)s") % {"which": ", ".join(parts)} if parts else _("all orders")

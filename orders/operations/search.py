@@ -17,7 +17,7 @@ from django.db.models.functions import Cast, Lower, Reverse
 
 from orders.models import AgentRequest, Alert, BulkAction, BulkItem, Order, OrderProcess, StepState
 from orders.models.state import Goal, ProcessState, StepStatus
-from orders.operations.filters import OrderFilter
+from orders.operations.filters import NOTHING_DONE, OrderFilter
 from orders.operations.listing import ListedOrder, listed, waits
 from orders.operations.reading import steps_of
 from orders.operations.standing import Kind, Tries
@@ -93,9 +93,9 @@ def page(wanted: OrderFilter, *, after: UUID | None, limit: int, tries: Tries, n
             break
     else:
         if len(found) <= limit:  # there may be more further down, where nobody has looked yet
-            return Page(orders=_with_facts(found, now), after=behind)
+            return Page(orders=with_facts(found, now), after=behind)
     shown = found[:limit]
-    return Page(orders=_with_facts(shown, now), after=shown[-1].order_id if len(found) > limit else None)
+    return Page(orders=with_facts(shown, now), after=shown[-1].order_id if len(found) > limit else None)
 
 
 def count(wanted: OrderFilter, *, now: datetime) -> int | None:
@@ -120,7 +120,7 @@ def rows(wanted: OrderFilter, *, most: int, tries: Tries, now: datetime) -> Iter
     found = (
         one
         for chunk in _chunks(wanted, now)
-        for one in _with_facts(_standing_right(wanted, chunk, tries, now), now)
+        for one in with_facts(_standing_right(wanted, chunk, tries, now), now)
     )
     yield from islice(found, most)
 
@@ -185,9 +185,9 @@ def _chosen(wanted: OrderFilter, now: datetime) -> QuerySet[OrderProcess]:
         chosen = chosen.filter(process_state__in=states)
     if wanted.kind in STATE_OF:
         chosen = chosen.filter(goal=STATE_OF[Kind(wanted.kind)][1])
-    if wanted.waiting:
+    if wanted.waiting == NOTHING_DONE:
         chosen = chosen.filter(waits(now))
-    if wanted.step or wanted.agent:
+    if wanted.step or wanted.agent or wanted.waiting not in ("", NOTHING_DONE):
         chosen = chosen.filter(Exists(_at(wanted)))
     if wanted.code:
         alerts = Alert.objects.filter(code=wanted.code, closed_at__isnull=True, order_id__isnull=False)
@@ -207,6 +207,8 @@ def _at(wanted: OrderFilter) -> QuerySet[StepState]:
     steps = StepState.objects.filter(at | Q(waiting_since__isnull=False), process_id=OuterRef("order_id"))
     if wanted.step:
         steps = steps.filter(name=wanted.step)
+    if wanted.waiting not in ("", NOTHING_DONE):
+        steps = steps.filter(agent=wanted.waiting, waiting_since__isnull=False)
     return steps.filter(agent=wanted.agent) if wanted.agent else steps
 
 
@@ -273,7 +275,7 @@ def _standing_right(
     return [one for one in found if not _is_looked_for(wanted) or one.standing.kind == wanted.kind]
 
 
-def _with_facts(found: Sequence[ListedOrder], now: datetime) -> list[FoundOrder]:
+def with_facts(found: Sequence[ListedOrder], now: datetime) -> list[FoundOrder]:
     """What else the list tells: totals, open alerts, and what operators asked for. Three queries."""
     ids = [one.order_id for one in found]
     orders = Order.objects.in_bulk(ids)

@@ -1,0 +1,142 @@
+"""An order's lanes as coordinates of an SVG, for a template to draw; the table beside it says the same.
+
+Time runs evenly, except that a long stretch in which nothing happened is cut short, and said to be.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from orders.operations.timeline import Lane, Span, SpanKind
+
+LEFT, WIDTH, TOP, ROW, BAR = 150, 900, 24, 26, 14
+CUT_SHARE = 0.35
+"""A stretch without events that is more of the whole than that is cut,"""
+CUT_TO = 0.12
+"""to that much of the width."""
+LEAST = 3.0
+"""Units that a bar is wide at least, or nobody would see a call of some milliseconds."""
+TONES = {"done": "good", "undone": "idle", "failed": "bad", "timed out": "warn", "": "busy"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A span as it is drawn."""
+
+    x: float
+    width: float
+    tone: str
+    span: Span
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A lane as it is drawn; `y` is the top of its bars, `text` its words' base line."""
+
+    y: float
+    text: float
+    lane: Lane
+    bars: list[Bar]
+    ticks: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """A point on the axis, `seconds` after the beginning; with `cut`, so many seconds are left out before it."""
+
+    x: float
+    seconds: float
+    cut: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """The whole drawing."""
+
+    width: int
+    height: int
+    left: int
+    bottom: int
+    bar: int
+    rows: list[Row]
+    marks: list[Mark]
+
+
+class _Axis:
+    """Where a moment is."""
+
+    def __init__(self, moments: Sequence[datetime]) -> None:
+        self._moments = sorted(set(moments))
+        gaps = [
+            (after - before).total_seconds()
+            for before, after in zip(self._moments, self._moments[1:], strict=False)
+        ]
+        whole = sum(gaps) or 1.0
+        self.cuts = {i for i, gap in enumerate(gaps) if gap > CUT_SHARE * whole and gap > 5 and len(gaps) > 2}
+        room = WIDTH - LEFT - 12
+        even = sum(gap for i, gap in enumerate(gaps) if i not in self.cuts)
+        for_even = room * (1 - CUT_TO * len(self.cuts))
+        self._at = [float(LEFT)]
+        for i, gap in enumerate(gaps):
+            share = CUT_TO * room if i in self.cuts else for_even * gap / (even or 1.0)
+            self._at.append(self._at[-1] + share)
+        self._gaps = gaps
+
+    def x(self, at: datetime) -> float:
+        """The coordinate of one of the moments."""
+        return round(self._at[self._moments.index(at)], 1)
+
+    def marks(self) -> list[Mark]:
+        """Some points of the axis, far enough apart to be labelled, and every cut."""
+        began = self._moments[0]
+        found: list[Mark] = []
+        for i, at in enumerate(self._moments):
+            cut = self._gaps[i - 1] if i and i - 1 in self.cuts else None
+            here = round(self._at[i], 1)
+            is_last = i == len(self._moments) - 1
+            if not found or cut is not None or here - found[-1].x >= 90 or is_last:
+                if found and cut is None and here - found[-1].x < 60:
+                    if not is_last or found[-1].cut is not None or len(found) == 1:
+                        continue
+                    found.pop()
+                found.append(Mark(x=here, seconds=(at - began).total_seconds(), cut=cut))
+        return found
+
+
+def draw(lanes: Sequence[Lane], *, began: datetime, until: datetime) -> Chart | None:
+    """The drawing; None while nothing was begun."""
+    if not any(lane.spans for lane in lanes):
+        return None
+    until = max([until, *(span.ends for lane in lanes for span in lane.spans)])
+    began = min([began, *(span.begins for lane in lanes for span in lane.spans)])
+    moments = [began, until]
+    moments += [at for lane in lanes for span in lane.spans for at in (span.begins, span.ends)]
+    axis = _Axis(moments)
+    rows = [
+        Row(
+            y=TOP + ROW * number,
+            text=TOP + ROW * number + BAR - 3,
+            lane=lane,
+            bars=[_bar(span, axis) for span in lane.spans],
+            ticks=[axis.x(at) for at in lane.ticks if at in moments],
+        )
+        for number, lane in enumerate(lanes)
+    ]
+    bottom = TOP + ROW * len(rows)
+    return Chart(
+        width=WIDTH, height=bottom + 24, left=LEFT, bottom=bottom, bar=BAR, rows=rows, marks=axis.marks()
+    )
+
+
+def _bar(span: Span, axis: _Axis) -> Bar:
+    x, end = axis.x(span.begins), axis.x(span.ends)
+    tone = "wait" if span.kind is SpanKind.WAIT else TONES.get(span.outcome, "idle")
+    width = end - x if span.kind is SpanKind.WAIT else max(end - x, LEAST)
+    return Bar(
+        x=min(x, WIDTH - 12 - LEAST),
+        width=round(width, 1),
+        tone=tone,
+        span=span,
+        seconds=(span.ends - span.begins).total_seconds(),
+    )

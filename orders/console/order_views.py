@@ -1,0 +1,212 @@
+"""Orders in the console: the list, one order, the compensation desk, and submissions that were set aside."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from orders import audit, operator_editing, operator_services
+from orders.console import order_chart
+from orders.console.access import actor, page
+from orders.console.csv_safe import csv_lines
+from orders.console.event_words import shorten, tell
+from orders.models.state import ProcessState
+from orders.operations import search, timeline
+from orders.operations.compensation_desk import compensation_desk, kept_submissions
+from orders.operations.filters import OrderFilter, in_words, read_filter
+from orders.operations.frame import now
+from orders.operations.limits import tries
+from orders.operations.order_page import OrderPage, StepPage, order_page
+from orders.operations.refunds import figures
+from orders.operations.search import FoundOrder
+from orders.operations.standing import Kind, Standing
+
+PAGE = 50
+MOST_EXPORTED = 20_000
+EVENTS_SHOWN = 200
+LONGEST_JSON = 4_000
+COLUMNS = (
+    *("order", "state", "standing", "goal", "step", "failures", "priority", "age_seconds"),
+    *("total", "currency", "email", "alert_code"),
+)
+
+
+@page
+def show_orders(request: HttpRequest) -> HttpResponse:
+    """The orders of a filter, newest first."""
+    wanted = read_filter(request.GET.dict())
+    at, limits = now(), tries()
+    after = _order_id(request.GET.get("after", ""))
+    found = search.page(wanted, after=after, limit=PAGE, tries=limits, now=at)
+    if wanted.order_id is not None and not found.orders and order_page(wanted.order_id, tries=limits, now=at):
+        return redirect("console:order", wanted.order_id)  # a submission that is no order yet
+    steps, agents = search.steps_and_agents()
+    further = f"{wanted.query}&after={found.after}".lstrip("&")
+    return render(
+        request,
+        "console/orders/list.html",
+        {
+            "wanted": wanted,
+            "words": in_words(wanted),
+            "found": found.orders,
+            "count": search.count(wanted, now=at),
+            "first": wanted.query if after else None,
+            "after": further if found.after else "",
+            "states": list(ProcessState),
+            "kinds": list(Kind),
+            "step_names": _with_present(steps, wanted.step),
+            "agent_names": _with_present(agents, wanted.agent),
+            "priorities": range(10),
+        },
+    )
+
+
+@page
+def export_orders(request: HttpRequest) -> HttpResponseBase:
+    """The orders of a filter as CSV."""
+    wanted = read_filter(request.GET.dict())
+    audit.record(
+        actor=actor(request), act="export", target="orders", said=f"exported {in_words(wanted)}"[:300]
+    )
+    answer = StreamingHttpResponse(
+        csv_lines(COLUMNS, _csv_rows(wanted)), content_type="text/csv; charset=utf-8"
+    )
+    answer.headers["Content-Disposition"] = 'attachment; filename="orders.csv"'
+    return answer
+
+
+def _csv_rows(wanted: OrderFilter) -> Iterator[tuple[Any, ...]]:
+    for one in search.rows(wanted, most=MOST_EXPORTED, tries=tries(), now=now()):
+        yield _csv_row(one)
+
+
+def _csv_row(one: FoundOrder) -> tuple[Any, ...]:
+    order = one.order
+    return (
+        one.order_id,
+        order.state,
+        order.standing.kind.value,
+        "compensate" if order.standing.undoing else "complete",
+        " ".join(step.name for step in order.steps),
+        order.failure_count,
+        order.priority,
+        round(order.seconds),
+        figures(one.total, one.currency) if one.total is not None else "",
+        one.currency,
+        one.email,
+        order.code,
+    )
+
+
+@page
+def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
+    """One order: where it stands, its steps in time, everything that happened, and what may be done."""
+    at, limits = now(), tries()
+    found = order_page(order_id, tries=limits, now=at)
+    if found is None:
+        raise Http404
+    detail = found.detail
+    until = detail.order.finished_at if detail.order and detail.order.finished_at else at
+    all_events = request.GET.get("events") == "all"
+    events = detail.events if all_events else detail.events[-EVENTS_SHOWN:]
+    chart = order_chart.draw(
+        timeline.lanes(detail.steps, detail.events, now=at), began=detail.began, until=until
+    )
+    return render(
+        request,
+        "console/orders/order.html",
+        {
+            "it": found,
+            "detail": detail,
+            "order": detail.order,
+            "sentence": sentence(detail.order.standing) if detail.order else "",
+            "steps": [_step(found, step) for step in found.steps],
+            "chart": chart,
+            "events": [tell(event, limits) for event in reversed(events)],
+            "left_out": len(detail.events) - len(events),
+            "spent": detail.spent,
+            "priorities": range(10),
+            "now": at,
+        },
+    )
+
+
+def _step(found: OrderPage, step: StepPage) -> dict[str, Any]:
+    order, facts = found.detail.order, step.facts
+    assert order is not None
+    names = {"workflow": order.workflow, "version": order.version, "step": facts.name}
+    return {
+        "page": step,
+        "facts": facts,
+        "failures": facts.failure_count + facts.undo_failure_count,
+        "request": _json(step.request),
+        "original": _json(step.original),
+        "result": _json(step.result),
+        "error": _json(facts.error),
+        "can_edit": step.can_edit and bool(operator_editing.editable_fields(**names)),
+        "can_skip": step.can_skip and operator_services.is_skippable(**names),
+        "can_settle": step.can_settle,
+        "can_hurry": step.can_hurry,
+    }
+
+
+def _json(value: Any) -> str:
+    """What is kept, to be read. A remote service may have written it: it is cut short here, and escaped by the page."""
+    if value is None:
+        return ""
+    return shorten(json.dumps(value, ensure_ascii=False, indent=1, default=str), LONGEST_JSON)
+
+
+def sentence(stands: Standing) -> str:
+    """Where an order stands, in a sentence: what is being done, and whether somebody has to do something."""
+    on = {"agent": stands.on}
+    told = {
+        Kind.COMPENSATION_FAILED: _("Undoing it failed at %(agent)s: it waits for an operator."),
+        Kind.ERROR: _("It failed at %(agent)s and waits for an operator.")
+        if stands.on
+        else _("It failed and waits for an operator."),
+        Kind.OVERDUE: _("It has passed its complete-by; the supervisor sees to it at its next sweep."),
+        Kind.AT_RISK: _("It will probably miss its complete-by, and is tried again then."),
+        Kind.CUSTOMER: _("It waits for its customer; nothing for you to do."),
+        Kind.EXTENDED_WAIT: _("%(agent)s failed several times; it waits a while before the next try."),
+        Kind.RETRYING: _("%(agent)s did not answer in time; it is being tried again by itself."),
+        Kind.AGENT: _("It waits for %(agent)s to be able to take it; nothing for you to do here."),
+        Kind.SETTLING: _("It waits until an unanswered call can no longer land, and is undone then."),
+        Kind.RUNNING: _("It is being worked on."),
+        Kind.SCHEDULER: _("It waits for a scheduler to take it in hand."),
+        Kind.COMPENSATED: _("All of it has been undone."),
+        Kind.PROCESSED: _("Every step is completed."),
+    }[stands.kind]
+    return told % on
+
+
+@page
+def show_compensation(request: HttpRequest) -> HttpResponse:
+    """What is being undone, and what could not be."""
+    desk = compensation_desk(tries=tries(), now=now())
+    return render(request, "console/orders/compensation.html", {"desk": desk})
+
+
+@page
+def show_set_aside(request: HttpRequest) -> HttpResponse:
+    """Submissions that could not become orders."""
+    kept, has_more = kept_submissions()
+    shown = [(one, _json(one.body)) for one in kept]
+    return render(request, "console/orders/set_aside.html", {"kept": shown, "has_more": has_more})
+
+
+def _order_id(text: str) -> UUID | None:
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        return None
+
+
+def _with_present(names: list[str], present: str) -> list[str]:
+    """The names of a choice, with the one that was asked for, whether or not it is among them."""
+    return names if not present or present in names else [*names, present]
