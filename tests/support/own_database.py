@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.db import connection
 from psycopg.conninfo import conninfo_to_dict
 
+from sasweb import children
 from sasweb.postgres import FOR_TESTS, EmbeddedPostgres
 from tests.support.proxy import DatabaseProxy
 
@@ -36,6 +37,19 @@ class OwnDatabase:
         """Starts it again."""
         self.server.start()
         connection.close()
+
+    def start_if_down(self) -> None:
+        """Starts it again if it has given up by itself."""
+        connection.close()
+        if not children.wait_until(self.server.is_ready, timeout=20.0, poll=0.2):
+            self.server.stop(mode="immediate")
+            self.server.start()
+
+    def own_pid(self) -> int:
+        """The backend that serves the test's own thread."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            return int(cursor.fetchone()[0])
 
     def act(self, statement: str) -> list[tuple[object, ...]]:
         """Runs a statement outside of any transaction, as an administrator would; returns its rows."""

@@ -6,14 +6,18 @@ by TCP; the server is reached by its UNIX socket, so it need not listen for anyb
 
 import asyncio
 import contextlib
+import itertools
+import re
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
 SSL_REQUEST, GSS_REQUEST = 80_877_103, 80_877_104
+
+_LITERALS = re.compile(r"'(?:[^']|'')*'|\d+")
 
 
 class Moment(Enum):
@@ -21,6 +25,7 @@ class Moment(Enum):
 
     BEFORE_COMMIT = "before COMMIT"
     AFTER_COMMIT = "after COMMIT"
+    STALL = "after COMMIT, with the connection left open in silence"
 
 
 @dataclass
@@ -31,6 +36,8 @@ class Cut:
     words: tuple[str, ...] = ()
     times: int = 1
     done: int = 0
+    stalled: int = 0
+    """How many have committed and are held in silence."""
 
     def wants(self, statements: str) -> bool:
         """Whether this transaction is to be cut."""
@@ -47,6 +54,7 @@ class _Link:
     in_transaction: bool = False
     listens: bool = False
     cut_after: Cut | None = None
+    refused_with: str = ""
 
     def close(self) -> None:
         """Cuts both sides at once, without a word."""
@@ -62,6 +70,8 @@ class DatabaseProxy:
         self._cuts: list[Cut] = []
         self._links: set[_Link] = set()
         self._is_deaf = False
+        self._codes: Iterator[str] | None = None
+        self._refused: dict[str, str] = {}
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self.port = 0
@@ -82,6 +92,13 @@ class DatabaseProxy:
     def forget_cuts(self) -> None:
         """No more cuts."""
         self._cuts.clear()
+        self._codes = None
+
+    def refuse_each_once(self, *codes: str) -> dict[str, str]:
+        """Answers each statement about our tables once with an error, the codes in turn; says which with which."""
+        self._codes = itertools.cycle(codes)
+        self._refused = {}
+        return self._refused
 
     def cut_all(self) -> int:
         """Cuts every connection, now; returns how many there were."""
@@ -160,6 +177,14 @@ class DatabaseProxy:
             statement = _statement(kind, packet)
             if statement is not None and self._is_cut(statement, link):
                 return
+            if statement is not None and not link.refused_with:
+                link.refused_with = self._refusal(statement)
+            if link.refused_with:
+                if kind in (b"Q", b"S"):
+                    link.client.write(_error(link.refused_with) + _ready(link.in_transaction))
+                    await link.client.drain()
+                    link.refused_with = ""
+                continue
             link.server.write(packet)
             await link.server.drain()
 
@@ -171,9 +196,13 @@ class DatabaseProxy:
         if not word.startswith("COMMIT"):
             if word.startswith("BEGIN"):
                 link.statements.clear()
+            link.in_transaction = link.in_transaction or word.startswith("BEGIN")
+            if word.startswith("ROLLBACK") and " TO " not in statement.upper():
+                link.in_transaction = False
             link.statements.append(statement)
             return False
         held = "\n".join(link.statements)
+        link.in_transaction = False
         for order in self._cuts:
             if order.wants(held):
                 order.done += 1
@@ -183,12 +212,23 @@ class DatabaseProxy:
                 break
         return False
 
+    def _refusal(self, statement: str) -> str:
+        """The SQLSTATE that this statement is to be answered with, or nothing."""
+        if self._codes is None or "orders_" not in statement:
+            return ""
+        form = _LITERALS.sub("?", statement)[:200]
+        if form in self._refused:
+            return ""
+        self._refused[form] = next(self._codes)
+        return self._refused[form]
+
     async def _server_to_client(self, reader: asyncio.StreamReader, link: _Link) -> None:
         while True:
             kind, packet = await _packet(reader)
             if link.cut_after is not None:
-                if kind == b"Z":  # ready for the next: it has committed
+                if kind == b"Z" and link.cut_after.moment is not Moment.STALL:  # it has committed
                     return
+                link.cut_after.stalled += kind == b"Z"
                 continue
             if self._is_deaf and link.listens:
                 continue
@@ -212,6 +252,16 @@ async def _packet(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
     head = await reader.readexactly(5)
     (length,) = struct.unpack("!I", head[1:])
     return head[:1], head + await reader.readexactly(length - 4)
+
+
+def _error(code: str) -> bytes:
+    """What the server says when it refuses a statement."""
+    said = b"SERROR\0VERROR\0C" + code.encode() + b"\0Mrefused by the test\0\0"
+    return b"E" + struct.pack("!I", len(said) + 4) + said
+
+
+def _ready(in_transaction: bool) -> bytes:
+    return b"Z" + struct.pack("!I", 5) + (b"E" if in_transaction else b"I")
 
 
 def _statement(kind: bytes, packet: bytes) -> str | None:

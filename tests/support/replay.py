@@ -15,12 +15,14 @@ STEPS = {
     "step_declined": "failed",
     "step_failed": "failed",
     "step_recalled": "not_started",
-    "step_deferred": "not_started",
+    "step_given_up": "failed",
     "undo_started": "compensating",
     "step_compensated": "compensated",
     "undo_failed": "failed",
-    "undo_deferred": "compensating",
     "paid_again": "not_started",
+    "step_skipped": "skipped",
+    "settled_done": "completed",
+    "settled_undone": "compensated",
 }
 
 
@@ -59,6 +61,8 @@ def _after(told: Told, kind: str, step: str, attempt: int, detail: dict[str, Any
     state = "processing" if kind == "claimed" else ENDS.get(kind, told.state)
     if kind in FREES or (kind == "undo_requested" and told.state not in ("processing",)):
         state = "pending"
+    if detail.get("goes_on") and kind.startswith(("step_skipped", "settled")):
+        state = "pending"
     goal = "compensate" if kind == "undo_requested" else told.goal
     if not step:
         return Told(state, goal, told.steps)
@@ -68,6 +72,8 @@ def _after(told: Told, kind: str, step: str, attempt: int, detail: dict[str, Any
     if kind in ("step_timed_out", "undo_timed_out"):
         again = "not_started" if kind == "step_timed_out" else "compensating"
         is_now = "failed" if detail["ruling"] in ("fail", "undo") else again
+    elif kind == "step_deferred":
+        is_now = "compensating" if is_now == "compensating" else "not_started"
     elif kind == "resubmitted":
         is_now = "compensating" if goal == "compensate" and is_now == "failed" else "not_started"
     else:

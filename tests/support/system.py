@@ -20,7 +20,7 @@ from django.db import connection
 
 from orders import services, wiring
 from orders.engine.sql import database_now
-from orders.models import OrderProcess, Product
+from orders.models import AgentInstance, Circuit, Event, OrderProcess, Product, SetAside, StepState
 from tests.support import invariants
 from tests.support.wait import until
 
@@ -34,6 +34,8 @@ QUICK = {
     "ORDER_COMPLETE_BY": "120",
     "SUPERVISOR_PERIOD": "0.3",
     "CUSTOMER_WAIT": "1",
+    "PROBE_PERIOD": "1",
+    "RAMP": "2",
 }
 
 
@@ -98,7 +100,7 @@ class System:
         }
         self.acknowledged: list[UUID] = []
         self.calm_since = database_now()
-        self._processes: list[Process] = []
+        self.running: list[Process] = []
         call_command("load_demo", verbosity=0)
         self.sku = Product.objects.order_by("sku").values_list("sku", flat=True)[0]
         self.start("sandbox")
@@ -107,9 +109,9 @@ class System:
     def start(self, role: str, **environment: str) -> Process:
         """Starts a role (submission, scheduler, agents, jobs) or the sandbox."""
         command = ["-m", "sandbox"] if role == "sandbox" else ["manage.py", f"run_{role}"]
-        log = self.folder / f"{len(self._processes)}-{role}.log"
+        log = self.folder / f"{len(self.running)}-{role}.log"
         process = Process(role, [sys.executable, *command], {**self.environment, **environment}, log)
-        self._processes.append(process)
+        self.running.append(process)
         return process
 
     def start_all(self, *roles: str) -> dict[str, Process]:
@@ -157,15 +159,38 @@ class System:
         return sorted(found.get(order_id, "not inserted") for order_id in wanted)
 
     def wait_until_ended(
-        self, order_ids: Collection[UUID] | None = None, *, seconds: float = 60.0
+        self, order_ids: Collection[UUID] | None = None, *, seconds: float = 120.0
     ) -> list[str]:
         """Waits until these orders, or all, have ended; returns their states."""
-        until(
-            lambda: all(state in ENDED for state in self.states(order_ids)),
-            seconds=seconds,
-            what="the end of the orders",
-        )
+        try:
+            until(
+                lambda: all(state in ENDED for state in self.states(order_ids)),
+                seconds=seconds,
+                what="the end of the orders",
+            )
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.unfinished()}") from None
         return self.states(order_ids)
+
+    def unfinished(self) -> str:
+        """What is known of the first few orders that have not ended, for a failing test."""
+        told = []
+        for order_id in self.acknowledged:
+            process = OrderProcess.objects.filter(order_id=order_id).first()
+            if process is not None and process.process_state in ENDED:
+                continue
+            told.append(f"{process}: {None if process is None else vars(process)}")
+            told += [str(vars(step)) for step in StepState.objects.filter(process_id=order_id)]
+            told += [
+                f"  {event.at:%H:%M:%S} {event.kind} {event.step} {event.attempt} {event.actor} {event.detail}"
+                for event in Event.objects.filter(order_id=order_id).order_by("id")
+            ]
+            if len(told) > 60:
+                break
+        told += [str(vars(circuit)) for circuit in Circuit.objects.all()]
+        told += [str(vars(instance)) for instance in AgentInstance.objects.all()]
+        told += [str(vars(aside)) for aside in SetAside.objects.all()]
+        return "\n".join(told)
 
     def check(self) -> None:
         """All invariants, against the store and the ledgers."""
@@ -176,13 +201,15 @@ class System:
             workflow=workflow,
             ledgers={service: self.ledger(service) for service in SERVICES},
             limits=invariants.Limits(
-                threshold=int(self.environment.get("FAILURE_THRESHOLD", "3")), calm_since=self.calm_since
+                threshold=int(self.environment.get("FAILURE_THRESHOLD", "3")),
+                retries_per_second=float(self.environment.get("RETRY_BUDGET", "100")),
+                calm_since=self.calm_since,
             ),
         )
 
     def end(self) -> None:
         """Ends every process."""
-        for process in reversed(self._processes):
+        for process in reversed(self.running):
             process.end()
 
     def logs(self) -> str:
@@ -190,7 +217,7 @@ class System:
         tails = [
             f"--- {process.log.name}\n"
             + "\n".join(process.log.read_text(errors="replace").splitlines()[-25:])
-            for process in self._processes
+            for process in self.running
         ]
         return "\n".join(tails)
 

@@ -1,0 +1,325 @@
+"""The database dies, is cut off, is full, starved and restored, under load; every order comes out right.
+
+A server of the test's own. The roles reach it through a proxy that can cut a connection around a COMMIT.
+"""
+
+import contextlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from orders.models import Event, OrderProcess
+from tests.support.own_database import OwnDatabase, own_database
+from tests.support.proxy import Moment
+from tests.support.system import Process, System
+from tests.support.wait import until
+
+
+@pytest.fixture(scope="module")
+def database(django_db_blocker: DjangoDbBlocker) -> Iterator[OwnDatabase]:
+    with django_db_blocker.unblock(), own_database(settings={"max_connections": "60"}) as database:
+        yield database
+
+
+@pytest.fixture(scope="module")
+def running(database: OwnDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    """One system for the whole file: what one test leaves behind, the next one's check sees too."""
+    system = System(tmp_path_factory.mktemp("system"), DATABASE_URL=database.url)
+    system.start_all()
+    yield system
+    system.end()
+
+
+@pytest.fixture
+def system(running: System, database: OwnDatabase) -> Iterator[System]:
+    yield running
+    database.proxy.forget_cuts()
+    database.proxy.deafen(False)
+    running.no_faults()
+
+
+def _all_processed(system: System) -> None:
+    """All but the one order that a test has had undone."""
+    system.no_faults()
+    ended = system.wait_until_ended()
+    assert ended.count("processed") >= len(ended) - 1, ended
+    assert "error" not in ended
+    system.check()
+
+
+@pytest.mark.pattern("T1", "C9", "F21")
+def test_the_server_stopped_at_once_again_and_again_under_load(system: System, database: OwnDatabase) -> None:
+    """Every session is cut wherever it is; what was committed is there, and what was not is done again."""
+    system.faults("carrier", latency_ms=[50, 200])
+    for _ in range(3):
+        before = Event.objects.count()
+        system.place(8)
+        until(lambda before=before: Event.objects.count() > before + 20, seconds=60, what="work under way")
+        database.crash()
+        database.start()
+    _all_processed(system)
+
+
+KINDS = {
+    "insert an order": ("INSERT INTO orders_orderprocess",),
+    "dispatch a step": ("INSERT INTO orders_agentrequest",),
+    "take a reply": ("DELETE FROM orders_agentreply WHERE id",),
+    "claim a request": ("deliveries = deliveries + 1",),
+    "post a reply": ("INSERT INTO orders_agentreply",),
+    "renew a lease": ("UPDATE orders_agentrequest SET leased_until",),
+}
+"""Each kind of transaction that moves an order, by words that its statements hold."""
+SWEEP = ("orders_leaderlease", "FOR SHARE", "UPDATE orders_stepstate")
+
+
+@pytest.mark.pattern("T1", "C9", "S3", "A7", "F22")
+def test_a_connection_cut_around_the_commit_of_each_kind_of_transaction(
+    system: System, database: OwnDatabase
+) -> None:
+    """Its client cannot know whether it has committed: it does all of it again, or finds it done."""
+    system.faults("warehouse", latency_ms=[2500, 2800])  # long enough for leases to be renewed
+    cuts = {
+        (kind, moment): database.proxy.cut(moment, *words)
+        for kind, words in KINDS.items()
+        for moment in (Moment.BEFORE_COMMIT, Moment.AFTER_COMMIT)
+    }
+    for _ in range(30):
+        done = [cut.done for cut in cuts.values()]
+        if all(done):
+            break
+        system.place(2)
+        until(
+            lambda done=done: [cut.done for cut in cuts.values()] != done,
+            seconds=60,
+            what=f"a cut besides {[name for name, cut in cuts.items() if cut.done]}",
+        )
+    _all_processed(system)
+
+
+@pytest.mark.pattern("V6", "V2", "F22")
+def test_a_sweep_cut_around_its_commit_recovers_a_step_once(system: System, database: OwnDatabase) -> None:
+    """The supervisor reconnects and sweeps again; the step's failure is counted once for each time-out."""
+    agents = next(process for process in system.running if process.name == "agents")
+    agents.pause()
+    try:
+        cuts = [database.proxy.cut(moment, *SWEEP) for moment in (Moment.BEFORE_COMMIT, Moment.AFTER_COMMIT)]
+        system.place(2)
+        until(lambda: cuts[0].done, seconds=60, what="a sweep cut before its commit")
+        system.place(1)
+        until(lambda: cuts[1].done, seconds=60, what="a sweep cut after its commit")
+    finally:
+        agents.resume()
+    _all_processed(system)
+
+
+def _manage(system: System, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        env=system.environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.pattern("O2", "C10", "F22", "F33")
+def test_an_operators_act_cut_around_its_commit_can_be_asked_for_again(
+    system: System, database: OwnDatabase
+) -> None:
+    """She is told of the error, asks again, and it is done once: the third time she is told that it was."""
+    (order_id,) = system.place()
+    assert system.wait_until_ended([order_id]) == ["processed"]
+    for moment in (Moment.BEFORE_COMMIT, Moment.AFTER_COMMIT):
+        cut = database.proxy.cut(moment, "UPDATE orders_alert", "UPDATE orders_orderprocess")
+        said = _manage(system, "compensate", str(order_id), "--reason", "test")
+        assert (said.returncode, cut.done) == (2, 1), said.stderr
+    assert _manage(system, "compensate", str(order_id), "--reason", "test").returncode == 3
+    until(
+        lambda: OrderProcess.objects.get(order_id=order_id).process_state == "compensated",
+        seconds=60,
+        what="the order undone",
+    )
+    assert Event.objects.filter(order_id=order_id, kind="undo_requested").count() == 1
+    system.check()
+
+
+@pytest.mark.pattern("C9", "F23")
+def test_backends_ended_at_random_under_load(system: System, database: OwnDatabase) -> None:
+    """Whoever loses its session, in whatever statement, opens another one and repeats its transaction."""
+    chance = random.Random(23)
+    for _ in range(8):
+        before = Event.objects.count()
+        system.place(2)
+        until(lambda before=before: Event.objects.count() > before, seconds=60, what="work under way")
+        sessions = database.act(
+            "SELECT pid FROM pg_stat_activity WHERE usename = 'sasweb' AND pid <> pg_backend_pid()"
+        )
+        ours = database.own_pid()
+        for (pid,) in chance.sample(sessions, k=len(sessions) // 2):
+            if pid != ours:
+                database.act(f"SELECT pg_terminate_backend({pid})")
+    _all_processed(system)
+
+
+@pytest.mark.pattern("C2", "F23")
+def test_listeners_that_hear_nothing_any_more_poll(system: System, database: OwnDatabase) -> None:
+    """Their connections stay open and are silent: nobody is woken, and every role finds its work at its next poll."""
+    database.proxy.deafen()
+    system.place(4)
+    _all_processed(system)
+    database.proxy.deafen(False)
+    assert database.proxy.cut_all()
+    system.place(2)
+    _all_processed(system)
+
+
+ERRORS = {
+    "40001": "serialization failure",
+    "40P01": "deadlock",
+    "55P03": "lock not available",
+    "57014": "statement time-out",
+    "53300": "too many connections",
+}
+
+
+@pytest.mark.pattern("C9", "F25")
+def test_each_statement_refused_once_with_each_error_that_passes(
+    system: System, database: OwnDatabase
+) -> None:
+    """Errors that say nothing about a row: the transaction is repeated as a whole, whichever statement it was."""
+    refused = database.proxy.refuse_each_once(*ERRORS)
+    for _ in range(6):
+        assert system.wait_until_ended(system.place(3)) == ["processed"] * 3
+    assert set(refused.values()) == set(ERRORS)
+    assert len(refused) >= 20, sorted(refused)
+    database.proxy.forget_cuts()
+    _all_processed(system)
+
+
+@pytest.mark.pattern("T1", "F26")
+def test_a_snapshot_held_while_orders_go_through(system: System, database: OwnDatabase) -> None:
+    """Nothing waits for whoever holds it; it costs dead rows, which the check of I13 bounds once it is gone."""
+    with psycopg.connect(database.server.url) as holder:
+        holder.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        holder.execute("SELECT count(*) FROM orders_orderprocess")
+        assert system.wait_until_ended(system.place(10)) == ["processed"] * 10
+    _all_processed(system)
+
+
+@pytest.mark.pattern("C9", "F31")
+def test_no_connection_left_for_anybody(system: System, database: OwnDatabase) -> None:
+    """Strangers take every connection of the server; the roles back off, and go on when there are some again."""
+    system.place(5)
+    taken = []
+    with contextlib.ExitStack() as strangers:
+        while len(taken) < 60:
+            database.proxy.cut_all()
+            with contextlib.suppress(psycopg.OperationalError):
+                while True:
+                    taken.append(strangers.enter_context(psycopg.connect(database.server.url)))
+            if all(process.says("too many clients") for process in _roles(system)):
+                break
+    _all_processed(system)
+
+
+def _roles(system: System) -> list[Process]:
+    return [process for process in system.running if process.name in ("scheduler", "agents", "submission")]
+
+
+@pytest.mark.pattern("A7", "C9", "F35")
+def test_the_database_restored_to_before_while_the_remotes_kept_their_effects(
+    system: System, database: OwnDatabase
+) -> None:
+    """What the remotes did since is asked for again with the same keys, and answered from their memory."""
+    system.faults("carrier", hang_rate=1.0)
+    orders = system.place(4)
+    until(
+        lambda: (
+            Event.objects.filter(order_id__in=orders, kind="step_started", step="create-shipment").count()
+            >= 4
+        ),
+        seconds=60,
+        what="orders half done",
+    )
+    database.crash()
+    data = database.server.place.data
+    copy = data.with_name("copy")
+    subprocess.run(["cp", "-a", str(data), str(copy)], check=True)
+    database.start()
+    system.no_faults()
+    assert system.wait_until_ended(orders) == ["processed"] * 4
+    assert all("capture" in system.effects(order_id) for order_id in orders)
+    database.crash()
+    shutil.rmtree(data)
+    copy.rename(data)
+    database.start()
+    assert set(system.states(orders)) == {"processing"}
+    _all_processed(system)
+
+
+def _small_disk(folder: Path) -> bool:
+    if os.geteuid() != 0:
+        return False
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=220m,mode=0711", "none", str(folder)],
+        capture_output=True,
+        check=False,
+    )
+    return mounted.returncode == 0
+
+
+@pytest.mark.pattern("T1", "C9", "F24")
+def test_the_disk_is_full_and_then_freed(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> None:
+    """Nothing is accepted and nothing moves meanwhile; the server may even stop. Freed, all of it goes on."""
+    disk = Path("/tmp") / f"sasweb-disk-{os.getpid()}"
+    disk.mkdir(mode=0o711)
+    if not _small_disk(disk):
+        disk.rmdir()
+        pytest.skip("needs the right to mount a small disk")
+    try:
+        with (
+            django_db_blocker.unblock(),
+            own_database(home=disk / "home", settings={"max_wal_size": "64MB"}) as database,
+        ):
+            _fill_and_free(database, disk, System(tmp_path, DATABASE_URL=database.url))
+    finally:
+        subprocess.run(["umount", str(disk)], check=False)
+        shutil.rmtree(disk, ignore_errors=True)
+
+
+def _fill_and_free(database: OwnDatabase, disk: Path, system: System) -> None:
+    try:
+        system.start_all()
+        system.place(6)
+        until(lambda: Event.objects.count() > 12, seconds=60, what="work under way")
+        ballast = disk / "ballast"
+        refused = 0
+        with ballast.open("wb") as file:
+            while not refused:
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(b"0" * 65_536)
+                        file.flush()
+                try:
+                    with psycopg.connect(database.server.url, autocommit=True) as session:
+                        session.execute("CREATE TABLE IF NOT EXISTS filler AS SELECT 'x' AS t")
+                        session.execute(
+                            "INSERT INTO filler SELECT repeat('y', 500) FROM generate_series(1, 20000)"
+                        )
+                except psycopg.Error:
+                    refused += 1
+        ballast.unlink()
+        database.start_if_down()
+        database.act("DROP TABLE IF EXISTS filler")
+        _all_processed(system)
+    finally:
+        system.end()

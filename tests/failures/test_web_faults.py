@@ -1,0 +1,135 @@
+"""The web process dies around the COMMIT of an order, or is asked twenty times at once (F1–F4, P1)."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from knox.models import AuthToken
+
+from orders.models import SubmissionKey, SubmissionMessage
+from tests.support.proxy import DatabaseProxy, Moment
+from tests.support.system import ADDRESS, System, blocked, database_url, somebody_waits_for
+from tests.support.wait import until
+from tests.web.helpers import ORDERS
+from tests.web.server import Answer, Server
+
+
+@pytest.fixture
+def proxy(transactional_db: None) -> Iterator[DatabaseProxy]:
+    """In front of the ordinary test database."""
+    proxy = DatabaseProxy(Path(connection.settings_dict["HOST"]), connection.settings_dict["PORT"] or "5432")
+    yield proxy
+    proxy.close()
+
+
+class Shop:
+    """Web servers, one after the other, and a client that posts orders with a key."""
+
+    def __init__(self, system: System, folder: Path) -> None:
+        self._system = system
+        self._folder = folder
+        self._servers: list[Server] = []
+        _, token = AuthToken.objects.create(User.objects.create(username="poster"), expiry=None)
+        self._token = token
+
+    def serve(self, url: str = "") -> Server:
+        """A web server that takes requests."""
+        server = Server(
+            self._folder / f"web-{len(self._servers)}.log",
+            database_url=url or database_url(),
+            SECRET_KEY=self._system.environment["SECRET_KEY"],
+            VAR_DIR=str(self._folder),
+        )
+        self._servers.append(server)
+        until(server.answers, seconds=90, what="the web server")
+        return server
+
+    def post(self, server: Server, key: str, **changes: Any) -> Answer:
+        """Posts one order with a key."""
+        body = {
+            "lines": [{"sku": self._system.sku, "quantity": 1}],
+            "ship_to": ADDRESS,
+            "email": "ada@example.com",
+            "payment_method": "card_ok",
+        } | changes
+        headers = {
+            "Authorization": f"Token {self._token}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": key,
+        }
+        return server.request("POST", ORDERS, body=json.dumps(body).encode(), headers=headers, timeout=90)
+
+    def end(self) -> None:
+        """Ends every server."""
+        for server in self._servers:
+            server.end()
+
+
+@pytest.fixture
+def shop(system: System, tmp_path: Path) -> Iterator[Shop]:
+    shop = Shop(system, tmp_path)
+    yield shop
+    shop.end()
+
+
+def _finish(system: System, order_ids: set[str]) -> None:
+    """Every order that was acknowledged is processed, and there is no other."""
+    system.acknowledged = [UUID(order_id) for order_id in order_ids]
+    system.start_all()
+    assert system.wait_until_ended(seconds=25) == ["processed"] * len(order_ids)
+    system.check()
+
+
+@pytest.mark.pattern("S1", "S3", "F1", "F2")
+def test_the_web_killed_before_and_after_the_commit_of_an_order(
+    system: System, shop: Shop, proxy: DatabaseProxy
+) -> None:
+    """Before: nothing was accepted, and the key is free. After: the post with the same key is told of that order."""
+    with ThreadPoolExecutor(2) as client:
+        doomed = shop.serve()
+        with blocked("orders_submissionmessage"):
+            posted = client.submit(shop.post, doomed, "key-1")
+            until(
+                lambda: somebody_waits_for("orders_submissionmessage"),
+                seconds=60,
+                what="the web inside its transaction",
+            )
+            doomed.end()
+            with pytest.raises((OSError, HTTPException)):
+                posted.result(60)
+        assert not SubmissionMessage.objects.exists()
+        stall = proxy.cut(Moment.STALL, "orders_submissionmessage")
+        doomed = shop.serve(proxy.url("sasweb", str(connection.settings_dict["NAME"])))
+        posted = client.submit(shop.post, doomed, "key-2")
+        until(lambda: stall.stalled, seconds=60, what="a commit that the web has not heard of")
+        doomed.end()
+        with pytest.raises((OSError, HTTPException)):
+            posted.result(60)
+    assert SubmissionMessage.objects.count() == 1
+    server = shop.serve()
+    first, second = shop.post(server, "key-1"), shop.post(server, "key-2")
+    assert (first.status, first.headers.get("idempotent-replayed")) == (202, None)
+    assert (second.status, second.headers.get("idempotent-replayed")) == (202, "true")
+    assert UUID(second.json["id"]) == SubmissionMessage.objects.order_by("id")[0].order_id
+    _finish(system, {first.json["id"], second.json["id"]})
+
+
+@pytest.mark.pattern("S3", "F3", "F4")
+def test_twenty_posts_at_once_with_one_key_and_one_with_another_body(system: System, shop: Shop) -> None:
+    """One order, twenty times the same answer; the key with another body is refused, and changes nothing."""
+    server = shop.serve()
+    with ThreadPoolExecutor(20) as crowd:
+        answers = list(crowd.map(lambda _: shop.post(server, "one-key"), range(20)))
+    assert {answer.status for answer in answers} == {202}
+    assert len({answer.json["id"] for answer in answers}) == 1
+    assert sum("idempotent-replayed" not in answer.headers for answer in answers) == 1
+    assert shop.post(server, "one-key", email="other@example.com").status == 422
+    assert SubmissionKey.objects.count() == 1
+    _finish(system, {answers[0].json["id"]})
