@@ -17,9 +17,9 @@ def always(agent: str, is_retry: bool) -> bool:
     return True
 
 
-def is_retry(step: StepRow) -> bool:
-    """Whether asking for the step again follows a failure of its own, and so comes out of the budget of retries."""
-    return step.failure_count + step.undo_failure_count > 0
+def is_retry(step: StepRow, goal: str) -> bool:
+    """Whether asking for the step follows a failure of the same direction: it comes out of the budget of retries."""
+    return (step.undo_failure_count if goal == Goal.COMPENSATE else step.failure_count) > 0
 
 
 def unsent(step: StepRow, *, was_begun: bool) -> StepRow:

@@ -39,7 +39,9 @@ class CallStats:
     calls: int = 0
     failed_calls: int = 0
     mean_seconds: float | None = None
-    recent: deque[tuple[float, float, bool]] = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
+    recent: deque[tuple[float, float, bool]] = field(
+        default_factory=lambda: deque(maxlen=MOST_RECENT), compare=False
+    )
 
     def record(self, *, seconds: float, failed: bool) -> None:
         """Counts one try."""

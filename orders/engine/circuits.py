@@ -20,14 +20,19 @@ BUDGET = "retries"
 
 _COLUMNS = ", ".join(f"c.{name}" for name in CircuitRow._fields[1:])
 
+_ASKED = "SELECT agent, count(*)::int AS number FROM orders_agentrequest GROUP BY agent"
+_NOT_ASKED = "SELECT '' AS agent, 0 AS number"
+"""The supervisor never touches a channel (V5), and need not know how many requests are outstanding."""
+
 
 class Supply(NamedTuple):
-    """An agent as a scheduler sees it before a pass. `has_waiting`: steps wait for it."""
+    """An agent before a pass. `has_waiting`: steps wait for it; `has_outage`: the alert of its outage is open."""
 
     circuit: CircuitRow
     capacity: int
     outstanding: int
     has_waiting: bool
+    has_outage: bool
 
 
 @dataclass
@@ -98,17 +103,19 @@ def settle(credit: Credit, *, rules: BreakerRules, now: datetime) -> None:
         _write(after)
 
 
-def _supplies(agents: Collection[str]) -> dict[str, Supply]:
+def _supplies(agents: Collection[str], asked: str = _ASKED) -> dict[str, Supply]:
     rows = fetch(
         f"""
         WITH live AS (
             SELECT agent, sum(capacity)::int AS capacity FROM orders_agentinstance
              WHERE seen_at > clock_timestamp() - %s * interval '1 second' GROUP BY agent
         ), asked AS (
-            SELECT agent, count(*)::int AS number FROM orders_agentrequest GROUP BY agent
+            {asked}
         )
         SELECT name, coalesce(live.capacity, 0), coalesce(asked.number, 0),
                EXISTS (SELECT 1 FROM orders_stepstate AS s WHERE s.agent = name AND s.waiting_since IS NOT NULL),
+               EXISTS (SELECT 1 FROM orders_alert AS a
+                        WHERE a.agent = name AND a.order_id IS NULL AND a.closed_at IS NULL),
                c.agent IS NOT NULL, {_COLUMNS}
           FROM unnest(%s::text[]) AS name
           LEFT JOIN live ON live.agent = name LEFT JOIN asked ON asked.agent = name
@@ -118,9 +125,13 @@ def _supplies(agents: Collection[str]) -> dict[str, Supply]:
     )
     return {
         name: Supply(
-            CircuitRow(name, *columns) if known else CircuitRow(name), capacity, outstanding, has_waiting
+            CircuitRow(name, *columns) if known else CircuitRow(name),
+            capacity,
+            outstanding,
+            has_waiting,
+            has_outage,
         )
-        for name, capacity, outstanding, has_waiting, known, *columns in rows
+        for name, capacity, outstanding, has_waiting, has_outage, known, *columns in rows
     }
 
 
@@ -154,7 +165,7 @@ def unavailable(agents: Collection[str], now: datetime) -> dict[str, str]:
     """The agents that nothing is sent to at present, each with the code of the cause. A step that timed out there has
     met with an outage, and no failure of its own is counted."""
     found = {}
-    for agent, supply in _supplies(agents).items():
+    for agent, supply in _supplies(agents, _NOT_ASKED).items():
         if not supply.capacity:
             found[agent] = "no_host"
         elif not breaker.lets_calls_through(supply.circuit, now):
@@ -209,20 +220,37 @@ def _what_happens(agent: str, circuit: CircuitRow) -> str:
     return f"{agent} does not answer, and its steps wait: {circuit.cause_message}"
 
 
-def watch_hosts(agents: Collection[str]) -> int:
-    """Opens an alert for each agent that steps wait for and no live process runs, and closes it when one does.
+class Hosts(NamedTuple):
+    """The agents whose outage, that nobody runs them, begins or ends."""
 
-    Returns how many were opened. Called by the supervisor with its sweeps.
-    """
-    opened = 0
-    for agent, supply in _supplies(agents).items():
-        if not supply.capacity and supply.has_waiting:
-            opened += alerts.open_outage(
-                agent, code="no_host", message=f"no process runs the agent {agent}, and its steps wait"
-            )
-        elif supply.capacity and supply.circuit.state == CircuitState.CLOSED:
-            alerts.close_outage(agent, by="the supervisor", resolution="the agent runs again")
-    return opened
+    gone: Sequence[str]
+    back: Sequence[str]
+
+
+def hosts(agents: Collection[str]) -> Hosts:
+    """Finds the agents that steps wait for and no live process runs, and those that one runs again."""
+    found = _supplies(agents, _NOT_ASKED).items()
+    return Hosts(
+        gone=[
+            agent
+            for agent, supply in found
+            if not supply.capacity and supply.has_waiting and not supply.has_outage
+        ],
+        back=[
+            agent
+            for agent, supply in found
+            if supply.capacity and supply.has_outage and supply.circuit.state == CircuitState.CLOSED
+        ],
+    )
+
+
+def alert_of_hosts(found: Hosts) -> None:
+    """Opens and closes the alerts of agents that nobody runs."""
+    for agent in found.gone:
+        message = f"no process runs the agent {agent}, and its steps wait"
+        alerts.open_outage(agent, code="no_host", message=message)
+    for agent in found.back:
+        alerts.close_outage(agent, by="the supervisor", resolution="the agent runs again")
 
 
 def draw_retries(wanted: int, *, rate: float) -> int:

@@ -15,15 +15,13 @@ from orders.engine.channels.status import Status, StatusKind
 from orders.engine.compensation import next_undo_moves
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
-from orders.engine.progress import Moves, Verdict, answers, next_moves
+from orders.engine.progress import FINISHED, Moves, Verdict, answers, next_moves
 from orders.engine.rows import EventRow, ProcessRow, ReplyRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.vocabulary import Goal, Outcome, ProcessState, StepStatus
 from orders.models.operations import AlertKind
 
 ENDED = frozenset({ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value, ProcessState.ERROR.value})
-
-_UNDONE = frozenset({StepStatus.NOT_STARTED.value, StepStatus.COMPENSATING.value})
 
 
 class OrderPass:
@@ -139,9 +137,9 @@ class OrderPass:
         if self.row.process_state in ENDED:
             return 0
         return sum(
-            is_retry(step)
+            is_retry(step, self.row.goal)
             and step.complete_by is None
-            and step.state in _UNDONE
+            and step.state not in FINISHED
             and rooms.get(step.agent, 0) > 0
             for step in self.steps.values()
         )
@@ -233,7 +231,7 @@ class OrderPass:
         in_flight = moves.in_flight
         for step, declared in moves.start:
             error = why_not_again(step, declared, self.row.goal, now)
-            if error is None and may_ask(step.agent, is_retry(step)):
+            if error is None and may_ask(step.agent, is_retry(step, self.row.goal)):
                 self._start(step, declared, now)
                 in_flight = True
                 continue

@@ -96,9 +96,11 @@ class Supervisor:
 
     def _watch_hosts(self) -> None:
         """Alerts an operator of agents that steps wait for and nobody runs."""
-        with transaction.atomic():
-            leases.check(LEASE, term=self._term or 0)
-            circuits.watch_hosts(self._agents)
+        found = circuits.hosts(self._agents)
+        if found.gone or found.back:
+            with transaction.atomic():
+                leases.check(LEASE, term=self._term or 0)
+                circuits.alert_of_hosts(found)
 
     def _sweep(self, limit: int, touched: list[UUID]) -> Counts:
         with transaction.atomic():

@@ -73,6 +73,7 @@ def test_a_started_step_is_running_with_a_complete_by_of_its_own() -> None:
             "outcome": "unknown",
             "complete_by": at(30),
             "settles_at": at(35),
+            "sent_at": NOW,
         },
     )
     assert [(write.step.name, write.read_attempt, write.result) for write in one.step_writes()] == [
