@@ -149,7 +149,10 @@ def supervisor(*, now: datetime) -> SupervisorHealth:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertGroup:
-    """Alerts with one cause, newest order first. `message` is the newest one's; `messages` how many differ."""
+    """Alerts with one cause, newest order first. `message` is the newest one's; `messages` how many differ.
+
+    An outage is about an agent and has no orders.
+    """
 
     kind: str
     agent: str
@@ -191,14 +194,14 @@ def _group(alerts: list[Alert]) -> AlertGroup:
         message=newest.message,
         messages=len({alert.message for alert in alerts}),
         closed=dict(closed),
-        orders=list(dict.fromkeys(alert.order_id for alert in alerts)),
+        orders=list(dict.fromkeys(alert.order_id for alert in alerts if alert.order_id is not None)),
     )
 
 
 def orders_with_alert(code: str) -> list[UUID]:
     """The orders with an open alert of this code, oldest first. One query."""
     alerts: Iterable[UUID] = (
-        Alert.objects.filter(code=code, closed_at__isnull=True)
+        Alert.objects.filter(code=code, closed_at__isnull=True, order_id__isnull=False)
         .order_by("opened_at", "id")
         .values_list("order_id", flat=True)
     )
