@@ -1,0 +1,118 @@
+"""The chaos panel: there only in development, and it does to the sandbox and to workers what its buttons say."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from orders.models import AuditEntry
+from sasweb import living
+from tests.support.factories import make_order
+from tests.support.people import person, signed_in
+from tests.support.system import System
+from tests.support.wait import until
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+PANEL = "/console/chaos/"
+WELL = {"latency": 0, "errors": 0, "hangs": 0, "lost": 0, "refusals": 0}
+
+
+@pytest.fixture
+def system(tmp_path: Path, settings: Any) -> Iterator[System]:
+    """A sandbox, and the installation's settings as if it were its own; DEBUG is on."""
+    made = System(tmp_path)
+    settings.DEBUG = True
+    settings.CONFIG = replace(
+        settings.CONFIG, var_dir=tmp_path, sandbox_bind=made.environment["SANDBOX_BIND"]
+    )
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def admin(system: System) -> Client:
+    return signed_in(person("admin", "ann"))
+
+
+def test_it_is_absent_without_debug_and_without_a_sandbox(
+    admin: Client, system: System, settings: Any
+) -> None:
+    assert admin.get(PANEL).status_code == 200
+    settings.DEBUG = False
+    assert admin.get(PANEL).status_code == 404
+    assert admin.post(f"{PANEL}kill/scheduler/").status_code == 404
+    settings.DEBUG = True
+    system.end()
+    assert admin.get(PANEL).status_code == 404
+    assert admin.post(f"{PANEL}clear/").status_code == 404
+    assert not AuditEntry.objects.exists()
+
+
+def test_it_sets_a_services_faults_and_clears_them(admin: Client, system: System) -> None:
+    asked = WELL | {"down": "on", "latency": 250, "errors": 30}
+    page = admin.post(f"{PANEL}faults/carrier/", asked, follow=True)
+    assert "Set for carrier." in page.content.decode()
+    (form,) = [one for one in page.context["forms"] if one.service == "carrier"]
+    assert form.initial == {"down": True} | WELL | {"latency": 250, "errors": 30}
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.act, entry.target) == ("ann", "chaos-faults", "carrier")
+    assert (entry.before["down"], entry.after["down"]) == (False, True)
+    assert entry.after["latency_ms"] == [0, 250]
+    page = admin.post(f"{PANEL}clear/", follow=True)
+    assert [one.initial["down"] for one in page.context["forms"]] == [False] * 4
+    assert AuditEntry.objects.filter(act="chaos-clear").get().before["carrier"]["error_rate"] == 0.3
+
+
+@pytest.mark.parametrize("wrong", [{"errors": 101}, {"latency": -1}, {"hangs": "many"}, {"lost": ""}])
+def test_it_sets_nothing_that_makes_no_sense(admin: Client, wrong: dict[str, Any]) -> None:
+    page = admin.post(f"{PANEL}faults/mail/", WELL | {"down": "on"} | wrong, follow=True)
+    assert "whole numbers" in page.content.decode()
+    assert [one.initial["down"] for one in page.context["forms"]] == [False] * 4
+    assert admin.post(f"{PANEL}faults/moon/", WELL).status_code == 404
+    assert not AuditEntry.objects.exists()
+
+
+def test_it_kills_a_process_of_this_installation_and_of_no_other(
+    admin: Client, system: System, tmp_path: Path
+) -> None:
+    mine = system.start("scheduler")
+    other = system.start("scheduler", VAR_DIR=str(tmp_path / "other"))
+    until(
+        lambda: living.pids_of("scheduler", var_dir=tmp_path) == [mine.pid], seconds=30, what="the scheduler"
+    )
+    until(
+        lambda: living.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid],
+        seconds=30,
+        what="another's scheduler",
+    )
+    assert admin.get(PANEL).context["workers"] == {"submission": 0, "scheduler": 1, "agents": 0, "jobs": 0}
+    page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
+    assert f"Killed process {mine.pid} of scheduler." in page.content.decode()
+    until(lambda: living.pids_of("scheduler", var_dir=tmp_path) == [], seconds=30, what="its end")
+    assert living.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid]
+    assert AuditEntry.objects.get().said == f"killed process {mine.pid}"
+    page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
+    assert "There is no process of scheduler here." in page.content.decode()
+    assert admin.post(f"{PANEL}kill/web/").status_code == 404
+
+
+def test_it_counts_what_happens(admin: Client) -> None:
+    make_order(process_state="error")
+    make_order(process_state="processed", finished_at="2020-01-01T00:00Z")
+    page = admin.get(PANEL)
+    assert page.context["orders"]["error"] == 1
+    assert page.context["orders"]["processed"] == 0  # not of the last hour
+    assert page.context["effects"] == {"warehouse": 0, "payments": 0, "carrier": 0, "mail": 0}
+
+
+def test_a_viewer_watches_and_has_no_buttons(system: System) -> None:
+    client = signed_in(person("viewer", "vic"))
+    page = client.get(PANEL).content.decode()
+    assert "Kill a process" not in page
+    assert ">Set<" not in page
+    assert client.post(f"{PANEL}kill/scheduler/").status_code == 403
+    assert client.post(f"{PANEL}clear/").status_code == 403

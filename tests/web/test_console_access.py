@@ -1,0 +1,286 @@
+"""Who may do what in the console: a table of role × address × method, over every address that there is."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import DatabaseError, connection, transaction
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from orders.console import urls
+from orders.console.csv_safe import csv_lines
+from orders.engine.alerts import NewAlert, open_alerts
+from orders.models import AlertGroup, AuditEntry, BulkAction, Circuit, Event, OrderProcess, StepState
+from tests.support.factories import make_order
+from tests.support.people import person, signed_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+ROLES = ("customer", "viewer", "operator", "admin")
+"""Each may what the ones before may."""
+
+PAGE = ("viewer", None)
+DO = (None, "operator")
+TABLE: dict[str, tuple[str | None, str | None]] = {
+    **dict.fromkeys(
+        (
+            *("overview", "agents", "supervisor", "workflow", "orders", "orders-csv", "order"),
+            *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
+            *("audit", "audit-csv", "chaos", "second-factor-qr"),
+        ),
+        PAGE,
+    ),
+    **dict.fromkeys(
+        (
+            *("pause-agent", "resume-agent", "order-resubmit", "order-retry", "order-priority"),
+            *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
+            *("bulk-create", "bulk-act"),
+        ),
+        DO,
+    ),
+    **dict.fromkeys(
+        ("force-circuit", "unforce-circuit", "chaos-faults", "chaos-clear", "chaos-kill"), (None, "admin")
+    ),
+    **dict.fromkeys(("order-compensate", "step-skip", "step-edit"), ("operator", "operator")),
+    "step-settle": ("admin", "admin"),
+    "bulk-new": ("operator", None),
+    "second-factor": ("viewer", "viewer"),
+    **dict.fromkeys(
+        ("second-factor-set-up", "second-factor-codes", "second-factor-remove"), (None, "viewer")
+    ),
+}
+"""Who may read an address, and who may act at it, by its name; None: nobody, there is no such method."""
+PUBLIC = {"sign-in"}
+
+
+@pytest.fixture
+def places() -> dict[str, str]:
+    """Every address of the console but the sign-in, with what it is about in the database."""
+    order = make_order({"mix": "failed"}, process_state="error")
+    open_alerts([NewAlert(order.order_id, "step_failed", "refused", "no flour", "mix", "kitchen")])
+    Circuit.objects.create(agent="kitchen")
+    action = BulkAction.objects.create(
+        kind="resubmit", what="one order", by="olga", starts_at="2030-01-01T00:00Z", waves=[1], total=1
+    )
+    about: dict[str, Any] = {
+        "order_id": order.order_id,
+        "group_id": AlertGroup.objects.get().pk,
+        "action_id": action.pk,
+        "agent": "kitchen",
+        "step": "mix",
+        "act": "pause",
+        "number": 1,
+        "service": "mail",
+        "role": "jobs",
+    }
+    found = {}
+    for pattern in urls.urlpatterns:
+        if pattern.name not in PUBLIC:
+            wanted = {name: about[name] for name in pattern.pattern.converters}
+            found[str(pattern.name)] = reverse(f"console:{pattern.name}", kwargs=wanted)
+    return found
+
+
+def state() -> list[Any]:
+    """Everything that an act could change."""
+    rows: list[Any] = []
+    for model in (OrderProcess, StepState, AlertGroup, BulkAction, Circuit, Event):
+        rows += model.objects.order_by("pk").values_list()
+    return rows
+
+
+def ask(client: Client, method: str, path: str) -> HttpResponse:
+    answer = getattr(client, method)(path)
+    if answer.streaming:
+        b"".join(answer.streaming_content)
+    return answer
+
+
+def may(role: str, least: str | None) -> bool:
+    return least is not None and ROLES.index(role) >= ROLES.index(least)
+
+
+def test_every_address_is_in_the_table() -> None:
+    names = [str(pattern.name) for pattern in urls.urlpatterns]
+    assert len(set(names)) == len(names)
+    assert set(names) - PUBLIC == TABLE.keys()
+
+
+def test_a_stranger_is_led_to_the_sign_in_and_does_nothing(places: dict[str, str]) -> None:
+    before = state()
+    for name, path in places.items():
+        for method in ("get", "post"):
+            answer = ask(Client(), method, path)
+            assert answer.status_code == 302, (name, method)
+            assert answer["Location"].startswith("/console/sign-in/?next="), (name, method)
+    assert state() == before
+    assert not AuditEntry.objects.exists()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_may_what_the_table_says_and_every_refused_act_is_written_down(
+    role: str, places: dict[str, str]
+) -> None:
+    user = person(role)
+    before, wrong, refused = state(), [], set()
+    for method in ("get", "post"):
+        for name, path in places.items():
+            answer = ask(signed_in(user), method, path)
+            least = TABLE[name][method == "post"]
+            if may(role, least):
+                is_right = answer.status_code < 400 or answer.status_code in (400, 404, 409, 422)
+                is_right = is_right and "sign-in" not in answer.headers.get("Location", "")
+                if name == "second-factor" and method == "post":
+                    is_right = answer.status_code == 403  # no code was given
+                if name == "second-factor-set-up":
+                    is_right = answer.status_code == 403
+            elif least is None and may(role, TABLE[name][method != "post"]):
+                is_right = answer.status_code == 405
+            else:
+                is_right = answer.status_code == 403
+                if method == "post":
+                    refused.add((role, name, path[:120]))
+            if not is_right:
+                wrong.append((method, name, answer.status_code, answer.headers.get("Location")))
+    assert wrong == []
+    entries = AuditEntry.objects.filter(allowed=False).exclude(said="a wrong code")
+    assert set(entries.values_list("actor", "act", "target")) == refused
+    if role in ("customer", "viewer"):
+        assert state() == before
+
+
+def test_a_forged_request_does_nothing_and_is_written_down(places: dict[str, str]) -> None:
+    User.objects.filter(pk=person("admin").pk).update(is_superuser=True)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.get())
+    before = state()
+    acts = {name for name, (_, least) in TABLE.items() if least}
+    for name in acts:
+        answer = client.post(places[name], headers={"Origin": "https://evil.example"})
+        assert answer.status_code == 403, name
+        assert "Nothing was done" in answer.content.decode()
+    assert state() == before
+    entries = list(AuditEntry.objects.all())
+    assert {(one.actor, one.act, one.allowed) for one in entries} == {("admin", name, False) for name in acts}
+    assert all(one.said.startswith("forged: ") for one in entries)
+
+
+def test_a_forged_request_in_the_shop_is_no_operators_act() -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(person("customer"))
+    assert client.post("/account/sign-out/").status_code == 403
+    assert not AuditEntry.objects.exists()
+
+
+def test_a_viewer_sees_no_button_that_she_may_not_press(places: dict[str, str]) -> None:
+    client = signed_in(person("viewer"))
+    for name, (least, _) in TABLE.items():
+        if least != "viewer" or name in ("chaos", "second-factor", "second-factor-qr"):
+            continue
+        page = client.get(places[name])
+        if page.streaming or not page["Content-Type"].startswith("text/html"):
+            continue
+        forms = page.content.decode().split("<form")[1:]
+        posts = [form for form in forms if 'method="post"' in form.split(">", 1)[0]]
+        assert len(posts) == 1, (name, posts)  # the one that signs out
+
+
+def test_pages_are_kept_by_nobody(places: dict[str, str]) -> None:
+    client = signed_in(person("viewer"))
+    for name in ("overview", "orders", "order", "audit"):
+        assert "no-store" in client.get(places[name])["Cache-Control"], name
+
+
+# The audit log.
+
+
+@pytest.mark.parametrize(
+    "sql", ["UPDATE orders_auditentry SET actor = 'nobody'", "DELETE FROM orders_auditentry"]
+)
+def test_the_audit_log_is_only_added_to(sql: str) -> None:
+    AuditEntry.objects.create(actor="olga", act="resubmit")
+    with (
+        pytest.raises(DatabaseError, match="append-only"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(sql)
+    assert AuditEntry.objects.get().actor == "olga"
+
+
+@pytest.fixture
+def entries() -> None:
+    rows = [
+        AuditEntry(
+            actor="olga", act="pause-agent", target="kitchen", said="kitchen is paused", reason="it burns"
+        ),
+        AuditEntry(
+            actor="=olga()",
+            act="edit",
+            target="order 1",
+            before={"a": 1, "b": {"c": "x"}},
+            after={"a": 1, "b": {"c": "y"}},
+        ),
+        AuditEntry(
+            actor="otto", act="compensate", target="order 2", allowed=False, said="needs orders.operate"
+        ),
+    ]
+    for row, at in zip(rows, ("2026-11-01", "2026-11-02", "2026-11-03"), strict=True):
+        row.at = f"{at}T12:00Z"
+        row.save()
+
+
+@pytest.mark.parametrize(
+    ("query", "actors"),
+    [
+        ("", ["otto", "=olga()", "olga"]),
+        ("actor=OLGA", ["=olga()", "olga"]),
+        ("act=edit", ["=olga()"]),
+        ("target=order", ["otto", "=olga()"]),
+        ("allowed=no", ["otto"]),
+        ("allowed=yes&actor=o", ["=olga()", "olga"]),
+        ("since=2026-11-02", ["otto", "=olga()"]),
+        ("until=2026-11-02", ["=olga()", "olga"]),
+        ("since=2026-11-02&until=2026-11-02", ["=olga()"]),
+        ("since=soon&before=x&allowed=maybe", ["otto", "=olga()", "olga"]),
+        ("until=9999-12-31", ["otto", "=olga()", "olga"]),
+        ("actor=%00", ["otto", "=olga()", "olga"]),
+    ],
+)
+def test_the_audit_log_is_read_by_filters_in_its_address(
+    entries: None, query: str, actors: list[str]
+) -> None:
+    client = signed_in(person("viewer"))
+    page = client.get(f"/console/audit/?{query}")
+    assert [one.actor for one in page.context["entries"]] == actors
+    lines = b"".join(client.get(f"/console/audit.csv?{query}").streaming_content).decode().splitlines()
+    assert len(lines) == 1 + len(actors)
+
+
+def test_what_an_act_changed_is_shown_field_by_field(entries: None) -> None:
+    page = signed_in(person("viewer")).get("/console/audit/?act=edit")
+    (entry,) = page.context["entries"]
+    assert [(one.field, one.before, one.after) for one in entry.changes] == [("b.c", "x", "y")]
+    assert "<del>x</del>" in page.content.decode()
+
+
+def test_pages_of_the_audit_log_follow_one_another() -> None:
+    AuditEntry.objects.bulk_create(AuditEntry(actor="olga", act=f"act {n}") for n in range(120))
+    client, seen, address = signed_in(person("viewer")), [], "/console/audit/?actor=olga"
+    for _ in range(3):
+        page = client.get(address)
+        seen += [one.act for one in page.context["entries"]]
+        address = f"/console/audit/?{page.context['after']}"
+    assert seen == [f"act {n}" for n in reversed(range(120))]
+    assert page.context["after"] == ""
+
+
+def test_a_spreadsheet_runs_nothing_of_it(entries: None) -> None:
+    client = signed_in(person("viewer"))
+    text = b"".join(client.get("/console/audit.csv").streaming_content).decode()
+    assert ",'=olga()," in text
+    cells = ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "1=1", "", None]
+    line = list(csv_lines(["name"], [cells]))[1]
+    assert line == "'=1+1,'+1,'-1,'@x,'\tx,\"'\rx\",1=1,,\r\n"
