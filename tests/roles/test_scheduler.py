@@ -40,6 +40,7 @@ from tests.support.roles import (
     in_thread,
     no_replies,
     reply_to_all,
+    staff,
     states,
     stored,
     told,
@@ -384,6 +385,7 @@ def test_what_a_scheduler_had_in_hand_when_its_session_ended_is_claimed_by_anoth
     new_session: NewSession,
 ) -> None:
     order = make_order()
+    staff()
     dying = new_session()
     dying.begin()
     assert dying.do(lambda: a_scheduler("scheduler:gone").run_once()).done["orders"] == 1
