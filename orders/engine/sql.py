@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
+import orjson
 from django.db import InterfaceError, InternalError, OperationalError, connection
 from psycopg.types.datetime import TimestamptzLoader
 
@@ -36,10 +37,11 @@ def recordset(rows: Iterable[Mapping[str, Any]]) -> str:
     One JSON text is several times cheaper to make, and to send, than an array for every column.
     """
     listed = list(rows)
-    text = json.dumps(listed, default=str)
-    if (
-        "\\u0000" in text or "\\ud" in text
-    ):  # rare: a NUL, or half a surrogate pair, that the database would refuse
+    try:
+        text = orjson.dumps(listed, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # half a surrogate pair, or a number of more than 64 bits
+        text = json.dumps(keepable_json(json.loads(json.dumps(listed, default=str))))
+    if "\\u0000" in text:  # rare: a NUL, that the database would refuse
         text = json.dumps(keepable_json(json.loads(text)))
     return text
 
