@@ -334,7 +334,7 @@ def test_events_are_kept_whole_and_in_their_order_with_the_time_of_the_database(
         {},
     )
     assert (second.actor, second.step, second.attempt) == ("ada", "mix", 3)
-    assert second.detail == {"until": str(when), "order": str(order), "deep": [{"a": None}]}
+    assert second.detail == {"until": when.isoformat(), "order": str(order), "deep": [{"a": None}]}
     # clock_timestamp, not the start of the transaction (trap 6)
     assert fetch("SELECT bool_and(at > now()) FROM orders_event") == [(True,)]
 
