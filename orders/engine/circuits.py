@@ -112,14 +112,15 @@ def _supplies(agents: Collection[str], asked: str = _ASKED) -> dict[str, Supply]
         ), asked AS (
             {asked}
         )
-        SELECT name, coalesce(live.capacity, 0), coalesce(asked.number, 0),
-               EXISTS (SELECT 1 FROM orders_stepstate AS s WHERE s.agent = name AND s.waiting_since IS NOT NULL),
+        SELECT wanted.agent, coalesce(live.capacity, 0), coalesce(asked.number, 0),
+               EXISTS (SELECT 1 FROM orders_stepstate AS s
+                        WHERE s.agent = wanted.agent AND s.waiting_since IS NOT NULL),
                EXISTS (SELECT 1 FROM orders_alert AS a
-                        WHERE a.agent = name AND a.order_id IS NULL AND a.closed_at IS NULL),
+                        WHERE a.agent = wanted.agent AND a.order_id IS NULL AND a.closed_at IS NULL),
                c.agent IS NOT NULL, {_COLUMNS}
-          FROM unnest(%s::text[]) AS name
-          LEFT JOIN live ON live.agent = name LEFT JOIN asked ON asked.agent = name
-          LEFT JOIN orders_circuit AS c ON c.agent = name
+          FROM unnest(%s::text[]) AS wanted (agent)
+          LEFT JOIN live ON live.agent = wanted.agent LEFT JOIN asked ON asked.agent = wanted.agent
+          LEFT JOIN orders_circuit AS c ON c.agent = wanted.agent
         """,
         [HEARTBEAT_LIMIT, list(agents)],
     )

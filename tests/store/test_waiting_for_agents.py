@@ -1,0 +1,20 @@
+"""What a scheduler is told of the agents that steps wait for."""
+
+import pytest
+
+from orders.engine import circuits
+from orders.engine.breaker import BreakerRules
+from orders.engine.sql import database_now
+from orders.models import AgentInstance, Circuit
+from tests.support.factories import ago, make_order
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.pattern("A8", "A9")
+def test_an_open_circuit_whose_probe_is_due_has_room_for_one_of_those_that_wait() -> None:
+    AgentInstance.objects.create(agent="oven", instance="agents:1", capacity=8)
+    Circuit.objects.create(agent="oven", state="open", probe_at=ago(5))
+    make_order({"bake": {"waiting_since": ago(60)}}, process_state="pending")
+    credit = circuits.credit(["kitchen", "oven"], rules=BreakerRules(), now=database_now())
+    assert credit.for_waiting() == {"oven": 1}
