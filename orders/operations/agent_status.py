@@ -45,6 +45,7 @@ class AgentStatus:
     held_reason: str
     state: str
     is_forced: bool
+    is_probe_due: bool
     ramp: float
     waiting: int
     asked: int
@@ -170,6 +171,7 @@ def _status(
         held_reason=row.get("held_reason", ""),
         state=breaker.state_of(circuit, now),
         is_forced=bool(circuit.forced and circuit.forced_until and circuit.forced_until > now),
+        is_probe_due=breaker.is_probe_due(circuit, now),
         ramp=breaker.ramp(circuit, rules=BreakerRules(ramp=settings.CONFIG.ramp), now=now),
         waiting=waiting,
         asked=asked[0],

@@ -18,8 +18,8 @@ from orders.workflow.declared import declared
 MOST = 2_000
 """Where counting stops, for each agent and each kind."""
 BOX_WIDTH, BOX_HEIGHT = 210, 96
-GAP_X, GAP_Y = 56, 24
-MARGIN = 16
+GAP_X, GAP_Y = 48, 24
+MARGIN = 12
 
 
 @dataclass(frozen=True, kw_only=True)
