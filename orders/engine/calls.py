@@ -172,7 +172,9 @@ class Call:
     def _deferred(self, fault: Fault | None = None) -> Answered:
         """Hands the request back, for the step to wait until its agent can be used again."""
         code, message = (fault.code, fault.message) if fault else ("not_called", self._lane.cause)
-        return self._ended(DEFERRED, json.dumps({"code": code, "message": keepable(message)}))
+        answer = self._ended(DEFERRED, json.dumps({"code": code, "message": keepable(message)}))
+        # The host of an earlier delivery may have called before it died: this must not pass for a call never begun.
+        return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))
 
     def _note(self, fault: Fault, began: float) -> None:
         seconds = time.monotonic() - began

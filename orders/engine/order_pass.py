@@ -268,6 +268,7 @@ class OrderPass:
         failed = step._replace(state=StepStatus.FAILED, error=error, not_before=None, waiting_since=None)
         self.steps[step.name] = failed
         self._next = None
+        self._waits.clear()
         self._note("step_given_up", step, error=error)
         if self.row.goal == Goal.COMPENSATE:
             self._failed_undo = failed

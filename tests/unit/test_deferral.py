@@ -1,0 +1,56 @@
+"""What an order may conclude from a request that was handed back, and what is left of its waits when it fails."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from orders.engine.calls import Call, CallStats
+from orders.engine.channels.leases import Lease
+from orders.engine.contracts import Step, Workflow
+from orders.engine.lane import Lane
+from orders.engine.order_pass import OrderPass
+from tests.support.agents import ScriptedAgent
+from tests.unit.rows import ME, NOW, ORDER, at, process_row, reply_to, step_rows
+
+
+@pytest.mark.pattern("A7", "C10", "F11")
+@pytest.mark.parametrize(("deliveries", "outcome"), [(1, "none"), (2, "unknown")])
+def test_what_an_earlier_host_may_have_called_does_not_pass_for_never_begun(
+    deliveries: int, outcome: str
+) -> None:
+    """Its host died with the call under way; the next one finds the circuit open. If it then counted as never begun, an
+    order that is cancelled would not undo it."""
+    lane = Lane("kitchen")
+    lane.is_clear = False
+    lease = Lease(7, deliveries, ORDER, "mix", "kitchen", "mix-it", 1, False, "k", "", {}, 60.0)
+    lease = lease._replace(body={"data": {}, "results": {}})
+    agent = ScriptedAgent("kitchen")
+    call = Call(lease=lease, agent=agent, stats=CallStats(), lease_seconds=8.0, lane=lane)
+    answer = asyncio.run(call.run())
+    assert (answer.outcome, agent.asked) == ("deferred", [])
+    workflow = Workflow(
+        name="one", version=1, steps=(Step(name="mix", agent="kitchen", operation="mix-it", data=dict),)
+    )
+    steps = step_rows({"mix": "running"}, workflow)
+    one = OrderPass(row=process_row(process_state="processing"), steps=steps, workflow=workflow, instance=ME)
+    one.take(reply_to(steps[0], "deferred", body={"code": "not_called"}, calls=answer.calls), NOW)
+    assert one.steps["mix"].outcome == outcome
+
+
+@pytest.mark.pattern("C7", "A8")
+def test_nothing_waits_for_its_agent_any_more_once_a_step_beside_it_has_failed() -> None:
+    """Else an agent would seem to be waited for, by an order that has ended."""
+    steps = tuple(
+        Step(name=name, agent=name, operation=f"{name}-it", data=dict, patience=patience)
+        for name, patience in (("first", 600.0), ("second", 60.0))
+    )
+    workflow = Workflow(name="two", version=1, steps=steps)
+    rows = step_rows({}, workflow)
+    one = OrderPass(row=process_row(), steps=rows, workflow=workflow, instance=ME)
+    one.advance(NOW, lambda agent, is_retry: False)
+    assert [step.waiting_since for step in one.steps.values()] == [NOW, NOW]
+    later = OrderPass(row=one.row, steps=list(one.steps.values()), workflow=workflow, instance=ME)
+    later.advance(at(0) + timedelta(seconds=61), lambda agent, is_retry: False)
+    assert later.row.process_state == "error"
+    assert [step.waiting_since for step in later.steps.values()] == [None, None]
