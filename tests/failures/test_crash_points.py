@@ -32,7 +32,13 @@ UNDER_WAY = 12
 """How many orders are kept under way until every point has been passed."""
 
 # The orders must outlive any number of deaths: what is tested is that nothing is lost or doubled, not when to give up.
-PATIENT = {"STEP_COMPLETE_BY": "3", "FAILURE_THRESHOLD": "60", "ORDER_COMPLETE_BY": "600"}
+PATIENT = {
+    "STEP_COMPLETE_BY": "3",
+    "FAILURE_THRESHOLD": "60",
+    "ORDER_COMPLETE_BY": "600",
+    "PROBE_PERIOD": "0.5",
+    "RAMP": "1",
+}
 
 
 @pytest.fixture
@@ -49,13 +55,13 @@ class Armed:
         self.shots = [str(shot) for shot in shots]
         self._report = system.folder / f"fired-{role}"
         self._report.unlink(missing_ok=True)
-        log = system.folder / f"{len(system._processes)}-armed-{role}.log"
+        log = system.folder / f"{len(system.running)}-armed-{role}.log"
         argv = [sys.executable, "-m", "tests.support.armed", role]
         fail = {"SAS_FAIL": ",".join(self.shots), "SAS_FIRED": str(self._report)}
         self.process = Process(
             f"armed {role}", argv, {**system.environment, **PATIENT, **fail, **environment}, log
         )
-        system._processes.append(self.process)
+        system.running.append(self.process)
 
     def fired(self) -> list[str]:
         """What has happened so far."""
@@ -151,7 +157,7 @@ def test_pairs_of_points_at_once(system: System, seeded: random.Random) -> None:
         for shot in (first, second):
             shots.setdefault(shot.role, []).append(shot)
         go_through(system, shots)
-        for process in system._processes[1:]:
+        for process in system.running[1:]:
             process.end()
 
 

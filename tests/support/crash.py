@@ -78,6 +78,8 @@ POINTS: dict[str, dict[str, Place]] = {
         write_processes=f"{STORE}:write_processes",
         post=f"{CHANNELS}.requests:post",
         events=f"{STORE}:record_events",
+        credit="orders.engine.circuits:credit",
+        settle="orders.engine.circuits:settle",
         notify="orders.engine.scheduler:wake",
         commit=COMMIT,
     ),
@@ -87,7 +89,8 @@ POINTS: dict[str, dict[str, Place]] = {
         answer="orders.engine.calls:Call.run",
         complete=f"{CHANNELS}.leases:complete",
         renew=f"{CHANNELS}.leases:renew",
-        notify="orders.engine.agent_host:wake",
+        report="orders.engine.circuits:report",
+        notify="orders.engine.host_records:wake",
         commit=COMMIT,
     ),
     "supervisor": _around(
@@ -107,8 +110,9 @@ PASSES = {
     "submission": ["orders.engine.submission:SubmissionRole._pass"],
     "scheduler": ["orders.engine.scheduler:Scheduler._pass"],
     "agents": [
-        "orders.engine.agent_host:AgentHost._transact",
-        "orders.engine.agent_host:AgentHost._renew",
+        "orders.engine.host_records:HostRecords.exchange",
+        "orders.engine.host_records:HostRecords.renew",
+        "orders.engine.host_records:HostRecords.report",
     ],
     "supervisor": ["orders.engine.supervisor:Supervisor._sweep"],
 }
@@ -254,7 +258,7 @@ def _wrapped(original: Callable[..., Any], target: str, armed: Armed) -> Callabl
                 original(*args, **options)
             strike(shot)
         result = original(*args, **options)
-        if not (isinstance(result, Sized | int) and not result) and (shot := armed.fires(after)):
+        if not _found_nothing(result) and (shot := armed.fires(after)):
             strike(shot)
         return result
 
@@ -265,6 +269,10 @@ def _has_no_work(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
     if not args:
         return not options
     return isinstance(args[0], Sized) and not len(args[0])
+
+
+def _found_nothing(result: object) -> bool:
+    return isinstance(result, Sized | int) and not isinstance(result, bool) and not result
 
 
 def _wrapped_commit(original: Callable[..., Any], armed: Armed) -> Callable[..., Any]:

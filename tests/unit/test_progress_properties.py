@@ -81,6 +81,7 @@ class World:
     performed: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
     story: list[str] = field(default_factory=list)
+    is_available: bool = True
 
     def __post_init__(self) -> None:
         self.row = process_row(workflow="any", version=1)
@@ -102,7 +103,7 @@ class World:
             if step.id in never_begun:
                 one.recalled(step.id)
                 self.calls = [call for call in self.calls if call.step.id != step.id]
-        one.advance(self.now)
+        one.advance(self.now, self.may_ask)
         self.story += [f"{event.kind} {event.step}" for event in one.events]
         self.check_attempts_only_grow(one)
         self.calls = [call for call in self.calls if call.begun or call.step.id not in one.asked_before]
@@ -116,6 +117,10 @@ class World:
             self.calls.append(Call(step, ask.undo, ask.key, ask.reverses))
         self.row, self.steps = one.row, dict(one.steps)
         self.check_what_is_in_flight_has_an_end()
+
+    def may_ask(self, agent: str, is_retry: bool) -> bool:
+        """Whether a request may be sent."""
+        return True
 
     # The agents and the remote
 
@@ -159,6 +164,7 @@ class World:
                 rules=RULES,
                 now=self.now,
                 jitter=float,
+                is_available=self.is_available,
             )
             self.story.append(f"{ruling.name} {step.name}")
             assert after.attempt == step.attempt

@@ -1,0 +1,264 @@
+"""The life of one order as a state machine: replies, expiries, refusals, cancellations, resubmissions, outages.
+
+Hypothesis plays the world, in any order: what agents answer and when, what the supervisor finds, what customers and
+operators ask for, whether the agents' circuits let anything through. The decisions are the real ones (`OrderPass`,
+`rule_on`, `again`), on the world in memory that tests/unit/test_progress_properties.py describes. When the faults are
+over, the order ends within a bounded number of passes, and what the remote did is what the state says.
+"""
+
+import os
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from orders.engine.contracts import Undo, Workflow
+from orders.services import again
+from tests.unit.rows import reply_to
+from tests.unit.test_progress_properties import COMPLETE_BY, RULES, SETTLE, SOME_TURNS, Call, World, workflows
+
+SEED = int(os.environ.get("SAS_SEED", "1"))
+PHASES = [Phase.generate, *([Phase.shrink] if "SAS_SEED" in os.environ else [])]
+"""Shrinking takes minutes: only for whoever repeats a seed."""
+PATIENCE = 400.0
+KEY_RETENTION = 900.0
+ANSWERS = ("done", "done", "done", "refused", "declined", "failed", "deferred", "not_called")
+which_one = st.integers(0, 4)
+
+
+@dataclass
+class WholeWorld(World):
+    """The world with agents that cannot be used for a while, and a remote that forgets its keys at last."""
+
+    credit: int | None = None
+    """How many requests may still be sent; None without a limit."""
+    sent: dict[str, datetime] = field(default_factory=dict)
+    grants: int = 0
+    """How often something besides the engine's own rules allowed a further attempt: a deferral, an operator."""
+
+    def may_ask(self, agent: str, is_retry: bool) -> bool:
+        if not self.is_available or self.credit == 0:
+            return False
+        if self.credit is not None:
+            self.credit -= 1
+        return True
+
+    def run_pass(self) -> None:
+        waiting = {name for name, step in self.steps.items() if step.waiting_since is not None}
+        failures = self._failures()
+        before = dict(self.steps)
+        super().run_pass()
+        assert self._failures() <= failures + len(self.posted)
+        for name in waiting:
+            assert self.steps[name].failure_count <= before[name].failure_count, self.story
+        for call in self.calls:
+            if not call.undo:
+                self.sent.setdefault(call.key, self.now)
+        self.check_what_waits_is_looked_at_again()
+        self.check_keys_are_given_up_only_when_they_may_be_forgotten(before)
+
+    def sweep(self) -> None:
+        before = dict(self.steps)
+        super().sweep()
+        for name, step in self.steps.items():
+            if not self.is_available and before[name].complete_by and self.row.goal == "complete":
+                assert step.failure_count == before[name].failure_count, (name, self.story)
+            if self.row.process_state == "error":
+                self.steps[name] = step._replace(waiting_since=None)
+
+    def land(self, call: Call) -> None:
+        """P2: nothing lands so long after its key was first sent that the remote might do it again."""
+        sent = self.sent.get(call.key)
+        if not call.undo and sent is not None:
+            late = timedelta(seconds=KEY_RETENTION + COMPLETE_BY + SETTLE)
+            assert self.now - sent <= late, (call.key, self.story)
+        super().land(call)
+
+    def defer(self, call: Call, *, was_called: bool) -> None:
+        """The host hands the request back; after a call that failed nobody knows whether it will still land.
+
+        Nor does anybody where an earlier host may have called before it died.
+        """
+        was_called = was_called or call.begun
+        call.begun = True
+        if not was_called:
+            self.calls.remove(call)
+        self.grants += 1
+        if self.now < call.step.complete_by:
+            reply = reply_to(
+                call.step, "deferred", undo=call.undo, id=len(self.posted) + 1, calls=int(was_called)
+            )
+            self.posted.append(reply)
+            self.unread.append(reply)
+
+    def resubmit(self) -> None:
+        """As an operator does it: see `orders.services.resubmit`."""
+        for name, step in self.steps.items():
+            if step.state == "failed":
+                self.steps[name] = again(step, self.row.goal)
+        self.grants += 2 * RULES.threshold * (1 + RULES.undo_patience)
+        self.row = self.row._replace(
+            process_state="pending", locked_by=None, not_before=None, complete_by=None, overruns=0
+        )
+
+    def _failures(self) -> int:
+        return sum(step.failure_count + step.undo_failure_count for step in self.steps.values())
+
+    def check_what_waits_is_looked_at_again(self) -> None:
+        """I7: a step that waits for its agent has neither a complete-by nor a request, and its patience will end."""
+        for step in self.steps.values():
+            if step.waiting_since is not None:
+                assert step.complete_by is None, (step.name, self.story)
+                assert step.state != "running", (step.name, self.story)
+                assert not self.ended, (step.name, self.story)
+                assert self.row.not_before is not None, (step.name, self.story)
+                assert self.row.not_before <= step.waiting_since + timedelta(seconds=PATIENCE), self.story
+
+    def check_keys_are_given_up_only_when_they_may_be_forgotten(self, before: dict[str, object]) -> None:
+        for name, step in self.steps.items():
+            if step.error and step.error.get("code") == "key_expired" and step != before[name]:
+                sent = self.sent.get(step.key())
+                assert sent is not None, (name, self.story)
+                assert self.now - sent > timedelta(seconds=KEY_RETENTION), (name, self.story)
+
+    def check_the_end(self) -> None:
+        """I2, I8: what the remote did is what the state says, and nothing was tried more often than was allowed."""
+        for name, step in self.steps.items():
+            undo = self.workflow.by_name[name].undo
+            mine = {key for key in self.effects if key.startswith(f"{step.order_id}/{name}/")}
+            assert len(mine) <= 1, (name, self.story)
+            if self.row.process_state == "processed":
+                assert mine == {step.key()}, (name, self.story)
+            elif self.row.process_state == "compensated":
+                assert undo is not Undo.REVERSE or not mine, (name, self.story)
+            most = (
+                RULES.threshold * (1 + RULES.undo_patience)
+                + self.workflow.by_name[name].remedy.extended_waits
+            )
+            assert step.attempt <= most + self.grants, (name, self.story)
+        if self.row.process_state == "error":
+            assert any(step.state == "failed" for step in self.steps.values()), self.story
+
+
+class OrderMachine(RuleBasedStateMachine):
+    """One order, and whatever may happen to it."""
+
+    world: WholeWorld
+
+    @initialize(workflow=workflows())
+    def place(self, workflow: Workflow) -> None:
+        steps = tuple(
+            replace(step, patience=PATIENCE, key_retention=KEY_RETENTION) for step in workflow.steps
+        )
+        self.world = WholeWorld(replace(workflow, steps=steps))
+        self.world.run_pass()
+
+    def _calls(self) -> list[Call]:
+        return self.world.calls if hasattr(self, "world") else []
+
+    @precondition(lambda self: self._calls())
+    @rule(which=which_one, outcome=st.sampled_from(ANSWERS))
+    def answer(self, which: int, outcome: str) -> None:
+        call = self.world.calls[which % len(self.world.calls)]
+        if outcome in ("deferred", "not_called"):
+            self.world.defer(call, was_called=outcome == "deferred")
+        else:
+            self.world.answer(call, outcome)
+        self.world.run_pass()
+
+    @precondition(lambda self: self._calls())
+    @rule(which=which_one)
+    def land_unanswered(self, which: int) -> None:
+        self.world.land(self.world.calls[which % len(self.world.calls)])
+
+    @precondition(lambda self: self._calls())
+    @rule(which=which_one)
+    def begin(self, which: int) -> None:
+        self.world.calls[which % len(self.world.calls)].begun = True
+
+    @precondition(lambda self: hasattr(self, "world") and self.world.posted)
+    @rule(which=which_one)
+    def reply_twice(self, which: int) -> None:
+        self.world.unread.append(self.world.posted[-1 - which % len(self.world.posted)])
+        self.world.run_pass()
+
+    @rule(is_swept=st.booleans())
+    def pass_time(self, is_swept: bool) -> None:
+        self.world.wait()
+        if is_swept:
+            self.world.sweep()
+        self.world.run_pass()
+
+    @rule()
+    def sweep(self) -> None:
+        self.world.sweep()
+
+    @rule()
+    def run_another_pass(self) -> None:
+        self.world.run_pass()
+
+    @precondition(lambda self: hasattr(self, "world") and self.world.row.goal == "complete")
+    @rule()
+    def cancel(self) -> None:
+        self.world.row = self.world.row._replace(
+            goal="compensate", process_state="pending", locked_by=None, not_before=None, complete_by=None
+        )
+        self.world.run_pass()
+
+    @precondition(lambda self: hasattr(self, "world") and self.world.row.process_state == "error")
+    @rule()
+    def resubmit(self) -> None:
+        self.world.resubmit()
+        self.world.run_pass()
+
+    @rule(is_available=st.booleans(), credit=st.sampled_from([None, None, 0, 1, 3]))
+    def change_circuit(self, is_available: bool, credit: int | None) -> None:
+        self.world.is_available, self.world.credit = is_available, credit
+        self.world.run_pass()
+
+    def teardown(self) -> None:
+        """P4: once the faults are over, a bounded number of passes brings the order to an end."""
+        if not hasattr(self, "world"):
+            return
+        world = self.world
+        world.is_available, world.credit = True, None
+        world.run_pass()
+        for _ in range(SOME_TURNS):
+            if world.ended:
+                world.check_the_end()
+                return
+            due = [call for call in world.calls if call.step.attempt > world.steps[call.step.name].answered]
+            if due:
+                world.answer(due[-1], "done")
+            else:
+                world.wait()
+                world.sweep()
+            world.run_pass()
+        raise AssertionError(f"no end: {world.row} {list(world.steps.values())} {world.story}")
+
+
+@pytest.mark.pattern("C1", "C6", "C8", "C9", "C10", "A7", "V2", "V3", "O2", "F13", "F14", "F16", "F29")
+def test_an_order_ends_rightly_whatever_happens_to_it_in_whatever_order() -> None:
+    """I2, I3, I4, I7, I8, I10, I11. Another seed: SAS_SEED=7 bin/test tests/unit/test_order_machine.py"""
+    print(f"SAS_SEED={SEED}")
+    run_state_machine_as_test(
+        seed(SEED)(OrderMachine),
+        settings=settings(
+            max_examples=120,
+            stateful_step_count=40,
+            deadline=None,
+            database=None,
+            print_blob=True,
+            phases=PHASES,
+            report_multiple_bugs=False,
+        ),
+    )
