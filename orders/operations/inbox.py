@@ -208,7 +208,7 @@ class AlertPage:
     after: str
 
 
-def alerts_page(group: AlertGroup, *, closed: bool, after: str, limit: int = 50) -> AlertPage:
+def alerts_page(group: AlertGroup, *, closed: bool, after: str, limit: int = 25) -> AlertPage:
     """A page of a group's open alerts, or of its closed ones. Two queries. A strange `after` is the first page."""
     when = "closed_at" if closed else "opened_at"
     chosen = Alert.objects.filter(group=group, closed_at__isnull=not closed)

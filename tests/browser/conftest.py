@@ -51,7 +51,7 @@ def browser(running: Shop) -> Iterator[Browser]:
 def shop(running: Shop) -> Iterator[Shop]:
     """The shop, without faults before and after the test."""
     yield running
-    running.system.no_faults()
+    running.system.clear_faults()
 
 
 @pytest.fixture(scope="session")

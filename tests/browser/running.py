@@ -19,8 +19,10 @@ from django.contrib.auth.models import User
 from orders.account_services import NewAddress, save_address
 from orders.services import NewLine, NewOrder, compensate, place_order
 from orders.storefront.order_address import order_address
+from tests.support.people import person
 from tests.support.system import ADDRESS, System, database_url
 from tests.support.wait import until
+from tests.support.webhook import Webhook, webhook
 from tests.web.server import Server
 
 # Steps that are overdue soon, and an order that outlives every outage of the tests.
@@ -32,16 +34,21 @@ TIMES = {
     "CUSTOMER_WAIT": "900",
 }
 PASSWORD = "four green herons at noon"
+OPS = "ops@example.org"
+STAFF = {"olga": "operator", "otto": "operator", "vera": "viewer", "anna": "admin"}
+"""Who may sign in to the console, with `PASSWORD`, and in which role."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shop:
-    """The running shop. `orders` has the addresses of orders' pages, by what became of the order."""
+    """The running shop. `orders` has the addresses of orders' pages, by what became of the order; `alerts` gets the
+    alerts by webhook, and `OPS` by mail."""
 
     url: str
     system: System
     database: str
     orders: Mapping[str, str]
+    alerts: Webhook
 
     def faults(self, service: str, **faults: Any) -> None:
         """Sets faults at a remote service."""
@@ -74,7 +81,12 @@ class Shop:
 @contextmanager
 def running_shop(folder: Path) -> Iterator[Shop]:
     """Starts it, and ends it."""
-    system = System(folder, **TIMES)
+    with webhook() as alerts:
+        yield from _running(folder, alerts)
+
+
+def _running(folder: Path, alerts: Webhook) -> Iterator[Shop]:
+    system = System(folder, **TIMES, ALERT_EMAIL=OPS, ALERT_WEBHOOK_URL=alerts.url)
     server = Server(
         folder / "web.log",
         database_url=database_url(),
@@ -85,9 +97,15 @@ def running_shop(folder: Path) -> Iterator[Shop]:
     try:
         system.start_all()
         orders = _orders(system)
+        for name, role in STAFF.items():
+            person(role, name, password=PASSWORD)
         until(server.answers, seconds=30, what="the web server")
         yield Shop(
-            url=f"http://127.0.0.1:{server.port}", system=system, database=database_url(), orders=orders
+            url=f"http://127.0.0.1:{server.port}",
+            system=system,
+            database=database_url(),
+            orders=orders,
+            alerts=alerts,
         )
     except BaseException:
         print(system.logs(), server.log.read_text(errors="replace")[-4000:])

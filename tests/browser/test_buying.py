@@ -77,7 +77,7 @@ def test_an_outage_is_told_as_a_delay_and_its_end_is_seen(shop: Shop, open_page:
     )
     assert not re.search("error|fail", page.locator("#progress").inner_text(), re.IGNORECASE)
     assert found(page) == []
-    shop.system.no_faults()
+    shop.system.clear_faults()
     expect(headline(page)).to_have_text(COMPLETE, timeout=60 * SECONDS)
     assert is_the_same(page)
 
@@ -96,7 +96,7 @@ def test_who_cancels_sees_that_nothing_was_charged(shop: Shop, open_page: Opener
     expect(said).to_contain_text(
         re.compile("Nothing was charged, and €.* that is reserved for it will be freed")
     )
-    shop.system.no_faults()
+    shop.system.clear_faults()
     expect(headline(page)).to_have_text("Your order was cancelled.", timeout=60 * SECONDS)
     expect(said).to_contain_text("You cancelled it.")
     expect(said).to_contain_text(

@@ -1,0 +1,123 @@
+"""A remote service refuses everything: the operator is told, mends it, and resubmits by way of a canary."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+from uuid import UUID
+
+import pytest
+from django_q.tasks import async_task
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Opener
+from tests.browser.running import OPS, PASSWORD, Shop
+from tests.support.roles import in_thread
+from tests.support.wait import until
+
+T = TypeVar("T")
+Aside = Callable[[Callable[[], Any]], Any]
+
+COUNT = 5
+LONG = 60_000
+"""Milliseconds that something may take on a busy machine."""
+
+
+@pytest.fixture
+def aside(django_db_blocker: Any) -> Iterator[Aside]:
+    """Runs what needs the models in a thread beside the browser's loop."""
+
+    def run(act: Callable[[], T]) -> T:
+        return in_thread(act).result(timeout=60)
+
+    with django_db_blocker.unblock():
+        yield run
+
+
+def sign_in(page: Page, name: str = "olga") -> None:
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(re.compile(r".*/console/(alerts/)?$"))
+
+
+def in_state(shop: Shop, order_ids: list[UUID], state: str) -> int:
+    return shop.count(
+        "SELECT count(*) FROM orders_orderprocess WHERE order_id = ANY(%s) AND process_state = %s",
+        order_ids,
+        state,
+    )
+
+
+def mailed(shop: Shop) -> list[str]:
+    """The mails to the operators."""
+    return [str(mail) for mail in shop.system.ledger("mail") if OPS in str(mail)]
+
+
+@pytest.mark.pattern("O1", "O2", "A4", "P3")
+def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
+    shop: Shop, open_page: Opener, aside: Aside
+) -> None:
+    shop.faults("warehouse", refuse_rate=1.0)
+    ids = aside(lambda: shop.system.place(COUNT))
+    until(lambda: in_state(shop, ids, "error") == COUNT, seconds=60, what="the failed orders")
+    aside(lambda: async_task("orders.jobs.tell_operators"))
+    about = until(
+        lambda: [told for told in shop.alerts.received if told["agent"] == "warehouse"],
+        seconds=60,
+        what="the webhook",
+    )
+    assert sum(told["count"] for told in about) == COUNT
+    until(lambda: [mail for mail in mailed(shop) if "warehouse" in mail], seconds=60, what="the mail")
+
+    page = open_page("/console/alerts/")
+    sign_in(page)
+    page.goto("/console/alerts/")
+    row = page.locator("tr[data-row]", has_text="warehouse")
+    expect(row).to_have_count(1)
+    expect(row.get_by_role("strong")).to_have_text(str(COUNT))
+    row.get_by_role("link").first.click()
+    expect(page).to_have_url(re.compile(rf".*/console/alerts/{about[0]['url'].rstrip('/').split('/')[-1]}/$"))
+
+    # Not mended yet: the canary fails again, and the action pauses itself.
+    page.get_by_role("link", name=f"Resubmit all {COUNT}").click()
+    page.get_by_label("Waves").fill("1, 0")
+    page.get_by_label("Reason").fill("the warehouse says it is back")
+    page.get_by_role("button", name=f"Resubmit {COUNT} orders").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    hurry(shop)
+    until(
+        lambda: shop.count("SELECT count(*) FROM orders_bulkaction WHERE state = 'paused'") == 1,
+        seconds=60,
+        what="the action's own pause",
+    )
+    page.reload()
+    expect(page.locator("#action")).to_contain_text("1 of the 1 orders of wave 1 failed again")
+    assert in_state(shop, ids, "error") == COUNT
+
+    shop.system.clear_faults()
+    page.get_by_role("button", name="Resume").click()
+    until(lambda: in_state(shop, ids, "processed") == COUNT - 1, seconds=90, what="the second wave")
+    until(
+        lambda: shop.count("SELECT count(*) FROM orders_bulkaction WHERE state = 'finished'") == 1,
+        seconds=60,
+        what="the action's end",
+    )
+    page.reload()
+    expect(page.locator("#action")).to_contain_text("finished")
+
+    # The canary is the last of its group.
+    page.goto(about[0]["url"].replace(about[0]["url"].split("/console/")[0], ""))
+    page.get_by_role("link", name="Resubmit 1 order").click()
+    page.get_by_role("button", name="Resubmit 1 order").click()
+    hurry(shop)
+    until(lambda: in_state(shop, ids, "processed") == COUNT, seconds=90, what="all orders")
+    page.goto("/console/alerts/")
+    expect(page.locator("tr[data-row]", has_text="warehouse")).to_have_count(0)
+    for order_id in ids:
+        operations = shop.system.effects(order_id)
+        assert len(operations) == len(set(operations)) >= 3, operations
+
+
+def hurry(shop: Shop) -> None:
+    """Takes the ten seconds away in which an action can be undone."""
+    shop.count("UPDATE orders_bulkaction SET starts_at = now() WHERE state = 'running' RETURNING 1")
