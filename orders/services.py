@@ -204,7 +204,7 @@ def again(step: StepRow, goal: str) -> StepRow:
     if goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN):
         return fresh._replace(state=StepStatus.COMPENSATING)
     if step.outcome == Outcome.REFUSED:
-        fresh = fresh._replace(generation=step.generation + 1, outcome=Outcome.NONE)
+        fresh = fresh._replace(generation=step.generation + 1, outcome=Outcome.NONE, sent_at=None)
     return fresh._replace(state=StepStatus.NOT_STARTED)
 
 

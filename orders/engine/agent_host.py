@@ -65,6 +65,7 @@ class AgentHost:
         self._wake = asyncio.Event()
         self._stopping = False
         self._suspects = False
+        self._told = 0
         self._exchanges = ThreadPoolExecutor(1, "exchange")
         self._care = ThreadPoolExecutor(1, "care")
         self._reports = ThreadPoolExecutor(1, "reports")
@@ -160,7 +161,9 @@ class AgentHost:
             raise
         if alone:
             self._suspects = False
-        self._follow(known)
+        if claimed:
+            self._follow(known)
+            self._told += 1
         for lease in claimed:
             self._begin(lease)
         return len(claimed)
@@ -174,7 +177,7 @@ class AgentHost:
         failures = 0
         while True:
             self._news.clear()
-            tallies, wanted = self._tallies(), self._purse.wanted()
+            tallies, wanted, told = self._tallies(), self._purse.wanted(), self._told
             try:
                 known, granted = await self._in_thread(
                     self._reports, partial(self._records.report, tallies, wanted)
@@ -187,10 +190,12 @@ class AgentHost:
                 await asyncio.sleep(full_jitter(failures, first=0.1, cap=2.0))
                 continue
             failures = 0
-            self._follow(known)
             self._purse.grant(granted)
+            is_news = told == self._told
+            if is_news:  # otherwise an exchange may have claimed a probe meanwhile, and knows better
+                self._follow(known)
             await asyncio.sleep(REPORT_GAP)
-            if granted < wanted:
+            if granted < wanted or not is_news:
                 continue
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), REPORT_PERIOD)

@@ -78,9 +78,11 @@ class Tally(NamedTuple):
 
 def state_of(circuit: CircuitRow, now: datetime) -> str:
     """The state that counts: an operator's, while it is forced, or else its own."""
-    if circuit.forced and circuit.forced_until is not None and circuit.forced_until > now:
-        return circuit.forced
-    return circuit.state
+    return circuit.forced if _is_forced(circuit, now) else circuit.state
+
+
+def _is_forced(circuit: CircuitRow, now: datetime) -> bool:
+    return bool(circuit.forced) and circuit.forced_until is not None and circuit.forced_until > now
 
 
 def lets_calls_through(circuit: CircuitRow, now: datetime) -> bool:
@@ -92,7 +94,8 @@ def after_calls(
     circuit: CircuitRow, tally: Tally, *, rules: BreakerRules, now: datetime, jitter: Callable[[int], float]
 ) -> CircuitRow:
     """The circuit after some calls. `jitter` gives the wait before the probe that follows so many openings."""
-    circuit = circuit._replace(tokens=circuit.tokens - tally.retries)
+    if circuit.rate is not None:
+        circuit = circuit._replace(tokens=circuit.tokens - tally.retries)
     successes = tally.calls - tally.failures
     if circuit.state == CircuitState.HALF_OPEN:
         if successes:
@@ -145,14 +148,8 @@ def _closed(circuit: CircuitRow, now: datetime) -> CircuitRow:
 
 def is_probe_due(circuit: CircuitRow, now: datetime) -> bool:
     """Whether one request may be sent to see if the remote service is back; a probe that was lost is sent again."""
-    if (
-        circuit.paused
-        or state_of(circuit, now) == CircuitState.CLOSED
-        or circuit.state == CircuitState.CLOSED
-    ):
+    if circuit.paused or circuit.state == CircuitState.CLOSED or _is_forced(circuit, now):
         return False
-    if state_of(circuit, now) != circuit.state:
-        return False  # forced open
     return circuit.probe_at is not None and circuit.probe_at <= now
 
 
@@ -165,9 +162,12 @@ def probing(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> Circu
 
 def ramp(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> float:
     """How much of the usual is let through since the circuit has closed: from 0 to 1."""
-    if circuit.closed_at is None:
+    began = circuit.closed_at
+    if circuit.forced == CircuitState.OPEN and circuit.forced_until is not None:
+        began = max(began or circuit.forced_until, circuit.forced_until)
+    if began is None:
         return 1.0
-    return min(1.0, max(0.0, (now - circuit.closed_at).total_seconds() / rules.ramp))
+    return min(1.0, max(0.0, (now - began).total_seconds() / rules.ramp))
 
 
 def refilled(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> CircuitRow:

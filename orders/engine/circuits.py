@@ -306,7 +306,10 @@ def unforce(agent: str, *, by: str) -> bool:
     circuit = _lock([agent], wait=True).get(agent)
     if circuit is None or not circuit.forced:
         return False
-    _write(circuit._replace(forced="", forced_until=None), held_by=by, held_reason="")
+    changed = circuit._replace(forced="", forced_until=None)
+    if circuit.forced == CircuitState.OPEN:
+        changed = changed._replace(closed_at=database_now())  # what has waited is met by a ramp
+    _write(changed, held_by=by, held_reason="")
     return True
 
 

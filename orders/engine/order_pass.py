@@ -4,7 +4,7 @@ Nothing here touches the database; the scheduler writes what has been collected,
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -132,17 +132,15 @@ class OrderPass:
         """What orders an agent's room is given out by: priority, then age (A9)."""
         return -self.row.priority, self.row.order_id
 
-    def retries_ready(self, rooms: Mapping[str, int]) -> int:
-        """How many steps may be asked for again after a failure, at most, of agents that have room."""
+    def retries_ready(self) -> list[str]:
+        """The agents of those steps that may be asked for again after a failure, at most; one entry a step."""
         if self.row.process_state in ENDED:
-            return 0
-        return sum(
-            is_retry(step, self.row.goal)
-            and step.complete_by is None
-            and step.state not in FINISHED
-            and rooms.get(step.agent, 0) > 0
+            return []
+        return [
+            step.agent
             for step in self.steps.values()
-        )
+            if is_retry(step, self.row.goal) and step.complete_by is None and step.state not in FINISHED
+        ]
 
     def recallable(self) -> list[StepRow]:
         """The forward steps under way of an order that is being undone."""

@@ -6,6 +6,7 @@ is taken by another one. The decisions are in `progress` and `compensation`; thi
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -70,8 +71,9 @@ class Scheduler:
             for order in orders:
                 order.turn(now)
             recalled = self._recall(orders)
-            retries = sum(order.retries_ready(credit.rooms) for order in orders)
-            credit.retries = circuits.draw_retries(retries, rate=self._config.retries)
+            again = Counter(agent for order in orders for agent in order.retries_ready())
+            wanted = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in again.items())
+            credit.retries = circuits.draw_retries(wanted, rate=self._config.retries)
             for order in sorted(orders, key=OrderPass.urgency):
                 order.advance(now, credit.take)
             self._write(orders)
@@ -98,7 +100,9 @@ class Scheduler:
         waiting, rows = self._answered(limit)
         locked = {row.order_id for row in rows}
         taken = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
-        rows += state_store.claim_waiting(credit.for_waiting(), self._workflows, locked)
+        # A part of the batch is kept for new orders: what waits for the budget of retries must not hold them up.
+        most = max(limit - len(rows) - limit // 4, limit // 4)
+        rows += state_store.claim_waiting(credit.for_waiting(), self._workflows, locked, limit=most)
         locked |= {row.order_id for row in rows}
         if len(rows) < limit:
             claimed = state_store.claim(limit - len(rows), self._workflows, now)
@@ -172,6 +176,7 @@ class Scheduler:
         with transaction.atomic():
             for row in state_store.lock(order_ids, self._workflows):
                 unread = replies.take_all_of(row.order_id)
+                state_store.stop_waiting([row.order_id])
                 reason = f"{type(error).__name__}: {error}"
                 state_store.write_processes(
                     [row._replace(process_state="error", locked_by=None, not_before=None)]

@@ -254,6 +254,7 @@ class Supervisor:
                 if step.complete_by is not None and step.complete_by <= now
             ]
             state_store.write_steps([StepWrite(step, step.attempt) for step in steps])
+            state_store.stop_waiting([row.order_id for row in rows])
             state_store.write_processes([_in_error(row) for row in rows])
             alerts.open_alerts(
                 [

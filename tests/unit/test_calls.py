@@ -62,7 +62,7 @@ def scripted(*script: Any, call_timeout: float = 5.0) -> ScriptedAgent:
 @pytest.mark.pattern("A4")
 def test_an_answer_is_done_with_what_the_agent_returned() -> None:
     answer, call = run(scripted({"cake": 1}))
-    assert answer == Answered(7, 1, "done", '{"cake": 1}', 1)
+    assert answer[:5] == (7, 1, "done", '{"cake": 1}', 1)
     assert call.failures == []
 
 
@@ -134,7 +134,7 @@ def test_a_wait_beyond_the_complete_by_is_not_waited_for() -> None:
     """The answer could only come too late, so the call is abandoned at once."""
     began = time.monotonic()
     answer, _ = run(scripted(Transient("http_503", "later", retry_after=3_600.0)))
-    assert answer == Answered(7, 1, ABANDONED, "{}", 1)
+    assert answer[:5] == (7, 1, ABANDONED, "{}", 1)
     assert time.monotonic() - began < PLENTY / 2
 
 
@@ -185,7 +185,7 @@ def test_a_call_whose_time_is_up_before_it_begins_asks_nobody(seconds_left: floa
 def test_a_nontransient_fault_is_answered_at_once(fault: Fault, outcome: str) -> None:
     agent = scripted(fault)
     answer, call = run(agent)
-    assert answer == Answered(7, 1, outcome, '{"code": "no_flour", "message": "there is none"}', 1)
+    assert answer[:5] == (7, 1, outcome, '{"code": "no_flour", "message": "there is none"}', 1)
     assert len(agent.asked) == 1
     assert [failure["code"] for failure in call.failures] == ["no_flour"]
 

@@ -19,6 +19,7 @@ from orders.engine.state_store.writes import (
     edit_request,
     last_call_failures,
     record_events,
+    stop_waiting,
     write_processes,
     write_steps,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "overdue",
     "record_events",
     "steps_of",
+    "stop_waiting",
     "unannounced",
     "write_processes",
     "write_steps",

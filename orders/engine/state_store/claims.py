@@ -81,31 +81,38 @@ def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list
 
 
 def claim_waiting(
-    rooms: Mapping[str, int], workflows: Collection[WorkflowKey], passing_over: Collection[UUID]
+    rooms: Mapping[str, int],
+    workflows: Collection[WorkflowKey],
+    passing_over: Collection[UUID],
+    *,
+    limit: int,
 ) -> list[ProcessRow]:
-    """Locks the orders whose steps wait for these agents, as many as each has room for, higher priority first (A9).
+    """Locks up to `limit` orders whose steps wait for these agents, at most as many as each has room for, those of
+    higher priority first and then the oldest (A9).
 
     The ids are chosen first and locked then, without waiting. `passing_over` are orders that are locked already.
     """
-    if not rooms:
+    if not rooms or limit <= 0:
         return []
     chosen = fetch(
         """
         SELECT free.order_id
           FROM unnest(%s::text[], %s::int[]) AS wanted(agent, room),
-               LATERAL (SELECT s.order_id FROM orders_stepstate AS s
+               LATERAL (SELECT s.order_id, s.priority FROM orders_stepstate AS s
                           JOIN orders_orderprocess AS p ON p.order_id = s.order_id
                          WHERE s.agent = wanted.agent AND s.waiting_since IS NOT NULL
                            AND s.order_id <> ALL(%s::uuid[]) AND p.process_state IN ('pending', 'processing')
                            AND (p.workflow, p.version) IN (SELECT * FROM unnest(%s::text[], %s::smallint[]))
                          ORDER BY s.priority DESC, s.order_id LIMIT wanted.room) AS free
+         GROUP BY free.order_id ORDER BY max(free.priority) DESC, free.order_id LIMIT %s
         """,
         [
             list(rooms),
-            list(rooms.values()),
+            [min(room, limit) for room in rooms.values()],
             list(passing_over),
             [name for name, _ in workflows],
             [version for _, version in workflows],
+            limit,
         ],
     )
     return lock({order_id for (order_id,) in chosen}, workflows)

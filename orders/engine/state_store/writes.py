@@ -56,6 +56,14 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
         )
 
 
+def stop_waiting(order_ids: Collection[UUID]) -> None:
+    """Has no step of these orders, whose processes are locked, wait for its agent any more."""
+    run(
+        "UPDATE orders_stepstate SET waiting_since = NULL WHERE order_id = ANY(%s) AND waiting_since IS NOT NULL",
+        [list(order_ids)],
+    )
+
+
 def edit_request(step: StepRow, changes: Json) -> None:
     """Changes fields of what a step asks for; its process is locked, and the rest of the request is kept.
 

@@ -1,0 +1,72 @@
+"""Whether a step may be asked for again, and with what outcome one that was not asked goes back (A8, F14)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from orders.engine.asking import is_retry, out_of_patience, unsent, why_not_again
+from tests.support.workflows import CAKE
+from tests.unit.rows import NOW, at, step_row
+
+MIX = CAKE.by_name["mix"]
+WEEK = MIX.key_retention
+
+
+@pytest.mark.pattern("A8")
+@pytest.mark.parametrize(
+    ("attempt", "was_begun", "outcome"),
+    [(1, False, "none"), (1, True, "unknown"), (2, False, "unknown"), (2, True, "unknown")],
+)
+def test_only_a_first_attempt_that_nobody_began_is_known_to_have_done_nothing(
+    attempt: int, was_begun: bool, outcome: str
+) -> None:
+    sent = step_row("mix", "running", attempt=attempt, sent_at=at(-9), complete_by=None)
+    back = unsent(sent, was_begun=was_begun)
+    assert (back.state, back.outcome, back.failure_count) == ("not_started", outcome, 0)
+    assert back.sent_at == (None if outcome == "none" else at(-9))
+
+
+@pytest.mark.pattern("A8")
+@pytest.mark.parametrize(
+    ("goal", "fields", "expected"),
+    [
+        ("complete", {}, False),
+        ("complete", {"failure_count": 1}, True),
+        ("complete", {"undo_failure_count": 1}, False),
+        ("compensate", {"failure_count": 2}, False),
+        ("compensate", {"undo_failure_count": 1}, True),
+    ],
+)
+def test_a_retry_follows_a_failure_of_the_same_direction(
+    goal: str, fields: dict[str, Any], expected: bool
+) -> None:
+    assert is_retry(step_row("mix", **fields), goal) is expected
+
+
+@pytest.mark.pattern("F14", "A3")
+@pytest.mark.parametrize(
+    ("goal", "fields", "expired"),
+    [
+        ("complete", {"outcome": "unknown", "sent_at": at(-WEEK - 1)}, True),
+        ("complete", {"outcome": "unknown", "sent_at": at(-WEEK)}, False),
+        ("complete", {"outcome": "unknown", "sent_at": None}, False),
+        ("complete", {"outcome": "none", "sent_at": at(-WEEK - 1)}, False),
+        ("complete", {"outcome": "refused", "sent_at": at(-WEEK - 1)}, False),
+        ("compensate", {"outcome": "unknown", "sent_at": at(-WEEK - 1)}, False),
+    ],
+)
+def test_an_unknown_outcome_is_not_sent_again_after_the_remote_may_have_forgotten_the_key(
+    goal: str, fields: dict[str, Any], expired: bool
+) -> None:
+    error = why_not_again(step_row("mix", attempt=1, **fields), MIX, goal, NOW)
+    assert (error is not None and error["code"] == "key_expired") is expired
+
+
+@pytest.mark.pattern("A8")
+def test_the_error_of_a_step_out_of_patience_names_agent_and_time() -> None:
+    error = out_of_patience(step_row("mix", waiting_since=NOW - timedelta(days=1)), MIX)
+    assert error == {
+        "code": "agent_unavailable",
+        "message": "kitchen could not take this step for 86400 s",
+    }

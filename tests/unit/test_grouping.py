@@ -1,0 +1,57 @@
+"""Which messages have one cause: those that differ by ids, numbers, addresses and quoted words alone (O1)."""
+
+import string
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orders.engine.grouping import LONGEST_PATTERN, pattern
+
+pytestmark = pytest.mark.pattern("O1")
+
+WORDS = st.text(
+    string.ascii_letters.translate(str.maketrans("", "", "abcdefABCDEF")), min_size=1, max_size=12
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("no answer within 5.0 s", "no answer within … s"),
+        ("it answered 503\n  Service   Unavailable", "it answered … Service Unavailable"),
+        ("order 0193a1b2-0000-7000-8000-0000000000aa is closed", "order … is closed"),
+        ("key 9f86d081884c7d659a2feaa0 was used", "key … was used"),
+        ("no such SKU 'POSTER-1' here", "no such SKU … here"),
+        ("mail to ada@example.org bounced", "mail to … bounced"),
+        ("at 12:30:01, 1,000.5 units", "at …, … units"),
+        ("a facade of decade-old deadbeef", "a facade of decade-old deadbeef"),  # words, not ids
+        ("", ""),
+    ],
+)
+def test_what_differs_from_order_to_order_is_taken_out(message: str, expected: str) -> None:
+    assert pattern(message) == expected
+
+
+@given(
+    st.lists(WORDS, min_size=1, max_size=6),
+    st.uuids(),
+    st.uuids(),
+    st.integers(0, 10**12),
+    st.integers(0, 10**12),
+)
+def test_messages_that_differ_by_ids_and_numbers_have_one_pattern(
+    words: list[str], one_id: UUID, other_id: UUID, one: int, other: int
+) -> None:
+    text = " ".join(words)
+    first, second = (pattern(f"{text} {key} after {n} s") for key, n in ((one_id, one), (other_id, other)))
+    assert first == second == f"{text} … after … s"[:LONGEST_PATTERN]
+
+
+@given(st.text())
+def test_any_text_has_a_pattern_of_bounded_length_on_one_line(message: str) -> None:
+    found = pattern(message)
+    assert len(found) <= LONGEST_PATTERN
+    assert "\n" not in found
+    assert pattern(message) == found
