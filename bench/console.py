@@ -1,0 +1,280 @@
+"""The console's pages with a million orders in the store: the server's time for each, and which takes over 100 ms.
+
+python -m sasweb.postgres -- python -m bench.console [ORDERS [REQUESTS]]
+
+Fills the database of DATABASE_URL, whose orders it deletes, with orders of the last 40 days (a million, or as many as
+are said), among them 20,000 with an open alert and 2,000 that wait for an agent, and a bulk action of 15,000. Then it
+asks for each page, in this process, as an administrator; the first request of each is not counted. `--explain` shows
+the slowest statements of the pages that are too slow.
+"""
+
+import bench.ready  # noqa: F401, I001 - readies Django, so it goes first
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from bench import machine
+from orders.models import AlertGroup, AuditEntry, BulkAction, Event, OrderProcess
+from orders.wiring import workflows
+
+LIMIT = 100.0
+"""Milliseconds that a page may take."""
+BATCH = 50_000
+DAYS = 40
+EXPLAINED = 3
+"""Statements that are explained of a page."""
+
+# The store, table by table. `n` is how many orders are newer. %(failed)s and %(waiting)s are how far apart those are.
+ORDERS = """
+CREATE TEMP TABLE made AS
+SELECT n, uuidv7(make_interval(secs => -n * %(apart)s)) AS order_id, now() - make_interval(secs => n * %(apart)s) AS at,
+       CASE WHEN n %% %(failed)s = 0 THEN 'error' WHEN n < %(waiting)s THEN 'pending'
+            WHEN n %% 40 = 7 THEN 'compensated' ELSE 'processed' END AS state
+  FROM generate_series(%(first)s, %(last)s) AS n;
+INSERT INTO orders_order (id, email, currency, total, ship_to, payment_method, placed_at)
+SELECT order_id, 'customer' || n %% 50000 || '@example.com', 'EUR', 3900 + n %% 1000, '{"country": "NL"}', 'card_ok', at
+  FROM made;
+INSERT INTO orders_orderline (order_id, sku, title, quantity, unit_price)
+SELECT order_id, 'first-sun', 'First Sun', 1, 3900 + n %% 1000 FROM made;
+INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, failure_count, overruns, priority,
+       reply_to, announced, created_at, started_at, finished_at, not_before)
+SELECT order_id, %(workflow)s, %(version)s, CASE WHEN state = 'compensated' THEN 'compensate' ELSE 'complete' END,
+       state, CASE WHEN state = 'error' THEN 3 ELSE 0 END, 0, n %% 10, '', true, at, at,
+       CASE WHEN state IN ('processed', 'compensated') THEN at + interval '3 s' END,
+       CASE WHEN state = 'pending' THEN now() + interval '1 day' END
+  FROM made;
+INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation, undo_generation,
+       outcome, failure_count, undo_failure_count, extended_waits, priority, request, result, error, started_at,
+       completed_at, waiting_since)
+SELECT order_id, step.name, step.position, step.agent, became.state, became.attempt, became.attempt, 1, 1,
+       became.outcome, CASE WHEN became.state = 'failed' THEN 3 ELSE 0 END, 0, 0, n %% 10, '{"amount": 3900}',
+       CASE WHEN became.outcome = 'done' THEN '{"id": "x"}'::jsonb END,
+       CASE WHEN became.state = 'failed' THEN '{"code": "http_503", "message": "it does not answer"}'::jsonb END,
+       CASE WHEN became.attempt > 0 THEN at END, CASE WHEN became.outcome = 'done' THEN at + interval '2 s' END,
+       CASE WHEN made.state = 'pending' AND step.position = 0 THEN at END
+  FROM made
+ CROSS JOIN unnest(%(names)s::text[], %(agents)s::text[]) WITH ORDINALITY AS declared(name, agent, number)
+ CROSS JOIN LATERAL (SELECT declared.name, declared.agent, declared.number - 1 AS position) AS step
+ CROSS JOIN LATERAL (
+       SELECT CASE WHEN made.state = 'processed' OR made.state = 'error' AND step.position < 2 THEN 'completed'
+                   WHEN made.state = 'compensated' AND step.position < 3 THEN 'compensated'
+                   WHEN made.state = 'error' AND step.position = 2 THEN 'failed' ELSE 'not_started' END AS state
+       ) AS stands
+ CROSS JOIN LATERAL (
+       SELECT stands.state,
+              CASE stands.state WHEN 'not_started' THEN 0 WHEN 'compensated' THEN 2 ELSE 1 END AS attempt,
+              CASE stands.state WHEN 'completed' THEN 'done' WHEN 'compensated' THEN 'done'
+                                WHEN 'failed' THEN 'refused' ELSE 'none' END AS outcome
+       ) AS became;
+INSERT INTO orders_event (order_id, at, kind, step, attempt, actor, detail)
+SELECT order_id, at, kind, (%(names)s::text[])[1 + e / 2], 1, 'scheduler:bench', '{}'
+  FROM made CROSS JOIN generate_series(0, 9) AS e
+ CROSS JOIN LATERAL (SELECT CASE e %% 2 WHEN 0 THEN 'dispatched' ELSE 'reply_taken' END AS kind) AS happened
+ WHERE n < %(eventful)s;
+INSERT INTO orders_alert (group_id, order_id, kind, step, agent, code, message, opened_at, closed_by, resolution)
+SELECT (SELECT id FROM orders_alertgroup WHERE code = 'bench_' || n / %(failed)s %% 12), order_id, 'step_failed',
+       (%(names)s::text[])[3], (%(agents)s::text[])[3], 'bench_' || n / %(failed)s %% 12, 'it does not answer',
+       at, '', ''
+  FROM made WHERE state = 'error';
+DROP TABLE made;
+"""
+GROUPS = """
+INSERT INTO orders_alertgroup (kind, agent, code, pattern, acknowledged_by)
+SELECT 'step_failed', 'carrier', 'bench_' || n, 'it does not answer', '' FROM generate_series(0, 11) AS n
+"""
+DESK = """
+INSERT INTO orders_bulkaction (kind, state, what, query, by, reason, starts_at, waves, wave, stop_share, rate, total,
+       why_paused)
+VALUES ('resubmit', 'paused', 'what the carrier refused', '{}', 'olga', '', now(), '[1, 10, 100, 14889]', 3, 0.2, 20,
+        15000, 'by olga');
+INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, said)
+SELECT (SELECT max(id) FROM orders_bulkaction), row_number() OVER (), 3, order_id,
+       CASE WHEN random() < 0.5 THEN 'waiting' ELSE 'done' END, ''
+  FROM orders_orderprocess WHERE process_state = 'error' LIMIT 15000;
+INSERT INTO orders_auditentry (at, actor, address, act, target, allowed, said, reason, before, after)
+SELECT now() - make_interval(mins => n), 'operator ' || n %% 20, '192.0.2.7',
+       (ARRAY['resubmit', 'skip', 'pause-agent'])[1 + n %% 3], 'order ' || n,
+       n %% 50 > 0, 'resubmitted', '', '{"a": 1}', '{"a": 2}'
+  FROM generate_series(1, 100000) AS n;
+INSERT INTO orders_sweeprecord (at, holder, term, found, recovered, escalated, steps_timed_out)
+SELECT now() - make_interval(secs => n * 10), 'supervisor:bench', 3, 5, 4, 1, 5 FROM generate_series(1, 200) AS n;
+INSERT INTO orders_circuit (agent, state, since, openings, cause_code, cause_message, window_calls, window_failures,
+       tokens, forced, paused, held_by, held_reason)
+SELECT DISTINCT agent, 'closed', now(), 0, '', '', 0, 0, 0, '', false, '', '' FROM unnest(%s::text[]) AS agent
+    ON CONFLICT DO NOTHING;
+INSERT INTO orders_agentinstance (instance, agent, capacity, in_flight, calls, failed_calls, recent_calls,
+       recent_failures, seen_at)
+SELECT 'agents:bench', agent, 500, 7, 1000, 10, 200, 2, now() + interval '1 day' FROM orders_circuit;
+"""
+EMPTIED = """
+TRUNCATE orders_order, orders_orderline, orders_orderprocess, orders_stepstate, orders_event, orders_alert,
+         orders_alertgroup, orders_groupnote, orders_alertdelivery, orders_bulkaction, orders_bulkitem,
+         orders_auditentry, orders_sweeprecord, orders_agentinstance, orders_circuit
+"""
+
+
+def fill(number: int) -> None:
+    """Stores so many orders, with everything that the console shows of them."""
+    call_command("migrate", verbosity=0)
+    call_command("load_demo", verbosity=0)
+    (workflow,) = workflows().values()
+    values: dict[str, Any] = {
+        "apart": DAYS * 86_400 / number,
+        "failed": max(2, number // min(20_000, number // 4)),
+        "waiting": min(2_000, number // 20),
+        "eventful": min(50_000, number),
+        "workflow": workflow.name,
+        "version": workflow.version,
+        "names": [step.name for step in workflow.steps],
+        "agents": [step.agent for step in workflow.steps],
+    }
+    with connection.cursor() as cursor:
+        # Rows that are made to be consistent are not checked one by one.
+        cursor.execute("SET transaction_timeout = 0; SET session_replication_role = replica")
+        cursor.execute(EMPTIED)
+        cursor.execute(GROUPS)
+        for first in range(1, number + 1, BATCH):
+            last = min(first + BATCH - 1, number)
+            _run(ORDERS, {**values, "first": first, "last": last})
+            print(f"\r{last:,} orders", end="", file=sys.stderr, flush=True)
+        _run(DESK, [values["agents"]])
+        cursor.execute("SET session_replication_role = origin")
+        cursor.execute("VACUUM ANALYZE")
+    print(file=sys.stderr)
+
+
+def _run(script: str, values: Any) -> None:
+    """Runs statements with values, one after the other."""
+    with connection.cursor() as cursor:
+        for statement in filter(str.strip, script.split(";\n")):
+            if isinstance(values, Mapping) or "%s" in statement:
+                cursor.execute(statement, values)
+            else:
+                cursor.execute(statement.replace("%%", "%"))
+
+
+def pages() -> Mapping[str, str]:
+    """The pages of the console by name, with the filters that people use."""
+    order = OrderProcess.objects.filter(pk__in=Event.objects.values("order_id")[:1]).get().pk
+    failed = OrderProcess.objects.filter(process_state="error").order_by("order_id").first()
+    group, action = AlertGroup.objects.order_by("id")[0].pk, BulkAction.objects.get().pk
+    assert failed is not None
+    audited = AuditEntry.objects.order_by("id")[1000].pk
+    return {
+        "overview": "/console/",
+        "orders": "/console/orders/",
+        "orders, in error": "/console/orders/?state=error",
+        "orders, processed": "/console/orders/?state=processed",
+        "orders, compensated": "/console/orders/?state=compensated",
+        "orders, waiting": "/console/orders/?waiting=1",
+        "orders, of a code": "/console/orders/?code=bench_3",
+        "orders, at an agent": "/console/orders/?agent=carrier",
+        "orders, at a step": "/console/orders/?step=create-shipment",
+        "orders, retrying": "/console/orders/?kind=retrying",
+        "orders, older": "/console/orders/?older=30d",
+        "orders, of a priority": "/console/orders/?priority=9&state=processed",
+        "orders, by mail": "/console/orders/?q=customer77@example.com",
+        "orders, by an id's end": f"/console/orders/?q={str(failed.pk)[-8:]}",
+        "order": f"/console/orders/{order}/",
+        "order, in error": f"/console/orders/{failed.pk}/",
+        "alerts": "/console/alerts/",
+        "group": f"/console/alerts/{group}/",
+        "bulk, of a group": f"/console/bulk/new/?group={group}",
+        "bulk actions": "/console/bulk/",
+        "bulk action": f"/console/bulk/{action}/",
+        "compensation": "/console/compensation/",
+        "agents": "/console/agents/",
+        "supervisor": "/console/supervisor/",
+        "workflow": "/console/workflow/",
+        "set aside": "/console/set-aside/",
+        "audit": "/console/audit/",
+        "audit, an actor": "/console/audit/?actor=operator+7",
+        "audit, old": f"/console/audit/?before={audited}",
+        "admin, processes": "/admin/orders/orderprocess/",
+        "admin, steps": "/admin/orders/stepstate/",
+    }
+
+
+def measure(client: Client, path: str, requests: int) -> tuple[Sequence[float], float]:
+    """Milliseconds of each request, sorted; and those of the processor that one took, here and in the database.
+
+    On a machine that others use as well only the second says much.
+    """
+    assert client.get(path).status_code == 200, path
+    taken, began_cpu = [], _processor_time()
+    for _ in range(requests):
+        began = time.perf_counter()
+        client.get(path)
+        taken.append((time.perf_counter() - began) * 1000)
+    return sorted(taken), (_processor_time() - began_cpu) * 1000 / requests
+
+
+def _processor_time() -> float:
+    """Seconds of the processor that this process and its database session have taken."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (session,) = cursor.fetchone()
+    ticks = Path(f"/proc/{session}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return time.process_time() + sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
+def explain(client: Client, path: str) -> None:
+    """Prints the plans of a page's slowest statements."""
+    with CaptureQueriesContext(connection) as captured:
+        client.get(path)
+    slowest = sorted(captured, key=lambda one: float(one["time"]), reverse=True)[:EXPLAINED]
+    for one in slowest:
+        print(f"\n{path}: {float(one['time']) * 1000:.0f} ms\n{one['sql'][:2000]}")
+        if one["sql"].lstrip().upper().startswith(("SELECT", "WITH")):
+            with connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {one['sql'].replace('%', '%%')}", None)
+                print("\n".join(line for (line,) in cursor.fetchall()))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints a line for each page; 1 when one is too slow."""
+    numbers = [int(one) for one in arguments if one.isdigit()]
+    number, requests = (numbers + [1_000_000, 20][len(numbers) :])[:2]
+    settings.REQUIRE_SECOND_FACTOR = False
+    settings.ALLOWED_HOSTS = ["testserver"]
+    began = time.monotonic()
+    fill(number)
+    print(machine.describe())
+    print(
+        f"{number:,} orders, filled in {time.monotonic() - began:.0f} s; {requests} requests of each page; ms\n"
+    )
+    client = Client()
+    client.force_login(User.objects.get(username="admin"))
+    slow = []
+    print(f"{'page':26} {'p50':>8} {'p95':>8} {'CPU':>8}")
+    for name, path in pages().items():
+        taken, cpu = measure(client, path, requests)
+        p50, p95 = statistics.median(taken), taken[min(len(taken) - 1, round(0.95 * len(taken)))]
+        print(
+            f"{name:26} {p50:8.1f} {p95:8.1f} {cpu:8.1f}{'   over 100 ms' if p50 > LIMIT else ''}", flush=True
+        )
+        if p50 > LIMIT:
+            slow.append(path)
+    if "--explain" in arguments:
+        for path in slow:
+            explain(client, path)
+    print(
+        f"\n{len(slow)} pages take over {LIMIT:.0f} ms" if slow else f"\nevery page is under {LIMIT:.0f} ms"
+    )
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

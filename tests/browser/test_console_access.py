@@ -1,0 +1,153 @@
+"""The way into the console in a browser: name and password, the second factor, and what each role then finds there."""
+
+import base64
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django_otp.oath import TOTP
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from playwright.sync_api import Page, expect
+
+from tests.browser.axe import found
+from tests.browser.conftest import Opener
+from tests.browser.running import Shop
+from tests.support.people import PASSWORD, person
+from tests.support.roles import in_thread
+
+AUDIT = "/console/audit/"
+
+Employ = Callable[..., None]
+
+
+@pytest.fixture
+def employ(django_db_blocker: Any) -> Iterator[Employ]:
+    """Makes an account of a role, with a second factor of a key (in hexadecimal digits) if one is given.
+
+    In a thread beside the browser's loop, where the models may be asked.
+    """
+
+    def employ_one(role: str, name: str, *, key: str = "") -> None:
+        def work() -> None:
+            User.objects.filter(username=name).delete()
+            user = person(role, name, password=PASSWORD)
+            if key:
+                TOTPDevice.objects.create(user=user, name="default", key=key, confirmed=True)
+
+        in_thread(work).result(timeout=60)
+
+    with django_db_blocker.unblock():
+        yield employ_one
+
+
+def code_of(key: str) -> str:
+    """The code that an authenticator app shows now."""
+    totp = TOTP(bytes.fromhex(key))
+    totp.time = time.time()
+    return f"{totp.token():06d}"
+
+
+def sign_in(page: Page, name: str) -> None:
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def bars(page: Page) -> list[str]:
+    """What keeps somebody from using a page: wide and light, narrow and dark, or too wide for a phone."""
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    lines = found(page)
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.set_viewport_size({"width": 360, "height": 740})
+    lines += found(page)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    return lines if width <= 360 else [*lines, f"it is {width} px wide"]
+
+
+def test_an_operator_signs_in_with_a_second_factor_and_comes_where_she_wanted(
+    shop: Shop, open_page: Opener, employ: Employ
+) -> None:
+    key = "3132333435363738393031323334353637383930"
+    employ("operator", "oda", key=key)
+    page = open_page(f"{AUDIT}?allowed=no", allow="403")
+    expect(page.get_by_role("heading", name="Operator console")).to_be_visible()
+    assert bars(page) == []
+    sign_in(page, "oda")
+    expect(page.get_by_role("heading", name="Your second factor")).to_be_visible()
+    assert bars(page) == []
+    page.get_by_label("Code").fill("not it")
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("alert")).to_contain_text("not right")
+    assert bars(page) == []
+    page.get_by_label("Code").fill("no code either")
+    page.goto(AUDIT)  # a way round
+    expect(page.get_by_role("heading", name="Your second factor")).to_be_visible()
+    page.goto(f"{AUDIT}?allowed=no")
+    page.get_by_label("Code").fill(code_of(key))
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("heading", name="Audit log")).to_be_visible()
+    assert page.url.endswith(f"{AUDIT}?allowed=no")
+    row = page.locator("[data-row]").filter(has_text="oda").first
+    expect(row).to_contain_text("refused")
+    expect(row).to_contain_text("a wrong code")
+    assert bars(page) == []
+
+
+def test_who_has_no_factor_sets_one_up_and_keeps_the_recovery_codes(
+    shop: Shop, open_page: Opener, employ: Employ
+) -> None:
+    employ("operator", "odile")
+    page = open_page("/console/second-factor/")
+    sign_in(page, "odile")
+    expect(page.get_by_role("heading", name="Set up your second factor")).to_be_visible()
+    picture = page.get_by_role("img", name="QR code")
+    assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
+    assert bars(page) == []
+    letters = page.locator("strong").inner_text().replace(" ", "")
+    page.get_by_label("Code").fill(code_of(base64.b32decode(letters).hex()))
+    page.get_by_role("button", name="Set it up").click()
+    expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
+    assert bars(page) == []
+    (code, *others) = page.locator("[data-codes] code").all_inner_texts()
+    assert len(others) == 9
+    page.get_by_role("link", name="I have written them down").click()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+
+    again = open_page("/console/")
+    sign_in(again, "odile")
+    again.get_by_label("Code").fill(code)
+    again.get_by_role("button", name="Confirm").click()
+    expect(again.get_by_role("heading", name="Overview")).to_be_visible()
+    again.goto("/console/second-factor/")
+    expect(again.get_by_text("9 recovery codes are left")).to_be_visible()
+    assert bars(again) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/console/", "/console/orders/", "/console/alerts/", "/console/agents/", AUDIT]
+)
+def test_a_viewer_looks_and_has_nothing_to_press(
+    shop: Shop, open_page: Opener, employ: Employ, path: str
+) -> None:
+    employ("viewer", "vivi")
+    page = open_page(path)
+    sign_in(page, "vivi")
+    expect(page.locator("h1")).to_be_visible()
+    assert page.url == shop.url + path
+    acts = page.locator("form[method=post]").evaluate_all(
+        "forms => forms.map(form => form.getAttribute('action'))"
+    )
+    assert acts == ["/account/sign-out/"]
+    assert page.get_by_role("link", name="Raw tables").count() == 0
+    assert page.get_by_role("link", name="Chaos").count() == 0  # DEBUG is off
+
+
+def test_a_customer_finds_the_door_closed(shop: Shop, open_page: Opener, employ: Employ) -> None:
+    employ("customer", "cora")
+    page = open_page("/console/", allow="403")
+    sign_in(page, "cora")
+    expect(page.get_by_role("heading", name="This is not yours to do")).to_be_visible()
+    assert found(page) == []
