@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
+from tests.support.proxy import DatabaseProxy
 from tests.support.system import System
 
 
@@ -14,6 +16,15 @@ def system(transactional_db: None, tmp_path: Path) -> Iterator[System]:
     running = System(tmp_path)
     yield running
     running.end()
+
+
+@pytest.fixture
+def proxy(transactional_db: None) -> Iterator[DatabaseProxy]:
+    """In front of the ordinary test database."""
+    at = connection.settings_dict
+    proxy = DatabaseProxy(Path(at["HOST"]), at["PORT"] or "5432", url=(at["USER"], at["NAME"]))
+    yield proxy
+    proxy.close()
 
 
 @pytest.hookimpl(wrapper=True)

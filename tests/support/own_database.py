@@ -21,12 +21,12 @@ class OwnDatabase:
 
     def __init__(self, server: EmbeddedPostgres) -> None:
         self.server = server
-        self.proxy = DatabaseProxy(server.sockets)
+        self.proxy = DatabaseProxy(server.sockets, url=("sasweb", "sasweb"))
 
     @property
     def url(self) -> str:
         """Through the proxy."""
-        return self.proxy.url("sasweb", "sasweb")
+        return self.proxy.url
 
     def crash(self) -> None:
         """Stops the server at once (SIGQUIT): every session is cut and recovery is left to the next start."""

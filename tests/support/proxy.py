@@ -65,7 +65,9 @@ class _Link:
 class DatabaseProxy:
     """Runs in a thread of its own, from the construction to `close`."""
 
-    def __init__(self, sockets: Path, port: str = "5432") -> None:
+    def __init__(self, sockets: Path, port: str = "5432", *, url: tuple[str, str]) -> None:
+        """`url` is the user and the database that clients are to name."""
+        self._of = url
         self._server_path = str(sockets / f".s.PGSQL.{port}")
         self._cuts: list[Cut] = []
         self._links: set[_Link] = set()
@@ -79,8 +81,10 @@ class DatabaseProxy:
         self._thread.start()
         assert self._ready.wait(30)
 
-    def url(self, user: str, database: str) -> str:
+    @property
+    def url(self) -> str:
         """The database, for a client."""
+        user, database = self._of
         return f"postgresql://{user}@/{database}?host=127.0.0.1&port={self.port}"
 
     def cut(self, moment: Moment, *words: str, times: int = 1) -> Cut:

@@ -38,6 +38,16 @@ QUICK = {
     "RAMP": "2",
 }
 
+_RUN_AFTER = """
+import os, sys
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
+sys.argv = ["manage.py", "run_{role}"]
+{before}
+import django
+from django.core.management import execute_from_command_line
+execute_from_command_line(sys.argv)
+"""
+
 
 class Process:
     """One process of the system. Its output goes to a file that a failing test can be read with."""
@@ -76,6 +86,11 @@ class Process:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._popen.wait(10)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is gone, by whatever cause."""
+        return self._popen.poll() is not None
+
     def says(self, text: str) -> bool:
         """Whether its output has this text."""
         return text in self.log.read_text(errors="replace")
@@ -106,9 +121,11 @@ class System:
         self.start("sandbox")
         until(self._sandbox_answers, what="the sandbox")
 
-    def start(self, role: str, **environment: str) -> Process:
-        """Starts a role (submission, scheduler, agents, jobs) or the sandbox."""
+    def start(self, role: str, *, before: str = "", **environment: str) -> Process:
+        """Starts a role (submission, scheduler, agents, jobs) or the sandbox; `before` is Python that it runs first."""
         command = ["-m", "sandbox"] if role == "sandbox" else ["manage.py", f"run_{role}"]
+        if before:
+            command = ["-c", _RUN_AFTER.format(before=before, role=role)]
         log = self.folder / f"{len(self.running)}-{role}.log"
         process = Process(role, [sys.executable, *command], {**self.environment, **environment}, log)
         self.running.append(process)
@@ -118,10 +135,12 @@ class System:
         """Starts one of each role, by default of all."""
         return {role: self.start(role) for role in roles or ("submission", "scheduler", "agents", "jobs")}
 
-    def place(self, count: int = 1, *, payment_method: str = "card_ok", **order: Any) -> list[UUID]:
+    def place(
+        self, count: int = 1, *, payment_method: str = "card_ok", quantity: int = 1, **order: Any
+    ) -> list[UUID]:
         """Places orders as the shop does, and remembers that they were acknowledged."""
         new = services.NewOrder(
-            lines=[services.NewLine(sku=self.sku, quantity=1)],
+            lines=[services.NewLine(sku=self.sku, quantity=quantity)],
             ship_to=ADDRESS,
             email="ada@example.com",
             payment_method=payment_method,

@@ -1,0 +1,41 @@
+"""`bin/soak --minutes 10 --orders 5000 --seed N`: the soak, with its report on standard output."""
+
+import argparse
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.soak.soak import Plan, Soak
+from tests.support.own_database import own_database
+from tests.support.system import System
+
+
+def main() -> int:
+    """Exit status 0: all invariants hold. 1: one does not; the processes' logs are left where it says."""
+    parser = argparse.ArgumentParser(prog="bin/soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long faults are made")
+    parser.add_argument("--orders", type=int, default=5000, help="how many orders are placed meanwhile")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of all chances")
+    wanted = parser.parse_args()
+    print(f"soak: {wanted.orders} orders in {wanted.minutes:g} minutes, seed {wanted.seed}", flush=True)
+    folder = Path(tempfile.mkdtemp(prefix="sasweb-soak-"))
+    with own_database() as database:
+        system = System(folder, DATABASE_URL=database.url)
+        plan = Plan(seconds=wanted.minutes * 60, orders=wanted.orders, seed=wanted.seed)
+        soak = Soak(plan=plan, system=system, database=database)
+        try:
+            report = soak.run()
+        except AssertionError as error:
+            print(
+                f"FAILED: {error}\n{dict(soak.report.done)}\nthe processes' logs are in {folder}", flush=True
+            )
+            return 1
+        finally:
+            system.end()
+    print("\n".join(report.lines()), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""A short soak; `bin/soak` runs long ones."""
+
+from pathlib import Path
+
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from tests.soak.soak import Plan, Soak
+from tests.support.own_database import own_database
+from tests.support.system import System
+
+
+@pytest.mark.pattern("C9", "T1", "V6", "F21", "F22", "F23")
+def test_a_short_soak(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> None:
+    """Half a minute of every fault, and every order comes out right."""
+    with django_db_blocker.unblock(), own_database() as database:
+        system = System(tmp_path, DATABASE_URL=database.url)
+        soak = Soak(
+            plan=Plan(seconds=20, orders=60, seed=20_261_122, pause=1.0), system=system, database=database
+        )
+        try:
+            report = soak.run()
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{soak.report.done}\n{system.logs()}") from None
+        finally:
+            system.end()
+    assert sum(report.states.values()) == 60
