@@ -1,0 +1,223 @@
+"""Orders in the console, in a browser, against the real workers: mended, edited, undone, and settled by hand."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.axe import found
+from tests.browser.conftest import Opener
+from tests.browser.running import PASSWORD, Shop
+from tests.support.roles import in_thread
+from tests.support.wait import until
+
+LONG = 60.0
+"""Seconds that something may take on a busy machine."""
+
+Failing = Callable[..., UUID]
+
+
+@pytest.fixture
+def failing(shop: Shop, django_db_blocker: Any) -> Iterator[Failing]:
+    """Places an order that fails for good, as the carrier refuses it; the carrier is well again afterwards."""
+
+    def place() -> UUID:
+        (order_id,) = shop.system.place()
+        return order_id
+
+    def fail() -> UUID:
+        shop.faults("carrier", refuse_rate=1.0)
+        order_id = in_thread(place).result(timeout=LONG)
+        until(lambda: state_of(shop, order_id) == "error", seconds=LONG, what="the failed order")
+        shop.system.clear_faults()
+        return order_id
+
+    with django_db_blocker.unblock():
+        yield fail
+
+
+def ask(shop: Shop, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    with psycopg.connect(shop.database) as connection:
+        return connection.execute(sql, values).fetchall()  # type: ignore[arg-type]
+
+
+def state_of(shop: Shop, order_id: UUID) -> str:
+    rows = ask(shop, "SELECT process_state FROM orders_orderprocess WHERE order_id = %s", order_id)
+    return str(rows[0][0]) if rows else "not inserted"
+
+
+def happened(shop: Shop, order_id: UUID, kind: str) -> int:
+    return shop.count("SELECT count(*) FROM orders_event WHERE order_id = %s AND kind = %s", order_id, kind)
+
+
+def desk_of(open_page: Opener, name: str, path: str) -> Page:
+    """A page of the console, opened by somebody who works there."""
+    page = open_page(path)
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "/sign-in/" not in url)
+    page.goto(path)
+    return page
+
+
+def hold(shop: Shop, order_id: UUID) -> int:
+    """Waits for the resubmission that was asked for, and keeps it waiting, however slow this machine is."""
+
+    def held() -> list[tuple[Any, ...]]:
+        return ask(
+            shop,
+            """
+            UPDATE orders_bulkaction AS a SET starts_at = now() + interval '10 min'
+              FROM orders_bulkitem AS i
+             WHERE i.action_id = a.id AND i.order_id = %s AND i.state = 'waiting' AND a.state = 'running'
+            RETURNING a.id
+            """,
+            order_id,
+        )
+
+    ((action,),) = until(held, seconds=LONG, what="the resubmission")
+    return int(action)
+
+
+@pytest.mark.pattern("O2")
+def test_a_step_is_edited_compared_and_resubmitted(shop: Shop, open_page: Opener, failing: Failing) -> None:
+    order_id = failing()
+    page = desk_of(open_page, "otto", f"/console/orders/{order_id}/")
+    page.get_by_role("link", name="Edit and resubmit…").click()
+    page.get_by_label("City").fill("Den Haag")
+    page.get_by_label("Why").fill("she moved")
+    page.get_by_role("button", name="Compare").click()
+    row = page.locator("tr", has_text="City")
+    expect(row.locator("del")).to_have_text("Delft")
+    expect(row.locator("ins")).to_have_text("Den Haag")
+    page.get_by_role("button", name="Edit and resubmit").click()
+    expect(page.locator("#status")).to_contain_text("Edited create-shipment")
+    until(lambda: state_of(shop, order_id) == "processed", seconds=LONG, what="the order's end")
+    page.reload()
+    expect(page.locator("#events")).to_contain_text("edited ship_to: she moved")
+    expect(page.locator("#steps")).to_contain_text("edited")
+    assert sorted(shop.system.effects(order_id)) == ["authorise", "capture", "create", "reserve"]
+
+
+@pytest.mark.pattern("O2", "F33")
+def test_two_operators_at_once_are_one_effect_and_either_can_undo_it(
+    shop: Shop, open_page: Opener, failing: Failing
+) -> None:
+    order_id = failing()
+    path = f"/console/orders/?q={order_id}"
+    otto, anna = desk_of(open_page, "otto", path), desk_of(open_page, "anna", path)
+    otto.get_by_role("button", name="Resubmit").click(no_wait_after=True)
+    action = hold(shop, order_id)
+    anna.get_by_role("button", name="Resubmit").click()
+    expect(anna.locator("[data-row]")).to_contain_text("resubmits")
+    expect(otto.locator("[data-row]")).to_contain_text("resubmits")
+    acts = "SELECT count(*) FROM orders_bulkitem WHERE order_id = %s"
+    assert shop.count(acts, order_id) == 1
+    anna.get_by_role("button", name="Undo").click()
+    expect(anna.get_by_role("button", name="Resubmit")).to_be_visible()
+    otto.goto(path)
+    expect(otto.get_by_role("button", name="Resubmit")).to_be_visible()
+    assert ask(shop, "SELECT state FROM orders_bulkaction WHERE id = %s", action) == [("undone",)]
+    assert (state_of(shop, order_id), happened(shop, order_id, "resubmitted")) == ("error", 0)
+
+    # Undone is undone, and what is then asked for anew is done, once.
+    otto.get_by_role("button", name="Resubmit").click()
+    until(lambda: state_of(shop, order_id) == "processed", seconds=LONG, what="the order's end")
+    assert happened(shop, order_id, "resubmitted") == 1
+    assert sorted(shop.system.effects(order_id)) == ["authorise", "capture", "create", "reserve"]
+
+
+@pytest.mark.pattern("O2")
+def test_an_order_is_found_resubmitted_and_undone_by_the_keyboard_alone(
+    shop: Shop, open_page: Opener, failing: Failing
+) -> None:
+    order_id = failing()
+    page = desk_of(open_page, "otto", "/console/orders/")
+    page.keyboard.press("/")
+    page.keyboard.type(str(order_id)[-10:])
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-row]")).to_have_count(1)
+    page.locator("#main").focus()
+    page.keyboard.press("j")
+    expect(page.locator("[data-row]")).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.locator("[data-row] input[type=checkbox]")).to_be_checked()
+    page.keyboard.press("x")
+    page.keyboard.press("r")
+    hold(shop, order_id)
+    expect(page.locator("[data-row]")).to_contain_text("resubmits")
+    page.keyboard.press("u")
+    expect(page.get_by_role("button", name="Resubmit")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    expect(page.get_by_role("heading", name=re.compile(str(order_id)))).to_be_visible()
+    assert (state_of(shop, order_id), happened(shop, order_id, "resubmitted")) == ("error", 0)
+
+
+@pytest.mark.pattern("C10", "F34")
+def test_what_cannot_be_undone_comes_to_the_desk_and_is_settled_outside(
+    shop: Shop, open_page: Opener, failing: Failing
+) -> None:
+    order_id = failing()
+    shop.faults("warehouse", refuse_rate=1.0)
+    page = desk_of(open_page, "anna", f"/console/orders/{order_id}/")
+    page.get_by_role("link", name="Cancel and undo…").click()
+    page.get_by_label("Why").fill("she asked for it")
+    page.get_by_label("Type undo to confirm").fill("undo")
+    page.get_by_role("button", name="Undo the order").click()
+    until(lambda: happened(shop, order_id, "undo_failed") == 1, seconds=LONG, what="the undo that fails")
+    until(lambda: state_of(shop, order_id) == "error", seconds=LONG, what="the failed compensation")
+    page.goto("/console/compensation/")
+    row = page.locator("#failed [data-row]", has_text=str(order_id)[-8:])
+    row.get_by_role("link", name="Settle reserve-stock…").click()
+    page.get_by_label("Proof").fill("the warehouse's letter of today")
+    page.get_by_role("button", name="Settle it").click()
+    expect(page.locator("#status")).to_contain_text("undone outside")
+    shop.system.clear_faults()
+    until(lambda: state_of(shop, order_id) == "compensated", seconds=LONG, what="the compensation")
+    page.reload()
+    expect(page.locator("#events")).to_contain_text(
+        "settled by hand, it was undone outside: the warehouse's letter of today"
+    )
+
+
+def test_the_pages_about_orders_can_be_used_by_everybody(
+    shop: Shop, open_page: Opener, failing: Failing
+) -> None:
+    at = f"/console/orders/{failing()}/"
+    page = desk_of(open_page, "anna", "/console/orders/")
+    trouble = []
+    for path in (
+        "/console/orders/",
+        "/console/orders/?state=error&older=soon",
+        at,
+        f"{at}steps/create-shipment/edit/",
+        f"{at}steps/capture-payment/skip/",
+        f"{at}steps/create-shipment/settle/",
+        f"{at}compensate/",
+        "/console/compensation/",
+        "/console/set-aside/",
+    ):
+        for colours, width in (("light", 1280), ("dark", 360)):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
+            page.goto(path)
+            trouble += [f"{path} {colours}: {line}" for line in found(page)]
+            needed = page.evaluate("document.documentElement.scrollWidth")
+            trouble += [f"{path} is {needed} px wide"] if needed > width else []
+    assert trouble == []
+
+
+def test_who_may_only_look_is_offered_nothing(shop: Shop, open_page: Opener, failing: Failing) -> None:
+    order_id = failing()
+    page = desk_of(open_page, "vera", f"/console/orders/{order_id}/")
+    expect(page.locator("#steps")).to_contain_text("create-shipment")
+    for name in ("Resubmit", "Resubmit at once", "Set"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    for name in ("Cancel and undo…", "Edit and resubmit…", "Skip…"):
+        expect(page.get_by_role("link", name=name)).to_have_count(0)
