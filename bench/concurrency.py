@@ -13,20 +13,19 @@ them under way, until the capacity is reached: what limits it at 300 ms is calls
 import argparse
 import asyncio
 import json
-import os
 import sys
 import time
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
 from bench import noop, server
+from bench.machine import processor_seconds
 from orders.agents.transport import Remote
 from orders.engine.contracts import Json, Request
 from orders.models import OrderProcess
-from tests.support.system import Process, free_ports
+from tests.support.system import free_ports
 from tests.support.wait import until
 
 CAPACITY = 2_000
@@ -111,12 +110,6 @@ def counts(port: int) -> dict[str, Any]:
         return {}
 
 
-def processor_seconds(process: Process) -> float:
-    """User and system time of a process, with all its threads."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def measure(calls: int, milliseconds: float) -> list[Any]:
     """A row of the table."""
     server.empty()
@@ -129,10 +122,10 @@ def measure(calls: int, milliseconds: float) -> list[Any]:
     ) as (agents, _scheduler, _remote):
         until(lambda: counts(port), seconds=60, what="the remote service")
         server.wait_for_agents(Caller.name)
-        before = processor_seconds(agents)
+        before = processor_seconds(agents.pid)
         server.fill_at_once(calls, noop.ONE_CALL)
         server.wait_until_processed(calls, workflow=noop.ONE_CALL)
-        spent = processor_seconds(agents) - before
+        spent = processor_seconds(agents.pid) - before
         found = counts(port)
     assert OrderProcess.objects.filter(process_state="processed").count() == calls
     assert found["calls"] == calls and not found["now"], found

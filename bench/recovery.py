@@ -27,7 +27,15 @@ from django.conf import settings
 from bench import server
 from orders import services
 from orders.engine.sql import database_now, fetch
-from orders.models import AgentRequest, LeaderLease, OrderProcess, Product, StepState, SubmissionMessage
+from orders.models import (
+    AgentRequest,
+    Event,
+    LeaderLease,
+    OrderProcess,
+    Product,
+    StepState,
+    SubmissionMessage,
+)
 from sasweb import children
 from tests.support.system import ADDRESS, ENDED, Process, database_url, free_ports
 from tests.support.wait import until
@@ -236,6 +244,13 @@ def running() -> Iterator[Up]:
             yield up
         except BaseException:
             print(up.process.log.read_text(errors="replace")[-3000:], file=sys.stderr)
+            for left in OrderProcess.objects.exclude(process_state__in=ENDED):
+                print(
+                    left,
+                    *Event.objects.filter(order_id=left.order_id).order_by("id"),
+                    sep="\n  ",
+                    file=sys.stderr,
+                )
             raise
         finally:
             up.process.terminate(30.0)
@@ -267,6 +282,7 @@ def main() -> None:
             taken = []
             for _ in range(asked.times):
                 taken.append(ROLES[role](up))
+                print(f"{role}: {taken[-1]:.1f} s", file=sys.stderr, flush=True)
                 settle(up)
             rows.append([role, len(taken), statistics.median(taken), max(taken)])
     server.print_table(["killed (seconds)", "times", "median", "worst"], rows)

@@ -1,6 +1,6 @@
 """What each claim and sweep costs with 10 thousand, 100 thousand and 1 million orders stored.
 
-    .venv/bin/python -m bench scale [--orders N]… [--runs N]
+    .venv/bin/python -m bench scale [--orders N]… [--runs N] [--churn N]
 
 The same few orders are ready, waiting, under way and overdue at every size; all others are finished. Each is measured
 when the tables have been vacuumed ("clean"), after thousands of transitions without a vacuum ("unvacuumed"), and after
@@ -29,9 +29,8 @@ from tests.support.system import database_url
 
 ACTIVE = 1_000
 """Orders in each state that a claim or a sweep looks for."""
-CHURN = 20_000
-"""Orders that go from ready to finished, with all their messages, to leave dead rows behind."""
 CHUNK = 1_000
+"""Orders that are moved by one statement."""
 BATCH = 200
 TABLES = ("orderprocess", "stepstate", "agentrequest", "agentreply", "submissionmessage")
 SIZES = (10_000, 100_000, 1_000_000)
@@ -139,17 +138,17 @@ class Store:
         self._under_way = self.add(ACTIVE, "processing")
         _post(self._under_way)
 
-    def churn(self) -> None:
-        """Finished orders go through every state and queue once more, and are finished again."""
+    def churn(self, count: int) -> None:
+        """So many finished orders go through every state and queue once more, and are finished again."""
         finished = [
             row[0]
             for row in fetch(
                 "SELECT order_id FROM orders_orderprocess WHERE process_state = 'processed'"
                 " ORDER BY order_id DESC LIMIT %s",
-                [min(CHURN, self.finished)],
+                [min(count, self.finished)],
             )
         ]
-        for at in range(0, CHURN, CHUNK):
+        for at in range(0, count, CHUNK):
             orders = [finished[n % len(finished)] for n in range(at, at + CHUNK)]
             _move(orders, "pending", "not_started")
             _move(orders, "processing", "running")
@@ -201,7 +200,7 @@ def costs() -> Mapping[str, Callable[[], object]]:
     return {
         "scheduler: claim": lambda: state_store.claim(BATCH, workflows, database_now()),
         "scheduler: claim what waits for an agent": lambda: state_store.claim_waiting(
-            {"noop": BATCH}, workflows, []
+            {"noop": BATCH}, workflows, [], limit=BATCH
         ),
         "scheduler: replies": lambda: replies.peek(BATCH),
         "scheduler: to be announced": lambda: state_store.unannounced(BATCH, workflows),
@@ -264,7 +263,7 @@ def vacuum() -> None:
         run(f"VACUUM (ANALYZE) orders_{table}")
 
 
-def measure_size(store: Store, runs: int) -> dict[tuple[str, str], tuple[float, int]]:
+def measure_size(store: Store, runs: int, churn: int) -> dict[tuple[str, str], tuple[float, int]]:
     """All costs at the present size, clean, unvacuumed and pinned."""
     found = {}
 
@@ -274,13 +273,13 @@ def measure_size(store: Store, runs: int) -> dict[tuple[str, str], tuple[float, 
 
     vacuum()
     take("clean")
-    store.churn()
+    store.churn(churn)
     take("unvacuumed")
     with psycopg.connect(database_url()) as holder:
         holder.execute("SET transaction_timeout = 0")
         holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         holder.execute("SELECT count(*) FROM orders_agentreply")
-        store.churn()
+        store.churn(churn)
         take("pinned")
         holder.rollback()
     return found
@@ -310,6 +309,7 @@ def main() -> None:
         "--orders", type=int, action="append", help="stored orders; 10, 100 and 1000 thousand"
     )
     parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--churn", type=int, default=20_000, help="orders that leave dead rows behind")
     asked = parser.parse_args()
     sizes = asked.orders or list(SIZES)
     server.empty()
@@ -320,7 +320,7 @@ def main() -> None:
     found = {}
     for size in sizes:
         store.grow(size)
-        found[size] = measure_size(store, asked.runs)
+        found[size] = measure_size(store, asked.runs, asked.churn)
     print_costs(sizes, found)
     for table in TABLES:
         run(f"ALTER TABLE orders_{table} RESET (autovacuum_enabled)")

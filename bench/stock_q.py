@@ -30,7 +30,8 @@ def hop(order: int, step: int) -> str:
 
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE bench_order SET step = %s, at = clock_timestamp() WHERE id = %s AND step = %s",
+            "UPDATE bench_order SET step = %s, began = coalesce(began, clock_timestamp()), ended = clock_timestamp()"
+            " WHERE id = %s AND step = %s",
             [step, order, step - 1],
         )
     if step < STEPS:
@@ -45,7 +46,9 @@ def fill(count: int) -> None:
 
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS bench_order")
-        cursor.execute("CREATE TABLE bench_order (id int PRIMARY KEY, step int NOT NULL, at timestamptz)")
+        cursor.execute(
+            "CREATE TABLE bench_order (id int PRIMARY KEY, step int, began timestamptz, ended timestamptz)"
+        )
         cursor.execute("INSERT INTO bench_order SELECT n, 0 FROM generate_series(1, %s) AS n", [count])
     for order in range(1, count + 1):
         async_task("bench.stock_q.hop", order, 1)

@@ -22,9 +22,10 @@ from pathlib import Path
 import psycopg
 from django.db import connection
 
-from bench import server
+from bench import machine, server
 from orders.engine.sql import fetch
-from tests.support.system import database_url
+from sasweb import children
+from tests.support.system import Process, database_url
 
 HERE = Path(__file__).parent
 DBOS = "dbos==3.4.0"
@@ -37,13 +38,17 @@ def engine(count: int, profile: str | None = None) -> float:
     """The shipped scheduler and agent host."""
     server.empty()
     scheduler = ["bench.noop", "scheduler", *(["--profile", profile] if profile else [])]
-    with server.processes(["bench.noop", "agents"], scheduler):
+    with server.processes(["bench.noop", "agents"], scheduler) as (host, one):
         server.wait_for_agents("noop")
         warm = warm_up(count)
         server.fill_at_once(warm)
         server.wait_until_processed(warm)
         began = server.fill_at_once(count)
+        spent = {name: -seconds for name, seconds in processor_times(host, one).items()}
         server.wait_until_processed(warm + count)
+        for name, seconds in processor_times(host, one).items():
+            milliseconds = 1000 * (spent[name] + seconds) / count
+            print(f"sasweb: {milliseconds:.2f} ms of processor time an order in {name}", file=sys.stderr)
     check_counts(warm + count)
     return count / (last_finished() - began)
 
@@ -93,7 +98,7 @@ def dbos(count: int) -> float:
 
 
 def django_q(count: int) -> float:
-    """Stock django-q2: from the first task's end to the last one's."""
+    """Stock django-q2: from the first task's work to the last one's."""
     for number in (warm_up(count), count):
         server.empty()
         fetch(
@@ -105,9 +110,9 @@ def django_q(count: int) -> float:
         with server.processes(["bench.stock_q", "work"]):
             done = f"SELECT count(*) FROM bench_order WHERE step = {STEPS}"
             server.wait_for(lambda done=done: int(fetch(done)[0][0]), number)
-    began, ended = fetch("SELECT extract(epoch FROM min(at)), extract(epoch FROM max(at)) FROM bench_order")[
-        0
-    ]
+    began, ended = fetch(
+        "SELECT extract(epoch FROM min(began)), extract(epoch FROM max(ended)) FROM bench_order"
+    )[0]
     return count / float(ended - began)
 
 
@@ -118,6 +123,19 @@ CONTENDERS: dict[str, Callable[[int], float]] = {
     "dbos": dbos,
     "django-q2": django_q,
 }
+
+
+def processor_times(host: Process, scheduler: Process) -> dict[str, float]:
+    """Seconds that each part has used so far."""
+    postmaster = children.read_stat(fetch("SELECT pg_backend_pid()")[0][0]).parent
+    servers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    stats = [stat for pid in servers if (stat := children.read_stat(pid)) and stat.parent == postmaster]
+    return {
+        "the scheduler": machine.processor_seconds(scheduler.pid),
+        "the agent host": machine.processor_seconds(host.pid),
+        "PostgreSQL": machine.processor_seconds(postmaster, with_ended_children=True)
+        + sum(machine.processor_seconds(stat.pid) for stat in stats),
+    }
 
 
 def warm_up(count: int) -> int:

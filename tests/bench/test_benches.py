@@ -1,0 +1,62 @@
+"""Each benchmark runs, and counts right: a handful of orders, and never a word about how long they took."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import server
+from tests.support.system import database_url
+
+PROJECT = Path(__file__).resolve().parents[2]
+BOUND = 300.0
+"""Seconds for one benchmark, on a machine that is busy with others."""
+
+# A benchmark checks itself that every order went through every step, and fails where one did not.
+RUNS = {
+    "throughput": (["--orders", "20", "--only", "loop", "--only", "sasweb"], "sasweb"),
+    "latency": (["--orders", "3", "--only", "no-op"], "no-op"),
+    "concurrency": (["--calls", "20", "--ms", "50"], "50"),
+    "scale": (["--orders", "6100", "--orders", "6200", "--runs", "1", "--churn", "1000"], "scheduler: claim"),
+    "under_fault": (
+        ["--orders", "5", "--waiting", "5", "--rate", "20", "--seconds", "0.5", "--only", "F30"],
+        "F30",
+    ),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_benchmark_of_a_few_orders_counts_them_all(
+    run: str, transactional_db: None, tmp_path: Path
+) -> None:
+    options, named = RUNS[run]
+    done = subprocess.run(
+        [sys.executable, "-m", f"bench.{run}", *options],
+        cwd=PROJECT,
+        env={**os.environ, "DATABASE_URL": database_url(), "VAR_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4_000:]
+    table = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert named in table, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("values", "per_cent", "expected"),
+    [
+        ([3, 1, 2], 50, 2),
+        ([1], 99, 1),
+        (range(1, 101), 99, 99),
+        (range(1, 101), 50, 50),
+        (range(1, 102), 99, 100),
+    ],
+)
+def test_a_percentile_is_a_value_that_was_found(
+    values: list[float], per_cent: float, expected: float
+) -> None:
+    assert server.percentile(values, per_cent) == expected
