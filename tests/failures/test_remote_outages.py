@@ -1,0 +1,385 @@
+"""Remotes that misbehave, go away for long, or come back; steps that expire together; clocks that are wrong."""
+
+import http.client
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django_q.tasks import async_task
+
+from orders import services
+from orders.engine.sql import database_now
+from orders.models import Alert, AlertDelivery, Event, OrderProcess, StepState
+from tests.support.system import System, free_ports
+from tests.support.wait import until
+
+
+class HostileWarehouse(ThreadingHTTPServer):
+    """In front of the sandbox: misbehaves at the first call with each key, in another way each time."""
+
+    daemon_threads = True
+
+    def __init__(self, sandbox: str) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.sandbox = sandbox.removeprefix("http://")
+        self.seen: dict[str, str] = {}
+        self.lock = threading.Lock()
+        self.is_over = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/warehouse"
+
+    def manner(self, key: str) -> str:
+        """How to answer this call."""
+        with self.lock:
+            if key in self.seen:
+                return "well"
+            self.seen[key] = list(MANNERS)[len(self.seen) % len(MANNERS)]
+            return self.seen[key]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that leave are no news."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: HostileWarehouse
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        key = self.headers["Idempotency-Key"]
+        MANNERS.get(self.server.manner(key), Handler.well)(self, body)
+
+    def well(self, body: bytes) -> None:
+        """What the sandbox says."""
+        self.answer(*self.asked(body))
+
+    def asked(self, body: bytes) -> tuple[int, bytes]:
+        client = http.client.HTTPConnection(self.server.sandbox, timeout=30)
+        headers = {name: self.headers[name] for name in ("Idempotency-Key", "Content-Type")}
+        client.request("POST", self.path, body, headers)
+        answer = client.getresponse()
+        said = answer.status, answer.read()
+        client.close()
+        return said
+
+    def answer(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with suppress(OSError):
+            self.wfile.write(body)
+
+    def fails_after_the_effect(self, body: bytes) -> None:
+        self.asked(body)
+        self.answer(500, b"{}")
+
+    def says_that_it_still_runs(self, body: bytes) -> None:
+        self.answer(409, b'{"error": {"code": "in_progress", "message": "wait"}}')
+
+    def has_too_much_to_do(self, body: bytes) -> None:
+        self.answer(429, b"{}", Retry_After="1")
+
+    def speaks_nonsense(self, body: bytes) -> None:
+        self.asked(body)
+        self.answer(200, b"<html>welcome</html>")
+
+    def speaks_no_http(self, body: bytes) -> None:
+        self.wfile.write(b"220 mail.example.com ESMTP\r\n\r\n")
+        self.close_connection = True
+
+    def trickles(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        with suppress(OSError):
+            while not self.server.is_over.wait(0.2):
+                self.wfile.write(b" ")
+
+    def sends_a_gigabyte(self, body: bytes) -> None:
+        self.asked(body)
+        self.send_response(200)
+        self.send_header("Content-Length", str(2**30))
+        self.end_headers()
+        with suppress(OSError):
+            for _ in range(2**14):
+                self.wfile.write(b" " * 2**16)
+
+    def sends_elsewhere(self, body: bytes) -> None:
+        self.answer(307, b"", Location=f"http://{self.server.sandbox}{self.path}")
+
+    def refuses(self, body: bytes) -> None:
+        self.answer(422, b'{"error": {"code": "no_such_shelf", "message": "no"}}')
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet."""
+
+
+MANNERS: dict[str, Callable[[Handler, bytes], None]] = {
+    "fails after the effect": Handler.fails_after_the_effect,
+    "409": Handler.says_that_it_still_runs,
+    "429": Handler.has_too_much_to_do,
+    "bad JSON": Handler.speaks_nonsense,
+    "no HTTP": Handler.speaks_no_http,
+    "a trickle": Handler.trickles,
+    "a gigabyte": Handler.sends_a_gigabyte,
+    "a redirect": Handler.sends_elsewhere,
+    "a refusal": Handler.refuses,
+}
+FOR_A_PERSON = {"a gigabyte": "answer_too_large", "a redirect": "redirected", "a refusal": "no_such_shelf"}
+
+
+@pytest.fixture
+def hostile(system: System) -> Iterator[HostileWarehouse]:
+    server = HostileWarehouse(system.sandbox_url)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.is_over.set()
+    server.shutdown()
+    server.server_close()
+    thread.join(10)
+
+
+@pytest.mark.pattern("A2", "A6", "C7", "O2", "F15")
+def test_a_remote_that_misbehaves_in_every_way_does_each_thing_once(
+    system: System, hostile: HostileWarehouse
+) -> None:
+    """What passes is tried again with the same key; what does not is an operator's, who resubmits it."""
+    system.environment |= {"WAREHOUSE_URL": hostile.url, "STEP_COMPLETE_BY": "15"}
+    system.start_all()
+    orders = system.place(len(MANNERS))
+    assert Counter(system.wait_until_ended()) == {"processed": 6, "error": 3}
+    assert set(hostile.seen.values()) == set(MANNERS)
+    told = dict(Alert.objects.filter(closed_at=None).values_list("order_id", "code"))
+    manners = {UUID(key.split("/")[0]): manner for key, manner in hostile.seen.items()}
+    assert {manners[order_id]: code for order_id, code in told.items()} == FOR_A_PERSON
+    for order_id in told:
+        hostile.seen |= {f"{order_id}/reserve-stock/2": "again"}
+        assert services.resubmit(order_id=order_id, by="operator:test").act is services.Act.DONE
+    assert system.wait_until_ended(orders) == ["processed"] * len(MANNERS)
+    system.check()
+
+
+@pytest.mark.pattern("A2", "F15")
+def test_no_tls_and_no_name_are_outages_that_end(system: System, hostile: HostileWarehouse) -> None:
+    """A server that speaks no TLS, and a name that nobody knows: nothing was sent, and it is tried again."""
+    wrong = {
+        "WAREHOUSE_URL": hostile.url.replace("http:", "https:"),
+        "PAYMENTS_URL": "http://payments.invalid/payments",
+    }
+    system.start_all("submission", "scheduler", "jobs")
+    host = system.start("agents", **wrong)
+    system.place(3)
+    until(
+        lambda: (
+            set(Event.objects.filter(kind="call_failed").values_list("detail__code", flat=True))
+            >= {"tls", "dns"}
+        ),
+        seconds=90,
+        what="both faults on record",
+    )
+    host.terminate()
+    system.start("agents")
+    assert system.wait_until_ended() == ["processed"] * 3
+    system.check()
+
+
+def _calls_in_the_busiest_second(system: System, service: str) -> int:
+    times = sorted(datetime.fromisoformat(entry["at"]).timestamp() for entry in system.ledger(service))
+    return max(sum(at <= other < at + 1 for other in times[place:]) for place, at in enumerate(times))
+
+
+@pytest.mark.pattern("A8", "A9", "O1", "F29")
+def test_a_remote_is_down_with_hundreds_of_orders_waiting_and_then_back(system: System) -> None:
+    """One alert, no failure counted; what has waited is let through at a bounded rate, and all of it ends well."""
+    rate, number = 100, 250
+    system.environment |= {"STEP_COMPLETE_BY": "30", "AGENT_RATE": f"{rate}"}
+    system.faults("carrier", down=True)
+    system.start_all()
+    system.place(number)
+    until(
+        lambda: (
+            StepState.objects.filter(agent="carrier", waiting_since__isnull=False).count() >= number * 0.8
+        ),
+        seconds=120,
+        what="the orders waiting for the carrier",
+    )
+    outages = Alert.objects.filter(kind="outage")
+    assert [alert.agent for alert in outages] == ["carrier"]
+    assert system.ledger("carrier") == []
+    system.no_faults()
+    assert system.wait_until_ended(seconds=180) == ["processed"] * number
+    assert not OrderProcess.objects.filter(failure_count__gt=0).exists()
+    assert outages.filter(closed_at=None).count() == 0
+    assert outages.count() == 1
+    assert _calls_in_the_busiest_second(system, "carrier") <= 2.5 * rate
+    system.check()
+
+
+@pytest.mark.pattern("V1", "V2", "V7", "F30")
+def test_hundreds_of_steps_expire_in_one_moment(system: System) -> None:
+    """The sweeps take them in batches, and the retries come out of the budget; newcomers are not held up."""
+    system.environment |= {"STEP_COMPLETE_BY": "60", "RETRY_BUDGET": "500", "FAILURE_THRESHOLD": "5"}
+    system.start_all("submission", "scheduler", "jobs")
+    host = system.start("agents")
+    until(lambda: host.says("started"), seconds=60, what="the host")
+    system.place(1)
+    system.wait_until_ended()
+    host.pause()
+    system.place(250)
+    until(
+        lambda: StepState.objects.filter(complete_by__isnull=False).count() >= 500,
+        seconds=120,
+        what="500 steps under way",
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE orders_stepstate SET complete_by = now() WHERE complete_by IS NOT NULL")
+        assert cursor.rowcount >= 500
+    host.resume()
+    assert system.wait_until_ended(seconds=180) == ["processed"] * 251
+    assert Event.objects.filter(kind="step_timed_out").count() >= 500
+    system.check()
+
+
+SHIFTED_CLOCK = """
+import datetime, time
+_shift = float(os.environ["CLOCK_SHIFT"])
+_time, _real = time.time, datetime.datetime
+class _Kind(type):
+    def __instancecheck__(cls, one):
+        return isinstance(one, _real)
+    def __subclasscheck__(cls, one):
+        return issubclass(one, _real)
+class _Shifted(_real, metaclass=_Kind):
+    @classmethod
+    def now(cls, tz=None):
+        return _real.now(tz) + datetime.timedelta(seconds=_shift)
+    @classmethod
+    def utcnow(cls):
+        return _real.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(seconds=_shift)
+time.time = lambda: _time() + _shift
+datetime.datetime = _Shifted
+"""
+
+
+@pytest.mark.pattern("A5", "V1", "F27")
+@pytest.mark.parametrize("shift", [3600, -3600])
+def test_workers_whose_clocks_are_an_hour_off(system: System, shift: int) -> None:
+    """The database's clock alone decides what is overdue; a worker's is used for pauses only."""
+    system.start_all("submission", "jobs")
+    for role in ("scheduler", "agents"):
+        system.start(role, before=SHIFTED_CLOCK, CLOCK_SHIFT=f"{shift}")
+    system.place(4)
+    assert system.wait_until_ended() == ["processed"] * 4
+    assert not Event.objects.filter(kind="step_timed_out").exists()
+    system.faults("carrier", hang_rate=1.0)
+    system.place(1)
+    until(
+        lambda: Event.objects.filter(kind__in=["step_timed_out", "step_deferred"]).exists(),
+        seconds=60,
+        what="the time-out",
+    )
+    system.no_faults()
+    assert system.wait_until_ended() == ["processed"] * 5
+    system.check()
+
+
+TIMES = {
+    "orders_stepstate": ("complete_by", "settles_at", "not_before", "sent_at", "waiting_since"),
+    "orders_orderprocess": ("complete_by", "not_before"),
+    "orders_agentrequest": ("complete_by", "leased_until"),
+    "orders_agentinstance": ("seen_at",),
+    "orders_circuit": ("probe_at", "closed_at", "window_at"),
+    "orders_leaderlease": ("expires_at", "swept_at"),
+}
+
+
+def _move_all_times(seconds: int) -> None:
+    """As if the database's clock had jumped the other way."""
+    with connection.cursor() as cursor:
+        for table, columns in TIMES.items():
+            moves = ", ".join(f"{name} = {name} + {seconds} * interval '1 second'" for name in columns)
+            cursor.execute(f"UPDATE {table} SET {moves}")
+
+
+@pytest.mark.pattern("V1", "A7", "F27")
+def test_the_databases_clock_jumps_five_minutes_either_way(system: System) -> None:
+    """Forward: all that is under way is overdue at once and is tried again. Back: everything is awaited longer."""
+    system.start_all()
+    system.faults("carrier", latency_ms=[500, 1500])
+    for seconds in (-300, 300):
+        before = Event.objects.count()
+        system.place(6)
+        until(lambda before=before: Event.objects.count() > before + 20, seconds=60, what="work under way")
+        _move_all_times(seconds)
+    system.no_faults()
+    assert system.wait_until_ended() == ["processed"] * 12
+    system.check()
+
+
+@pytest.mark.pattern("O1", "C7", "F20")
+def test_the_alert_channel_is_down_and_nothing_else_waits_for_it(system: System) -> None:
+    """The alert is in the store and in the console; it is told when the channel is back."""
+    port = free_ports()
+    system.environment |= {"ALERT_WEBHOOK_URL": f"http://127.0.0.1:{port}/"}
+    system.faults("carrier", refuse_rate=1.0)
+    system.start_all()
+    system.place(1)
+    assert system.wait_until_ended() == ["error"]
+    async_task("orders.jobs.tell_operators")  # the cluster starts it by itself once a minute
+    system.no_faults()
+    until(_tried_to_tell, seconds=120, what="an attempt to tell of it")
+    system.place(3)
+    assert system.wait_until_ended() == ["error"] + ["processed"] * 3
+    hook = Hook(port)
+    try:
+        AlertDelivery.objects.update(next_try_at=database_now())
+        async_task("orders.jobs.tell_operators")
+        until(lambda: hook.told, seconds=120, what="the alert, told")
+    finally:
+        hook.close()
+    assert hook.told[0]["code"]
+    system.check()
+
+
+def _tried_to_tell() -> bool:
+    return AlertDelivery.objects.filter(sent_at=None).exclude(error="").exists()
+
+
+class Hook:
+    """An operator's webhook."""
+
+    def __init__(self, port: int) -> None:
+        self.told: list[dict[str, Any]] = []
+        told = self.told
+
+        class Listen(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Quiet."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Listen)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """No longer listens."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(10)
