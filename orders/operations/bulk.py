@@ -8,7 +8,7 @@ from uuid import UUID
 from orders.engine.sql import fetch
 from orders.models import BulkAction, BulkItem
 
-SHOWN = 50
+SHOWN = 25
 
 STATES = tuple(BulkItem.State.values)
 
@@ -150,7 +150,7 @@ class ItemPage:
     after: int | None
 
 
-def item_page(action_id: int, *, state: str, after: int | None, limit: int = 100) -> ItemPage:
+def item_page(action_id: int, *, state: str, after: int | None, limit: int = 50) -> ItemPage:
     """A page of an action's orders by their position, all or those in one state. One query."""
     chosen = BulkItem.objects.filter(action_id=action_id)
     if state in STATES:

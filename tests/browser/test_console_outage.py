@@ -53,7 +53,7 @@ def mailed(shop: Shop) -> list[str]:
     return [str(mail) for mail in shop.system.ledger("mail") if OPS in str(mail)]
 
 
-@pytest.mark.pattern("O1", "O2", "A4", "P3")
+@pytest.mark.pattern("O1", "O2", "A3")
 def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
     shop: Shop, open_page: Opener, aside: Aside
 ) -> None:

@@ -157,10 +157,8 @@ def test_a_group_is_told_of_at_most_every_five_minutes_and_then_of_all_that_is_n
 
 
 @pytest.mark.django_db
-@pytest.mark.pattern("O1")
-def test_what_could_not_be_delivered_is_tried_again_with_longer_and_longer_waits(
-    hook: HTTPServer, settings: Any
-) -> None:
+@pytest.mark.pattern("O1", "F20")
+def test_an_alert_that_could_not_be_delivered_is_told_of_later(hook: HTTPServer, settings: Any) -> None:
     _set_up(settings, alert_webhook_url=f"http://127.0.0.1:{free_port()}/")
     _alerts(1)
     assert (tell_operators(), tell_operators()) == (0, 0)
