@@ -5,7 +5,7 @@ python -m sasweb.postgres -- python -m bench.console [ORDERS [REQUESTS]]
 Fills the database of DATABASE_URL, whose orders it deletes, with orders of the last 40 days (a million, or as many as
 are said), among them 20,000 with an open alert and 2,000 that wait for an agent, and a bulk action of 15,000. Then it
 asks for each page, in this process, as an administrator; the first request of each is not counted. `--explain` shows
-the slowest statements of the pages that are too slow.
+the slowest statements of the pages that are too slow; `--keep` takes the store as an earlier run has filled it.
 """
 
 import bench.ready  # noqa: F401, I001 - readies Django, so it goes first
@@ -250,7 +250,8 @@ def main(arguments: Sequence[str]) -> int:
     settings.REQUIRE_SECOND_FACTOR = False
     settings.ALLOWED_HOSTS = ["testserver"]
     began = time.monotonic()
-    fill(number)
+    if "--keep" not in arguments:
+        fill(number)
     print(machine.describe())
     print(
         f"{number:,} orders, filled in {time.monotonic() - began:.0f} s; {requests} requests of each page; ms\n"

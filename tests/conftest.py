@@ -4,8 +4,25 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connections
+from django.db.models.signals import post_migrate, pre_migrate
 
 from tests.support.two_sessions import BAD_PLANS, Session
+
+
+def _take_your_time(using: str, **_: Any) -> None:
+    """`manage.py migrate` lifts the limit of a transaction for itself; so does making the tests' database."""
+    with connections[using].cursor() as cursor:
+        cursor.execute("SET transaction_timeout = 0")
+
+
+def _hurry_again(using: str, **_: Any) -> None:
+    with connections[using].cursor() as cursor:
+        cursor.execute("RESET transaction_timeout")
+
+
+pre_migrate.connect(_take_your_time)
+post_migrate.connect(_hurry_again)
 
 
 @pytest.fixture(params=BAD_PLANS.values(), ids=BAD_PLANS.keys())
