@@ -161,15 +161,15 @@
       if (same) same.checked = true;
     }
     const here = old.matches(".is-here") ? old : old.querySelector(".is-here");
-    const same = here && rowOf(fresh, here.dataset.row);
+    const same = here && rowOf(fresh, idOf(here));
     if (same) {
       same.classList.add("is-here");
       same.tabIndex = -1;
     }
   }
 
-  const rowOf = (part, id) =>
-    part.dataset.row === id ? part : part.querySelector(`[data-row="${CSS.escape(id)}"]`);
+  const idOf = (row) => row.dataset.keyId ?? row.id;
+  const rowOf = (part, id) => [part, ...part.querySelectorAll("[data-row]")].find((row) => idOf(row) === id);
 
   // The element of the new part that stands for one of the old: its row, itself, or the part.
   function sameAs(element, part) {
@@ -178,7 +178,7 @@
       if (same) return same;
     }
     const row = element.closest("[data-row]");
-    const among = (row && rowOf(part, row.dataset.row)) || part;
+    const among = (row && rowOf(part, idOf(row))) || part;
     if (row === element && among !== part) return among;
     for (const same of among.querySelectorAll(element.tagName)) {
       const isSame = ["name", "value", "href", "data-key"].every(
@@ -193,8 +193,8 @@
   // --- lists: rows change where they are; those that are new wait behind a button
 
   function replaceRows(old, fresh) {
-    const before = new Map([...old.querySelectorAll("[data-row]")].map((row) => [row.dataset.row, row]));
-    const after = new Map([...fresh.querySelectorAll("[data-row]")].map((row) => [row.dataset.row, row]));
+    const before = new Map([...old.querySelectorAll("[data-row]")].map((row) => [idOf(row), row]));
+    const after = new Map([...fresh.querySelectorAll("[data-row]")].map((row) => [idOf(row), row]));
     for (const [id, row] of after) if (before.has(id)) replace(before.get(id), row);
     const added = [...after.keys()].filter((id) => !before.has(id)).length;
     const removed = [...before.keys()].filter((id) => !after.has(id)).length;
