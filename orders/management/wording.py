@@ -97,6 +97,11 @@ def _error(happened: EventFacts) -> str:
     return ": ".join(str(error[name]) for name in ("code", "message") if error.get(name))
 
 
+def _cause(happened: EventFacts) -> str:
+    cause = happened.detail.get("cause")
+    return str(cause.get("message", "unknown")) if isinstance(cause, dict) else "unknown"
+
+
 def _received(happened: EventFacts, tries: Tries) -> str:
     posted, by = moment(happened.detail.get("posted_at")), happened.detail.get("by")
     waited = f", {duration((happened.at - posted).total_seconds())} after it was posted" if posted else ""
@@ -175,6 +180,11 @@ _EVENTS: Mapping[str, Callable[[EventFacts, Tries], str]] = {
     ),
     "call_failed": _called,
     "resubmitted": _resubmitted,
+    "waiting_for_agent": lambda it, tries: (
+        f"step {it.step} waits for {it.detail.get('agent')} to be able to take it"
+    ),
+    "step_deferred": lambda it, tries: f"step {it.step} put off, its agent cannot be used: {_cause(it)}",
+    "step_given_up": lambda it, tries: f"step {it.step} is not tried any more: {_error(it)}",
     "step_skipped": lambda it, tries: f"operator: skipped {it.step}{_because(it, 'reason')}",
     "settled_done": lambda it, tries: f"operator: settled {it.step}, it was done{_because(it, 'reason')}",
     "settled_not_done": lambda it, tries: (

@@ -19,6 +19,7 @@ class Cause(StrEnum):
     SCHEDULER = "a scheduler"
     AGENTS = "agents and their calls"
     COMPLETE_BY = "complete-by to pass, the agent having given up"
+    UNAVAILABLE = "an agent that could not take it"
     BACKOFF = "backoff before the next try"
     CUSTOMER = "the customer"
     OPERATOR = "an operator"
@@ -84,11 +85,14 @@ class _Order:
     unanswered: set[str] = field(default_factory=set)
     in_flight: dict[str, str] = field(default_factory=dict)
     given_up: set[str] = field(default_factory=set)
+    for_agents: dict[str, str] = field(default_factory=dict)
     waits: dict[str, tuple[Cause, datetime]] = field(default_factory=dict)
 
     def take(self, event: EventFacts, *, last_call: bool = False) -> None:
         """Moves on by one event; `last_call` says of a failed call that its attempt was given up after it."""
         self.given_up.discard(event.step)
+        if event.kind != "call_failed":
+            self.for_agents.pop(event.step, None)
         match event.kind:
             case "received":
                 self.queued = False
@@ -112,6 +116,9 @@ class _Order:
                 self.in_flight[event.step] = str(event.detail.get("agent", event.step))
                 self.waits.pop(event.step, None)
                 self.unanswered.discard(event.step)
+            case "waiting_for_agent" | "step_deferred":
+                self.in_flight.pop(event.step, None)
+                self.for_agents[event.step] = str(event.detail.get("agent", event.step))
             case "step_declined":
                 self._put_off(event, Cause.CUSTOMER, event.detail.get("waits_until"))
             case "step_timed_out" | "undo_timed_out":
@@ -139,6 +146,8 @@ class _Order:
             return Cause.COMPLETE_BY, " and ".join(sorted(self.given_up)), None
         if self.in_flight:
             return Cause.AGENTS, " and ".join(sorted(set(self.in_flight.values()))), None
+        if self.for_agents:
+            return Cause.UNAVAILABLE, " and ".join(sorted(set(self.for_agents.values()))), None
         for cause in (Cause.BACKOFF, Cause.CUSTOMER):
             steps = {step: until for step, (why, until) in self.waits.items() if why is cause}
             if steps:

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any
 
 from orders.engine.contracts import Workflow
+from orders.workflow.declared import declared
 from orders.workflow.description import SHIP_TO, read_field
-from orders.workflow.fulfilment import fulfil_order
 
 
 class FieldType(StrEnum):
@@ -46,24 +46,33 @@ FIELDS: Mapping[str, Field] = {
     ),
 }
 
-# Declarations only: an installation's time limits, which the wiring gives, change no field.
-_DECLARED = (fulfil_order(order_complete_by=1.0, step_complete_by=1.0, customer_wait=1.0),)
+
+@dataclass(frozen=True, kw_only=True)
+class _AnyLimits:
+    """Some time limits: an installation's own, which the wiring gives, change no field of any step."""
+
+    order_complete_by: float = 1.0
+    step_complete_by: float = 1.0
+    customer_wait: float = 1.0
+    patience: float = 1.0
+
+
 WORKFLOWS: Mapping[tuple[str, int], Workflow] = {
-    (workflow.name, workflow.version): workflow for workflow in _DECLARED
+    (workflow.name, workflow.version): workflow for workflow in declared(_AnyLimits())
 }
 
 
 def editable(workflow: str, version: int, step: str) -> tuple[Field, ...]:
     """The fields of a step that may be edited; none of a workflow that this release does not know."""
-    declared = WORKFLOWS.get((workflow, version))
-    found = declared.by_name.get(step) if declared else None
+    known = WORKFLOWS.get((workflow, version))
+    found = known.by_name.get(step) if known else None
     return tuple(FIELDS[name] for name in found.editable) if found else ()
 
 
 def needed_by(workflow: str, version: int, step: str) -> tuple[str, ...]:
     """The steps that are given this step's result, and cannot do without it."""
-    declared = WORKFLOWS.get((workflow, version))
-    return tuple(one.name for one in declared.steps if step in one.needs) if declared else ()
+    known = WORKFLOWS.get((workflow, version))
+    return tuple(one.name for one in known.steps if step in one.needs) if known else ()
 
 
 def read(field: Field, value: object) -> Any:

@@ -160,6 +160,14 @@ def test_services_know_neither_roles_nor_business_nor_web() -> None:
     assert offences(["orders.services", "orders.customer_services"], is_wrong=never(*behind)) == []
 
 
+def test_operators_services_know_of_the_business_only_what_may_be_edited() -> None:
+    behind = (*ROLES, *BUSINESS, *WEB, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
+    acts = [module for module in modules() if module.startswith("orders.operator_")]
+    assert len(acts) >= 4
+    editing = "orders.workflow.editing"
+    assert offences(acts, is_wrong=never(*behind), unless=lambda one: one.target == editing) == []
+
+
 def test_who_reads_for_pages_has_no_door_to_write_by() -> None:
     doors = [f"orders.engine.{door}" for door in ("state_store", "channels", "leases", "alerts")]
     behind = (

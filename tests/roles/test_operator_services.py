@@ -328,7 +328,7 @@ def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> N
     assert everything(order) == before and not Event.objects.exists()
 
 
-@pytest.mark.pattern("P2", "A3")
+@pytest.mark.pattern("A3", "F14")
 def test_a_step_is_not_edited_while_nobody_knows_whether_it_was_done() -> None:
     order = in_error(
         {**BEFORE_SHIPMENT, "create-shipment": {**UNKNOWN, "request": {"lines": [], "ship_to": ADDRESS}}}

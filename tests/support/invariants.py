@@ -136,7 +136,7 @@ def predecessors_first(acknowledged: Collection[UUID], workflow: Workflow) -> No
             if kind == "step_started":
                 missing = set(workflow.by_name[step].after) - completed
                 assert not missing, f"I3: {order_id} started {step} before {missing}"
-            elif kind in ("step_completed", "step_skipped"):
+            elif kind in ("step_completed", "step_skipped", "settled_done"):
                 completed.add(step)
 
 

@@ -1,0 +1,169 @@
+"""An order's history as lanes, and the lanes as a drawing: pure."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from orders.console import order_chart
+from orders.console.event_words import shorten, tell
+from orders.operations.history import EventFacts
+from orders.operations.standing import Kind, StepFacts, Tries, of_step
+from orders.operations.timeline import Lane, SpanKind, lanes
+
+START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+Told = tuple[str, float, bool, bool]
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def event(seconds: float, kind: str, attempt: int = 1, **detail: Any) -> EventFacts:
+    return EventFacts(at=at(seconds), kind=kind, step="bake", attempt=attempt, actor="x", detail=detail)
+
+
+def step(**facts: Any) -> StepFacts:
+    known: dict[str, Any] = {
+        "name": "bake",
+        "agent": "oven",
+        "state": "not_started",
+        "outcome": "none",
+        "attempt": 0,
+        "generation": 1,
+        "failure_count": 0,
+        "undo_failure_count": 0,
+        "extended_waits": 0,
+        "complete_by": None,
+        "settles_at": None,
+        "not_before": None,
+        "key": "k",
+        "error": None,
+        "started_at": None,
+        "completed_at": None,
+    }
+    return StepFacts(**(known | facts))
+
+
+def lane(facts: StepFacts, *events: EventFacts, now: float = 100) -> Lane:
+    (found,) = lanes([facts], events, now=at(now))
+    return found
+
+
+def said(found: Lane) -> list[tuple[str, float, float, str]]:
+    return [
+        (
+            span.kind.value,
+            (span.begins - START).total_seconds(),
+            (span.ends - START).total_seconds(),
+            span.outcome,
+        )
+        for span in found.spans
+    ]
+
+
+def test_attempts_waits_and_the_undo_are_stretches_one_after_the_other() -> None:
+    found = lane(
+        step(state="compensated", attempt=3),
+        event(0, "step_started"),
+        event(4, "step_timed_out", until=at(9).isoformat()),
+        event(9, "step_started", 2),
+        event(10, "step_completed", 2),
+        event(50, "undo_started", 3),
+        event(51, "step_compensated", 3),
+    )
+    assert said(found) == [
+        ("attempt", 0, 4, "timed out"),
+        ("wait", 4, 9, ""),
+        ("attempt", 9, 10, "done"),
+        ("attempt", 50, 51, "undone"),
+    ]
+    assert [span.undo for span in found.spans] == [False, False, False, True]
+    assert found.ticks == [at(0), at(9), at(50)]
+
+
+@pytest.mark.parametrize(
+    ("facts", "events", "last"),
+    [
+        (
+            {"state": "running", "attempt": 1, "complete_by": at(120)},
+            [(0, "step_started")],
+            ("attempt", 0, 100, ""),
+        ),
+        (
+            {"state": "failed", "attempt": 1},
+            [(0, "step_started"), (2, "step_refused")],
+            ("wait", 2, 100, ""),
+        ),
+        (
+            {"state": "not_started", "attempt": 1},
+            [(0, "step_started"), (2, "step_deferred")],
+            ("wait", 2, 100, ""),
+        ),
+        ({"waiting_since": at(30)}, [], ("wait", 30, 100, "")),
+        ({}, [], None),
+        (
+            {"state": "skipped", "attempt": 1},
+            [(0, "step_started"), (2, "step_failed"), (7, "step_skipped")],
+            ("wait", 2, 7, ""),
+        ),
+    ],
+)
+def test_what_is_under_way_or_waited_for_goes_on_until_now(
+    facts: dict[str, Any], events: list[tuple[float, str]], last: tuple[str, float, float, str] | None
+) -> None:
+    found = said(lane(step(**facts), *(event(seconds, kind) for seconds, kind in events)))
+    assert (found[-1] if found else None) == last
+
+
+@pytest.mark.pattern("A8")
+def test_a_step_that_waits_for_its_agent_stands_there_and_since_when() -> None:
+    for state, goal in (("not_started", "complete"), ("compensating", "compensate")):
+        stands = of_step(
+            step(state=state, waiting_since=at(30), failure_count=1), goal, tries=Tries(), now=at(100)
+        )
+        assert stands is not None
+        assert (stands.kind, stands.on, stands.since, stands.until) == (Kind.AGENT, "oven", at(30), None)
+
+
+def test_a_drawing_keeps_everything_inside_and_in_the_order_of_time() -> None:
+    found = lane(
+        step(state="failed", attempt=2),
+        *(event(second, kind) for second, kind in ((0, "step_started"), (0.004, "step_failed"))),
+        *(event(second, kind, 2) for second, kind in ((7200, "step_started"), (7200.1, "step_refused"))),
+        now=7300,
+    )
+    chart = order_chart.draw([found], began=START, until=at(7300))
+    assert chart is not None
+    (row,) = chart.rows
+    edges = [(bar.x, bar.x + bar.width) for bar in row.bars]
+    assert all(chart.left <= left < right <= chart.width for left, right in edges)
+    assert [bar.x for bar in row.bars] == sorted(bar.x for bar in row.bars)
+    assert min(bar.width for bar in row.bars) >= order_chart.LEAST
+    assert [round(mark.cut) for mark in chart.marks if mark.cut] == [7200]
+    assert [mark.x for mark in chart.marks] == sorted(mark.x for mark in chart.marks)
+    assert {span.kind for span in found.spans} == {SpanKind.ATTEMPT, SpanKind.WAIT}
+    assert order_chart.draw([lane(step())], began=START, until=at(5)) is None
+
+
+def test_a_retry_is_told_with_its_number_and_when_it_comes() -> None:
+    told = tell(
+        event(0, "step_timed_out", ruling="retry", failures=1, until=at(12).isoformat()), Tries(forward=3)
+    )
+    assert told.words == "no answer by complete-by: failure 1 of 3, next try in 12 s"
+    assert told.retry_at == at(12)
+
+
+def test_what_somebody_wrote_is_cut_short_and_a_broken_detail_breaks_nothing() -> None:
+    assert shorten("a" * 400, 10).startswith("a" * 10 + "… (390")
+    for detail in ({}, {"error": "text"}, {"error": {"code": 7}}, {"until": 5}, {"after": "x", "cause": []}):
+        for kind in (
+            "step_refused",
+            "step_timed_out",
+            "call_failed",
+            "edited",
+            "priority_set",
+            "step_deferred",
+            "new",
+        ):
+            assert tell(event(0, kind, **detail), Tries()).words
