@@ -1,8 +1,11 @@
 """The operators' REST API: what a token of each role may do, and what then happens."""
 
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from knox.models import AuthToken
 from rest_framework.test import APIClient
 from uuid_utils.compat import uuid7
@@ -201,3 +204,16 @@ def test_what_is_not_there_is_not_found(operator: APIClient) -> None:
     ):
         assert_problem(operator.post(f"{API}/{path}", body), "not_found")
     assert_problem(operator.get(f"{API}/bulk-actions/7"), "not_found")
+
+
+def test_an_operators_token_is_made_and_ended_by_a_command() -> None:
+    person("operator", "olga")
+    out = StringIO()
+    call_command("token", "olga", stdout=out)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Token {out.getvalue().strip()}")
+    assert client.get(f"{API}/alerts").status_code == 200
+    call_command("token", "olga", "--revoke", stdout=out)
+    assert_problem(client.get(f"{API}/alerts"), "invalid_token")
+    with pytest.raises(CommandError, match="no account 'nobody'"):
+        call_command("token", "nobody")
