@@ -25,7 +25,7 @@ from babel.numbers import format_decimal
 from django import template
 from django.conf import settings
 from django.template import Context
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -224,10 +224,7 @@ def console_nav(context: Context) -> list[Entry]:
     for name, icon, label, parts in PAGES:
         if name == "chaos" and not settings.DEBUG:
             continue
-        try:
-            url = reverse(f"console:{name}")
-        except NoReverseMatch:
-            continue
+        url = reverse(f"console:{name}")
         is_current = shown == name or shown in parts
         entries.append(Entry(name=name, url=url, icon=icon, label=label, is_current=is_current))
     return entries

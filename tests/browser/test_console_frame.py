@@ -90,6 +90,30 @@ def test_nothing_moves_under_the_pointer(open_page: Opener, desks: Desks) -> Non
     expect(page.locator("#live-state")).to_have_text("Live", timeout=PATIENCE)
 
 
+def test_new_rows_wait_behind_a_button(shop: Shop, open_page: Opener, desks: Desks) -> None:
+    """An order with a workflow that no scheduler here knows, so that it stays as it is."""
+    page = open_page("/console/orders/", storage_state=desks["vera"])
+    rows = page.locator("[data-row]")
+    before = rows.count()
+    order = "0199d6a0-ffff-7000-8000-000000000001"
+    try:
+        shop.count(
+            """
+            INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, failure_count,
+                                             overruns, priority, reply_to, announced)
+            VALUES (%s, 'unknown', 1, 'complete', 'error', 0, 0, 5, '', true) RETURNING 1
+            """,
+            order,
+        )
+        button = page.get_by_role("button", name="1 new")
+        expect(button).to_be_visible(timeout=PATIENCE)
+        assert rows.count() == before
+        button.click()
+        expect(page.locator(f"[data-key-id='{order}']")).to_be_visible()
+    finally:
+        shop.count("DELETE FROM orders_orderprocess WHERE order_id = %s RETURNING 1", order)
+
+
 @pytest.mark.pattern("A8")
 def test_without_a_stream_the_page_says_so_and_polls(open_page: Opener, desks: Desks, paused: Page) -> None:
     watching = open_page("/console/workflow/", allow="events/console|net::ERR", storage_state=desks["vera"])

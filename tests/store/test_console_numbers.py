@@ -29,6 +29,7 @@ from orders.operations.supervision import supervision
 from orders.operations.workflow_graph import Counts, draw, layers
 from orders.workflow.declared import declared
 from tests.support.factories import ago, ahead, make_alert, make_order, make_request, step_of
+from tests.support.roles import a_leader
 from tests.support.workflows import CAKE
 
 pytestmark = pytest.mark.django_db
@@ -211,6 +212,17 @@ def test_only_the_newest_sweeps_are_kept() -> None:
         leases.record_sweep("supervisor", term=1, report={"found": found + 1})
     kept = list(SweepRecord.objects.order_by("id").values_list("found", flat=True))
     assert kept == list(range(6, leases.SWEEPS_KEPT + 6))
+
+
+@pytest.mark.pattern("V1", "V6")
+def test_a_sweep_that_finds_something_is_kept_and_one_that_finds_nothing_is_not() -> None:
+    make_order({"mix": {"state": "running", "complete_by": ago(5)}}, process_state="processing")
+    leader = a_leader()
+    leader.run_once()
+    leader.run_once()
+    (kept,) = SweepRecord.objects.all()
+    assert (kept.found, kept.recovered, kept.escalated, kept.steps_timed_out) == (1, 1, 0, 1)
+    assert kept.holder == LeaderLease.objects.get(name="supervisor").holder
 
 
 @pytest.mark.pattern("C4")
