@@ -7,6 +7,7 @@ import pytest
 from django.db import connections
 from django.db.models.signals import post_migrate, pre_migrate
 
+from orders.engine.sql import run
 from tests.support.two_sessions import BAD_PLANS, Session
 
 
@@ -35,6 +36,16 @@ def switched_off(request: pytest.FixtureRequest) -> tuple[str, ...]:
 def without_second_factor(settings: Any) -> None:
     """Operators of the tests sign in by password alone, unless a test is about their second factor."""
     settings.REQUIRE_SECOND_FACTOR = False
+
+
+@pytest.fixture
+def unhurried(db: None) -> None:
+    """Lifts the limits of time from the transaction that a test without `transaction=True` runs in.
+
+    They are for the product's transactions, which are short; a whole test takes longer on a busy machine.
+    """
+    run("SET LOCAL transaction_timeout = 0")
+    run("SET LOCAL idle_in_transaction_session_timeout = 0")
 
 
 @pytest.fixture

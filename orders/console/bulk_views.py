@@ -211,6 +211,13 @@ def _preview(request: HttpRequest, choice: Choice, form: Form) -> HttpResponse:
             "needs_count": bulk_services.needs_count(kind=choice.kind, count=count),
             "count_from": COUNT_FROM,
             "fields": [*choice.fields, ("do", choice.kind)],
+            "kinds": [
+                (choice.address(kind), said, kind == choice.kind)
+                for kind, said in (
+                    ("resubmit", gettext_lazy("Resubmit")),
+                    ("compensate", gettext_lazy("Undo")),
+                )
+            ],
         },
         status=422 if form.errors else 200,
     )

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from orders.models import AlertGroup, BulkAction, OrderProcess
 from orders.models.state import ProcessState
 from orders.operations import search
 from orders.operations.filters import NAMES, OrderFilter, in_words, read_filter
-from orders.operations.inbox import find_group, orders_of_group
+from orders.operations.inbox import count_orders_of_group, find_group, orders_of_group
 from orders.operations.standing import Tries
 
 MOST = 10_000
@@ -58,6 +59,10 @@ class Choice:
             return [("orders", str(one)) for one in self.ids]
         return [(name, str(value)) for name, value in self.query.items() if value is not None]
 
+    def address(self, kind: str) -> str:
+        """The query of an address that chooses the same for another kind of act."""
+        return urlencode([*self.fields, ("do", kind)])
+
     @property
     def problems(self) -> tuple[str, ...]:
         return self.wanted.problems if self.wanted else ()
@@ -85,6 +90,8 @@ def read_choice(
 
 def count(choice: Choice, *, tries: Tries, now: datetime) -> int:
     """How many orders it takes now, counted up to `MOST` + 1."""
+    if choice.group is not None:
+        return count_orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
     if (wanted := _wanted(choice)) is not None and (found := search.count(wanted, now=now)) is not None:
         return min(found, MOST + 1)
     return len(orders_of(choice, tries=tries, now=now))

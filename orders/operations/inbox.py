@@ -10,11 +10,13 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from orders.engine.sql import fetch
 from orders.models import Alert, AlertDelivery, AlertGroup, BulkAction, GroupNote, Order, StepState
 from orders.models.operations import AlertKind
 
-MOST_GROUPS = 50
+MOST_GROUPS = 30
 """Groups of one page."""
 MOST_VALUED = 2_000
 """Alerts whose orders are looked at for customers and money, of all the groups shown."""
@@ -256,12 +258,18 @@ def joined_since(group: AlertGroup, action: BulkAction, *, limit: int = SHOWN) -
 
 def orders_of_group(group_id: int, *, upto: int | None = None, most: int) -> list[UUID]:
     """The orders with an open alert of a group, the oldest alert first; with `upto`, those of alerts up to that one."""
+    chosen = _of_orders(group_id, upto).order_by("opened_at", "id")
+    return [one for one in chosen.values_list("order_id", flat=True)[:most] if one]
+
+
+def count_orders_of_group(group_id: int, *, upto: int | None = None, most: int) -> int:
+    """How many orders `orders_of_group` gives."""
+    return _of_orders(group_id, upto)[:most].count()
+
+
+def _of_orders(group_id: int, upto: int | None) -> QuerySet[Alert]:
     chosen = Alert.objects.filter(group_id=group_id, closed_at__isnull=True, order_id__isnull=False)
-    if upto is not None:
-        chosen = chosen.filter(pk__lte=upto)
-    return [
-        one for one in chosen.order_by("opened_at", "id").values_list("order_id", flat=True)[:most] if one
-    ]
+    return chosen if upto is None else chosen.filter(pk__lte=upto)
 
 
 @dataclass(frozen=True, kw_only=True)

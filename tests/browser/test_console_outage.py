@@ -9,6 +9,7 @@ import pytest
 from django_q.tasks import async_task
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import found
 from tests.browser.conftest import Opener
 from tests.browser.running import OPS, PASSWORD, Shop
 from tests.support.roles import in_thread
@@ -48,6 +49,18 @@ def in_state(shop: Shop, order_ids: list[UUID], state: str) -> int:
     )
 
 
+def bars(page: Page) -> list[str]:
+    """What keeps somebody from using a page: wide and light, narrow and dark, or too wide for a phone."""
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    lines = found(page)
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.set_viewport_size({"width": 360, "height": 740})
+    lines += found(page)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    return lines if width <= 360 else [*lines, f"it is {width} px wide"]
+
+
 def mailed(shop: Shop) -> list[str]:
     """The mails to the operators."""
     return [str(mail) for mail in shop.system.ledger("mail") if OPS in str(mail)]
@@ -75,11 +88,15 @@ def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
     row = page.locator("tr[data-row]", has_text="warehouse")
     expect(row).to_have_count(1)
     expect(row.get_by_role("strong")).to_have_text(str(COUNT))
+    assert bars(page) == []
     row.get_by_role("link").first.click()
     expect(page).to_have_url(re.compile(rf".*/console/alerts/{about[0]['url'].rstrip('/').split('/')[-1]}/$"))
 
+    assert bars(page) == []
+
     # Not mended yet: the canary fails again, and the action pauses itself.
     page.get_by_role("link", name=f"Resubmit all {COUNT}").click()
+    assert bars(page) == []
     page.get_by_label("Waves").fill("1, 0")
     page.get_by_label("Reason").fill("the warehouse says it is back")
     page.get_by_role("button", name=f"Resubmit {COUNT} orders").click()
@@ -93,6 +110,7 @@ def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
     page.reload()
     expect(page.locator("#action")).to_contain_text("1 of the 1 orders of wave 1 failed again")
     assert in_state(shop, ids, "error") == COUNT
+    assert bars(page) == []
 
     shop.system.clear_faults()
     page.get_by_role("button", name="Resume").click()

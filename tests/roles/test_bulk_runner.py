@@ -35,7 +35,7 @@ from tests.support.roles import stored
 from tests.support.system import database_url
 from tests.support.two_sessions import all_at_once
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
 
 
 def a_bulk(order_ids: list[UUID], **asked: Any) -> BulkAction:

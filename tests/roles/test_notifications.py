@@ -23,6 +23,8 @@ from tests.support.factories import ago, make_order
 from tests.support.system import free_ports as free_port
 from tests.support.two_sessions import all_at_once
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 
 class _Inbox:
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from orders.operations import inbox
 from orders.operations.inbox import CauseGroup
 from tests.support.factories import ago, make_order
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
 
 
 def alert(count: int = 1, *, code: str = "http_503", message: str = "it said no") -> list[UUID]:

@@ -26,7 +26,7 @@ from tests.support.desk import (
 from tests.support.factories import ago, make_order
 from tests.support.people import person, signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
 
 Desk = Callable[..., Client]
 
