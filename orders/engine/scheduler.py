@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -41,6 +42,16 @@ class SchedulerConfig:
     breaker: BreakerRules = field(default_factory=BreakerRules)
 
 
+class Gathered(NamedTuple):
+    """The orders of a pass, and how many replies were taken. `is_held_up`: replies wait for an order in somebody else's
+    hands; `is_full`: there may be more orders than fit in."""
+
+    orders: list[OrderPass]
+    replies: int
+    is_held_up: bool
+    is_full: bool
+
+
 class Scheduler:
     """One instance; any number of them run side by side (C3)."""
 
@@ -67,7 +78,8 @@ class Scheduler:
         with transaction.atomic():
             now = database_now()
             credit = circuits.credit(self._agents, rules=self._config.breaker, now=now)
-            orders, taken, is_held_up = self._gather(limit, now, touched, credit)
+            gathered = self._gather(limit, now, touched, credit)
+            orders = gathered.orders
             for order in orders:
                 order.turn(now)
             recalled = self._recall(orders)
@@ -80,37 +92,38 @@ class Scheduler:
             circuits.settle(credit, rules=self._config.breaker, now=now)
         changed = sum(order.row_changed() for order in orders)
         return Counts(
-            busy=bool(taken) or is_held_up or (len(orders) >= limit and changed > 0),
+            busy=gathered.replies > 0 or gathered.is_held_up or (gathered.is_full and changed > 0),
             done={
                 "orders": len(orders),
-                "replies": taken,
+                "replies": gathered.replies,
                 "started": sum(len(order.asks) for order in orders),
                 "recalled": recalled,
             },
         )
 
-    def _gather(
-        self, limit: int, now: datetime, touched: list[UUID], credit: circuits.Credit
-    ) -> tuple[list[OrderPass], int, bool]:
+    def _gather(self, limit: int, now: datetime, touched: list[UUID], credit: circuits.Credit) -> Gathered:
         """Locks the orders of this pass: those that were answered, those whose steps wait for an agent that can take
-        them, then as many that want a scheduler as fit.
-
-        Returns them, how many replies were taken, and whether others wait for an order in somebody else's hands.
-        """
+        them, then as many that want a scheduler as fit."""
         waiting, rows = self._answered(limit)
         locked = {row.order_id for row in rows}
         taken = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
         # A part of the batch is kept for new orders: what waits for the budget of retries must not hold them up.
         most = max(limit - len(rows) - limit // 4, limit // 4)
-        rows += state_store.claim_waiting(credit.for_waiting(), self._workflows, locked, limit=most)
-        locked |= {row.order_id for row in rows}
+        waited = state_store.claim_waiting(credit.for_waiting(), self._workflows, locked, limit=most)
+        rows += waited
+        locked |= {row.order_id for row in waited}
         if len(rows) < limit:
             claimed = state_store.claim(limit - len(rows), self._workflows, now)
             rows += [row for row in claimed if row.order_id not in locked]
         touched.extend(row.order_id for row in rows)
         held = {order_id for _, order_id in waiting} - locked
         is_held_up = bool(held) and state_store.are_known(held, self._workflows)
-        return self._load(rows, taken, now), len(taken), is_held_up
+        return Gathered(
+            orders=self._load(rows, taken, now),
+            replies=len(taken),
+            is_held_up=is_held_up,
+            is_full=len(rows) >= limit or len(waited) >= max(most, 1),
+        )
 
     def _answered(self, limit: int) -> tuple[list[tuple[int, UUID]], list[ProcessRow]]:
         """The next replies, and their orders, locked.
