@@ -39,7 +39,6 @@ INSTALLED_APPS = [
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
-    "django_htmx",
     "orders",
 ]
 

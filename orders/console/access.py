@@ -122,8 +122,6 @@ def _confirmed(view: View) -> View:
             % {"minutes": minutes},
         )
         asked = f"{reverse('console:second-factor')}?{urlencode({'next': way_back(request)})}"
-        if request.headers.get("HX-Request"):
-            return HttpResponse(status=204, headers={"HX-Redirect": asked})
         return redirect(asked)
 
     return guarded
