@@ -37,6 +37,7 @@ class Shot(NamedTuple):
 
 
 PASSWORD = "four green herons at noon"
+DESK = "/console/sign-in/"
 
 
 def sign_in(page: Page, then: str) -> None:
@@ -46,6 +47,27 @@ def sign_in(page: Page, then: str) -> None:
     page.locator("main button").click()
     page.wait_for_load_state("networkidle")
     page.goto(then)
+
+
+def desk(path: str) -> Callable[[Page], object]:
+    """Signs in to the console, and goes on to a page of it."""
+
+    def go(page: Page) -> None:
+        page.get_by_label("Name", exact=True).fill("olga")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.locator("form .button--main").click()
+        page.wait_for_url(lambda url: "/sign-in/" not in url)
+        page.goto(path)
+
+    return go
+
+
+def add_operator() -> None:
+    """Somebody who may do everything in the console."""
+    # Only now: it imports models.
+    from tests.support.people import person  # noqa: PLC0415
+
+    person("admin", "olga", password=PASSWORD)
 
 
 def add_customer() -> None:
@@ -116,6 +138,13 @@ SHOTS: Sequence[Shot] = (
     Shot("order-cancel", "/", buying.ask_to_cancel),
     Shot("order-cancelled", "/", buying.cancel),
     Shot("order-find", "/orders/find/"),
+    *(
+        Shot(f"console-{path.strip('/') or 'overview'}", DESK, desk(f"/console/{path}"))
+        for path in (
+            *("", "orders/", "set-aside/", "alerts/", "bulk/", "compensation/"),
+            *("agents/", "supervisor/", "workflow/", "audit/"),
+        )
+    ),
     Shot("not-found", "/design/404.html"),
     Shot("broken", "/design/500.html"),
     Shot("unavailable", "/design/503.html"),
@@ -143,6 +172,7 @@ def running_shop() -> Iterator[str]:
             system.wait_until_ended(ended)
             system.place(2, payment_method="card_hangs")
             add_customer()
+            add_operator()
             until(server.answers, what="the web server")
             yield f"http://127.0.0.1:{server.port}"
         finally:
@@ -204,7 +234,9 @@ def take(browser: Browser, url: str, shot: Shot, width: int, scheme: str, to: Pa
     if shot.act:
         shot.act(page)
     page.evaluate("for (const image of document.images) image.loading = 'eager'")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_load_state(
+        "load" if shot.path == DESK else "networkidle"
+    )  # a page of the console keeps listening
     page.evaluate("Promise.allSettled([...document.images].map(image => image.decode()))")
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
         complaints.append(f"wider than {width} px")
