@@ -5,6 +5,7 @@ import itertools
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from django.db import connection
 from uuid_utils.compat import uuid7
 
-from orders import bulk_services, services
+from orders import bulk_services, jobs, services
 from orders.bulk_runner import allowance, run_once
 from orders.models import AuditEntry, BulkAction, BulkItem, Event
 from tests.architecture.source import ROOT
@@ -31,9 +32,10 @@ from tests.support.desk import (
     times_resubmitted,
 )
 from tests.support.factories import ago, make_order
-from tests.support.roles import stored
+from tests.support.roles import end_other_connections, in_thread, stored
 from tests.support.system import database_url
 from tests.support.two_sessions import all_at_once
+from tests.support.wait import until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
 
@@ -288,3 +290,20 @@ def test_a_process_killed_before_each_of_its_statements_acts_on_each_order_once(
     assert int(done.stdout.splitlines()[-1]) > 10
     assert items_in(action, "acted") == ids
     assert [times_resubmitted(one) for one in ids] == [1] * 4
+
+
+@pytest.mark.pattern("O2")
+@pytest.mark.django_db(transaction=True)
+def test_a_shift_of_the_desk_survives_its_connection_being_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(jobs, "is_stopping", over.is_set)
+    first, second = failed_orders(2)
+    action = a_bulk([first])
+    shift = in_thread(lambda: jobs.desk_shift(600))
+    until(lambda: items_in(action, "acted"), seconds=30, what="the first act")
+    assert end_other_connections() == 1
+    action = a_bulk([second])
+    until(lambda: items_in(action, "acted"), seconds=30, what="an act on a new connection")
+    over.set()
+    shift.result(timeout=30)
+    assert [times_resubmitted(one) for one in (first, second)] == [1, 1]
