@@ -21,14 +21,15 @@ def main() -> int:
     print(f"soak: {wanted.orders} orders in {wanted.minutes:g} minutes, seed {wanted.seed}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="sasweb-soak-"))
     with own_database() as database:
-        system = System(folder, DATABASE_URL=database.url)
+        system = System(folder, DATABASE_URL=database.url, STEP_COMPLETE_BY="10")
         plan = Plan(seconds=wanted.minutes * 60, orders=wanted.orders, seed=wanted.seed)
         soak = Soak(plan=plan, system=system, database=database)
         try:
             report = soak.run()
         except AssertionError as error:
             print(
-                f"FAILED: {error}\n{dict(soak.report.done)}\nthe processes' logs are in {folder}", flush=True
+                f"FAILED: {str(error)[:3000]}\n{dict(soak.report.done)}\nthe processes' logs are in {folder}",
+                flush=True,
             )
             return 1
         finally:

@@ -227,6 +227,7 @@ class System:
                 threshold=int(self.environment.get("FAILURE_THRESHOLD", "3")),
                 retries_per_second=float(self.environment.get("RETRY_BUDGET", "100")),
                 calm_since=self.calm_since,
+                ends_within=600.0,  # P4's three minutes, on a machine that is busy with others
             ),
         )
 
