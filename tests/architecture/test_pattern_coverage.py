@@ -19,7 +19,6 @@ IDS = (
     *("N1", "N2"),
 )
 LATER = {
-    "A8": "the circuit breaker is not built yet: an outage costs retries and waits",
     "N1": "not every fault case has its test yet",
 }
 FAULTS = tuple(f"F{number}" for number in range(1, 37))
