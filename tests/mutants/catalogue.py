@@ -90,7 +90,7 @@ MUTANTS = (
         path=f"{ENGINE}/state_store/claims.py",
         old="free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)",
         new="free = OrderProcess.objects",
-        test="tests/store/test_permutations.py::test_two_sessions_in_every_interleaving[claim and claim]",
+        test="tests/store/test_claims.py::test_a_claim_passes_over_what_another_is_claiming_without_waiting",
     ),
     Mutant(
         name="recalls-what-was-begun",
