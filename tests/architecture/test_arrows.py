@@ -22,7 +22,7 @@ PURE = [
     f"orders.engine.{name}"
     for name in (
         *("errors", "clock", "backoff", "contracts", "rows", "text", "vocabulary"),
-        *("progress", "compensation", "remedies", "breaker"),
+        *("progress", "compensation", "remedies", "breaker", "grouping"),
     )
     if f"orders.engine.{name}" in modules()
 ]
@@ -157,7 +157,8 @@ def test_the_web_asks_services_and_selectors_and_knows_no_role_and_no_channel() 
 
 def test_services_know_neither_roles_nor_business_nor_web() -> None:
     behind = (*ROLES, *BUSINESS, *WEB, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
-    assert offences(["orders.services", "orders.customer_services"], is_wrong=never(*behind)) == []
+    acts = [f"orders.{name}" for name in ("services", "customer_services", "alert_services", "bulk_services")]
+    assert offences([*acts, "orders.bulk_runner", "orders.notifications"], is_wrong=never(*behind)) == []
 
 
 def test_operators_services_know_of_the_business_only_what_may_be_edited() -> None:
