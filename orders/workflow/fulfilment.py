@@ -7,6 +7,7 @@
 The description that the `data` functions read is the one that `orders.workflow.intake` accepted.
 """
 
+from functools import partial
 from typing import Any
 
 from orders.engine.contracts import Json, Remedy, Step, Undo, Workflow
@@ -27,58 +28,49 @@ def fulfil_order(
     the stock and the money still held. An order is undone when its customer does not mend a declined payment within
     `customer_wait`, and when somebody asks for it. A step waits for an agent that is down for `patience`.
     """
+    timed = partial(Step, complete_by=step_complete_by, patience=patience)
     return Workflow(
         name=NAME,
         version=VERSION,
         complete_by=order_complete_by,
         steps=(
-            Step(
+            timed(
                 name="reserve-stock",
                 agent="warehouse",
                 operation="reserve",
                 data=reservation,
-                complete_by=step_complete_by,
-                patience=patience,
             ),
-            Step(
+            timed(
                 name="authorise-payment",
                 agent="payments",
                 operation="authorise",
                 data=authorisation,
-                complete_by=step_complete_by,
-                patience=patience,
                 customer_wait=customer_wait,
                 editable=("payment_method",),
             ),
-            Step(
+            timed(
                 name="create-shipment",
                 agent="carrier",
                 operation="create",
                 data=shipment,
                 after=("reserve-stock", "authorise-payment"),
-                complete_by=step_complete_by,
-                patience=patience,
                 editable=("ship_to",),
             ),
-            Step(
+            timed(
                 name="capture-payment",
                 agent="payments",
                 operation="capture",
                 data=amount,
                 after=("create-shipment",),
                 needs=("authorise-payment",),
-                complete_by=step_complete_by,
-                patience=patience,
             ),
-            Step(
+            timed(
                 name="send-confirmation",
                 agent="mail",
                 operation="confirm",
                 data=confirmation,
                 after=("capture-payment",),
                 needs=("create-shipment",),
-                complete_by=step_complete_by,
-                patience=patience,
                 remedy=MAIL_WAITS,
                 undo=Undo.NOTICE,
                 editable=("email",),
