@@ -51,8 +51,8 @@ def stop_on_signals(stop: Callable[[], None]) -> None:
 
 
 def _collect_garbage_seldom() -> None:
-    """A pass makes hundreds of thousands of tuples that are gone at its end, and none of them is in a cycle: looking for
-    cycles among them took a fifth of a scheduler's time."""
+    """A pass makes hundreds of thousands of tuples that are gone at its end, and none of them is in a cycle: looking
+    for cycles among them took a fifth of a scheduler's time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
