@@ -1,4 +1,4 @@
-"""What the statements cost when 20,000 orders have finished: each finds its rows by its index.
+"""What the statements cost when 30,000 orders have finished: each finds its rows by its index.
 
 The SQL is captured from the functions themselves, and PostgreSQL is asked how it would run exactly that.
 """
@@ -12,7 +12,8 @@ import pytest
 from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
-from orders.engine import alerts, leases, state_store
+from orders.engine import alerts, circuits, leases, state_store
+from orders.engine.breaker import BreakerRules
 from orders.engine.channels import leases as request_leases
 from orders.engine.channels import replies, requests, submissions
 from orders.engine.sql import database_now, fetch, run
@@ -23,7 +24,7 @@ from tests.support.workflows import CAKES
 pytestmark = pytest.mark.django_db
 
 FILL = [
-    # 20,000 that have finished, 400 ready, 10 due, 10 waiting, 40 being processed of which 10 are overdue
+    # 30,000 that have finished, 400 ready, 10 due, 10 waiting, 40 being processed of which 10 are overdue
     """
     INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, locked_by, complete_by,
                                      failure_count, overruns, priority, not_before, reply_to, announced)
@@ -31,18 +32,18 @@ FILL = [
            CASE WHEN state = 'processing' THEN 'scheduler:1' END,
            CASE WHEN state = 'processing' THEN now() + (n % 4 - 0.5) * interval '1 minute' ELSE now() END,
            0, 0, n % 10,
-           CASE WHEN n > 20400 AND n <= 20420 THEN now() + (n - 20410.5) * interval '1 minute' END, '', n % 1000 <> 7
-      FROM (SELECT n, CASE WHEN n <= 20000 THEN 'processed' WHEN n <= 20420 THEN 'pending'
-                           ELSE 'processing' END AS state FROM generate_series(1, 20460) AS n) AS g
+           CASE WHEN n > 30400 AND n <= 30420 THEN now() + (n - 30410.5) * interval '1 minute' END, '', n % 1000 <> 7
+      FROM (SELECT n, CASE WHEN n <= 30000 THEN 'processed' WHEN n <= 30420 THEN 'pending'
+                           ELSE 'processing' END AS state FROM generate_series(1, 30460) AS n) AS g
     """,
     """
     INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation,
                                   undo_generation, outcome, complete_by, failure_count, undo_failure_count,
-                                  extended_waits, request)
+                                  extended_waits, request, priority)
     SELECT p.order_id, s.name, s.position, 'kitchen', s.state,
            s.attempt, s.attempt, 1, 1, CASE s.state WHEN 'completed' THEN 'done' WHEN 'running' THEN 'unknown'
                                                     ELSE 'none' END,
-           CASE WHEN s.state = 'running' THEN p.complete_by END, 0, 0, 0, '{}'
+           CASE WHEN s.state = 'running' THEN p.complete_by END, 0, 0, 0, '{}', p.priority
       FROM orders_orderprocess AS p,
            LATERAL (SELECT name, position,
                            CASE WHEN p.process_state = 'processed' THEN 'completed'
@@ -107,8 +108,10 @@ def full_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> It
     """Committed, and analysed, once for all the tests here; each of them rolls back what it changes."""
     with django_db_blocker.unblock():
         with connection.cursor() as cursor:
+            cursor.execute("SET transaction_timeout = 0")  # however slow the machine
             for statement in FILL:
                 cursor.execute(statement)
+            cursor.execute("RESET transaction_timeout")
         run(f"ANALYZE {', '.join(BIG)}")
         yield
         run(f"TRUNCATE {', '.join(BIG)} CASCADE")
@@ -196,6 +199,40 @@ def test_a_burst_of_orders_is_claimed_without_sorting_all_of_it(not_before: str)
     _, *claims = plans_of(lambda: state_store.claim(50, CAKES, database_now()))
     assert [(plan.scanned_whole, plan.sorts) for plan in claims] == [(set(), False)] * len(claims)
     assert claims[-1].indexes == {"process_ready" if not_before == "NULL" else "process_waiting"}
+
+
+@pytest.mark.pattern("A9")
+def test_what_waits_for_an_agent_is_found_by_priority_and_only_as_much_as_there_is_room_for() -> None:
+    """Among the steps of 30,000 finished orders, 400 wait: the statistics are those of a day without an outage."""
+    run(
+        """
+        UPDATE orders_stepstate AS s SET waiting_since = now(), priority = p.priority
+          FROM orders_orderprocess AS p
+         WHERE p.order_id = s.order_id AND p.process_state = 'pending' AND p.not_before IS NULL AND s.name = 'mix'
+        """
+    )
+    held: list[UUID] = []
+    rooms = {"kitchen": 30, "oven": 5}
+
+    def claim() -> None:
+        held.extend(row.order_id for row in state_store.claim_waiting(rooms, CAKES, [], limit=50))
+
+    choose, _ = plans_of(claim)
+    assert len(held) == 30
+    assert set(OrderProcess.objects.filter(pk__in=held).values_list("priority", flat=True)) == {9}
+    assert "step_waiting_for_agent" in choose.indexes
+    assert choose.scanned_whole == set()
+
+
+@pytest.mark.pattern("A9")
+def test_whether_steps_wait_and_an_outage_is_known_is_read_by_index() -> None:
+    """The requests are counted: a queue as long as the credit, whatever is stored."""
+    agents = ["kitchen", "oven"]
+    _, credit = plans_of(lambda: circuits.credit(agents, rules=BreakerRules(), now=database_now()))
+    assert {"step_waiting_for_agent", "one_open_outage_per_agent"} <= credit.indexes
+    assert credit.scanned_whole <= {"orders_agentrequest"}
+    _, unavailable = plans_of(lambda: circuits.unavailable(agents, database_now()))
+    assert unavailable.scanned_whole == set()
 
 
 def test_hot_tables_keep_room_for_updates_and_are_vacuumed_early() -> None:
