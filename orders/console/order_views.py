@@ -55,6 +55,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "words": in_words(wanted),
             "found": found.orders,
             "count": search.count(wanted, now=at),
+            "most": search.most_counted(wanted),
             "first": wanted.query if after else None,
             "after": further if found.after else "",
             "states": list(ProcessState),

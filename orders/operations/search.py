@@ -23,6 +23,8 @@ from orders.operations.reading import steps_of
 from orders.operations.standing import Kind, Tries
 
 MOST_COUNTED = 10_000
+MOST_LOOKED_UP = 1_000
+"""Where counting stops, and where it does when each order's steps or alert have to be looked up."""
 LOOKED_AT = 600
 CHUNK = 200
 MOST_ALIKE = 500
@@ -98,11 +100,23 @@ def page(wanted: OrderFilter, *, after: UUID | None, limit: int, tries: Tries, n
     return Page(orders=with_facts(shown, now), after=shown[-1].order_id if len(found) > limit else None)
 
 
-def count(wanted: OrderFilter, *, now: datetime) -> int | None:
-    """How many orders match, up to one more than `MOST_COUNTED`; None where that is not known without looking."""
+def count(wanted: OrderFilter, *, now: datetime, most: int | None = None) -> int | None:
+    """How many orders match, up to one more than `most`, or `most_counted`; None where only looking could tell."""
     if _is_looked_for(wanted):
         return None
-    return _chosen(wanted, now).order_by()[: MOST_COUNTED + 1].count()
+    most = most_counted(wanted) if most is None else most
+    found = 0
+    for state in _states(wanted) or ("",):
+        found += _chosen(wanted, now, state).order_by()[: most + 1 - found].count()
+        if found > most:
+            break
+    return found
+
+
+def most_counted(wanted: OrderFilter) -> int:
+    """Where counting the orders of this filter stops."""
+    is_looked_up = wanted.step or wanted.agent or wanted.waiting or wanted.code
+    return MOST_LOOKED_UP if is_looked_up else MOST_COUNTED
 
 
 def matching(wanted: OrderFilter, *, most: int, tries: Tries, now: datetime) -> Iterator[UUID]:
@@ -146,17 +160,12 @@ def _chunks(wanted: OrderFilter, now: datetime) -> Iterator[list[OrderProcess]]:
 
 def _newest(wanted: OrderFilter, behind: UUID | None, limit: int, now: datetime) -> list[OrderProcess]:
     """The newest that may match: for each state by itself, since the index on states has their orders by age."""
-    chosen = _chosen(wanted, now)
-    if behind is not None:
-        chosen = chosen.filter(order_id__lt=behind)
-    states = _states(wanted)
-    if not states:
-        return list(chosen.order_by("-order_id")[:limit])
-    found = [
-        process
-        for state in states
-        for process in chosen.filter(process_state=state).order_by("-order_id")[:limit]
-    ]
+    found: list[OrderProcess] = []
+    for state in _states(wanted) or ("",):
+        chosen = _chosen(wanted, now, state)
+        if behind is not None:
+            chosen = chosen.filter(order_id__lt=behind)
+        found += chosen.order_by("-order_id")[:limit]
     return sorted(found, key=lambda process: process.order_id, reverse=True)[:limit]
 
 
@@ -177,18 +186,17 @@ def _states(wanted: OrderFilter) -> Sequence[str]:
     return (wanted.state,) if not states or wanted.state in states else ("none",)
 
 
-def _chosen(wanted: OrderFilter, now: datetime) -> QuerySet[OrderProcess]:
-    chosen = OrderProcess.objects.all()
+def _chosen(wanted: OrderFilter, now: datetime, state: str) -> QuerySet[OrderProcess]:
+    """Those that match, of one state or ("") of any."""
+    chosen = OrderProcess.objects.filter(process_state=state) if state else OrderProcess.objects.all()
     if wanted.problems:
         return chosen.none()
-    if states := _states(wanted):
-        chosen = chosen.filter(process_state__in=states)
     if wanted.kind in STATE_OF:
         chosen = chosen.filter(goal=STATE_OF[Kind(wanted.kind)][1])
     if wanted.waiting == NOTHING_DONE:
         chosen = chosen.filter(waits(now))
     if wanted.step or wanted.agent or wanted.waiting not in ("", NOTHING_DONE):
-        chosen = chosen.filter(Exists(_at(wanted)))
+        chosen = chosen.filter(Exists(_at(wanted, state)))
     if wanted.code:
         alerts = Alert.objects.filter(code=wanted.code, closed_at__isnull=True, order_id__isnull=False)
         chosen = chosen.filter(order_id__in=alerts.values("order_id"))
@@ -200,11 +208,16 @@ def _chosen(wanted: OrderFilter, now: datetime) -> QuerySet[OrderProcess]:
     return _narrowed(chosen, wanted.kind) if not wanted.q else _searched(chosen, wanted)
 
 
-def _at(wanted: OrderFilter) -> QuerySet[StepState]:
-    at = Q(state__in=[StepStatus.RUNNING, StepStatus.COMPENSATING, StepStatus.FAILED]) | Q(
-        state=StepStatus.NOT_STARTED, attempt__gt=0
-    )
-    steps = StepState.objects.filter(at | Q(waiting_since__isnull=False), process_id=OuterRef("order_id"))
+def _at(wanted: OrderFilter, state: str) -> QuerySet[StepState]:
+    """The steps that an order is at: in Error those that failed, which have an index of their own."""
+    steps = StepState.objects.filter(process_id=OuterRef("order_id"))
+    if state == ProcessState.ERROR:
+        steps = steps.filter(state=StepStatus.FAILED)
+    else:
+        at = Q(state__in=[StepStatus.RUNNING, StepStatus.COMPENSATING, StepStatus.FAILED]) | Q(
+            state=StepStatus.NOT_STARTED, attempt__gt=0
+        )
+        steps = steps.filter(at | Q(waiting_since__isnull=False))
     if wanted.step:
         steps = steps.filter(name=wanted.step)
     if wanted.waiting not in ("", NOTHING_DONE):

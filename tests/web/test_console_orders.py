@@ -50,7 +50,7 @@ BEFORE_SHIPMENT = {"reserve-stock": "completed", "authorise-payment": "completed
 HOSTILE = "<script>alert(1)</script>"
 
 Desk = Callable[[str], Client]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def desk(db: None) -> Desk:
     """A signed-in browser of somebody with this role."""
 
     def sign_in(role: str) -> Client:
-        user = User.objects.create_user(f"{role}-{User.objects.count()}", password="x")
+        user = User.objects.create(username=f"{role}-{User.objects.count()}")
         user.user_permissions.set(Permission.objects.filter(codename__in=ROLES[role]))
         client = Client()
         client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
