@@ -22,7 +22,7 @@ PURE = [
     f"orders.engine.{name}"
     for name in (
         *("errors", "clock", "backoff", "contracts", "rows", "text", "vocabulary"),
-        *("progress", "compensation", "remedies", "breaker", "grouping"),
+        *("progress", "compensation", "remedies", "breaker", "asking", "grouping"),
     )
     if f"orders.engine.{name}" in modules()
 ]
