@@ -197,9 +197,11 @@ def test_a_payload_that_kills_its_host_every_time_ends_in_error_and_holds_up_nob
         nonlocal host, deaths
         if host.has_ended:
             deaths += 1
-            _run(
-                f"UPDATE orders_stepstate SET complete_by = now() WHERE order_id = '{poison}' AND state = 'running'"
-            )
+            for table in ("stepstate", "agentrequest"):
+                _run(
+                    f"UPDATE orders_{table} SET complete_by = now()"
+                    f" WHERE order_id = '{poison}' AND complete_by > now()"
+                )
             host = system.start("agents", before=DIES_OF_THIRTEEN)
         return system.states([poison]) == ["error"] and system.states(others) == ["processed"] * 4
 
