@@ -199,6 +199,22 @@ class OrderMachine(RuleBasedStateMachine):
         self.world.run_pass()
 
     @rule()
+    def outage_until_calls_expire(self) -> None:
+        """The agents cannot be used for as long as what they were asked for may take."""
+        self.world.is_available = False
+        self.world.wait()
+        self.world.sweep()
+        self.world.run_pass()
+
+    @rule()
+    def long_silence(self) -> None:
+        """Nobody runs for as long as the remote service remembers a key; then everybody does again."""
+        self.world.now += timedelta(seconds=KEY_RETENTION)
+        self.world.wait()
+        self.world.sweep()
+        self.world.run_pass()
+
+    @rule()
     def sweep(self) -> None:
         self.world.sweep()
 
