@@ -15,7 +15,7 @@ from orders.engine.contracts import Workflow
 from orders.engine.sql import fetch
 from orders.workflow.declared import declared
 
-MOST = 2_000
+MOST = 1_000
 """Where counting stops, for each agent and each kind."""
 BOX_WIDTH, BOX_HEIGHT = 210, 96
 GAP_X, GAP_Y = 48, 24
