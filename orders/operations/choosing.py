@@ -92,8 +92,12 @@ def count(choice: Choice, *, tries: Tries, now: datetime) -> int:
     """How many orders it takes now, counted up to `MOST` + 1."""
     if choice.group is not None:
         return count_orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
-    if (wanted := _wanted(choice)) is not None and (found := search.count(wanted, now=now)) is not None:
-        return min(found, MOST + 1)
+    if (wanted := _wanted(choice)) is not None:
+        found = search.count(
+            wanted, most=MOST, now=now
+        )  # further than the list counts: this is what is acted on
+        if found is not None:
+            return found
     return len(orders_of(choice, tries=tries, now=now))
 
 

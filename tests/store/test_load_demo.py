@@ -34,7 +34,7 @@ def var_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def unhurried(db: None) -> None:
     """Hashing passwords takes longer than a transaction may, and a test is one."""
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL transaction_timeout = 0")
+        cursor.execute("SET LOCAL transaction_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
 
 
 def load() -> str:

@@ -29,7 +29,7 @@ def sign_in(name: str) -> APIClient:
 def unhurried(db: None) -> None:
     """A test is one transaction, and may take longer than the product's transactions may."""
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL transaction_timeout = 0")
+        cursor.execute("SET LOCAL transaction_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
 
 
 @pytest.fixture
