@@ -29,54 +29,50 @@ def fulfil_order(
     `customer_wait`, and when somebody asks for it. A step waits for an agent that is down for `patience`.
     """
     timed = partial(Step, complete_by=step_complete_by, patience=patience)
-    return Workflow(
-        name=NAME,
-        version=VERSION,
-        complete_by=order_complete_by,
-        steps=(
-            timed(
-                name="reserve-stock",
-                agent="warehouse",
-                operation="reserve",
-                data=reservation,
-            ),
-            timed(
-                name="authorise-payment",
-                agent="payments",
-                operation="authorise",
-                data=authorisation,
-                customer_wait=customer_wait,
-                editable=("payment_method",),
-            ),
-            timed(
-                name="create-shipment",
-                agent="carrier",
-                operation="create",
-                data=shipment,
-                after=("reserve-stock", "authorise-payment"),
-                editable=("ship_to",),
-            ),
-            timed(
-                name="capture-payment",
-                agent="payments",
-                operation="capture",
-                data=amount,
-                after=("create-shipment",),
-                needs=("authorise-payment",),
-            ),
-            timed(
-                name="send-confirmation",
-                agent="mail",
-                operation="confirm",
-                data=confirmation,
-                after=("capture-payment",),
-                needs=("create-shipment",),
-                remedy=MAIL_WAITS,
-                undo=Undo.NOTICE,
-                editable=("email",),
-            ),
+    steps = (
+        timed(
+            name="reserve-stock",
+            agent="warehouse",
+            operation="reserve",
+            data=reservation,
+        ),
+        timed(
+            name="authorise-payment",
+            agent="payments",
+            operation="authorise",
+            data=authorisation,
+            customer_wait=customer_wait,
+            editable=("payment_method",),
+        ),
+        timed(
+            name="create-shipment",
+            agent="carrier",
+            operation="create",
+            data=shipment,
+            after=("reserve-stock", "authorise-payment"),
+            editable=("ship_to",),
+        ),
+        timed(
+            name="capture-payment",
+            agent="payments",
+            operation="capture",
+            data=amount,
+            after=("create-shipment",),
+            needs=("authorise-payment",),
+        ),
+        timed(
+            name="send-confirmation",
+            agent="mail",
+            operation="confirm",
+            data=confirmation,
+            after=("capture-payment",),
+            needs=("create-shipment",),
+            remedy=MAIL_WAITS,
+            undo=Undo.NOTICE,
+            editable=("email",),
         ),
     )
+    return Workflow(name=NAME, version=VERSION, complete_by=order_complete_by, steps=steps)
 
 
 def reservation(order: Json) -> Json:

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from orders import jobs, wiring
 from orders.models import Alert, Event, LeaderLease, OrderProcess
 from tests.support.factories import ago, ahead, make_order
-from tests.support.roles import end_other_connections, in_thread, states, stored
+from tests.support.roles import end_other_connections, in_thread, staff, states, stored
 from tests.support.wait import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,7 +33,8 @@ def period(settings: Settings) -> Period:
 
 
 def an_overdue_order(**process: Any) -> OrderProcess:
-    """An order of the shop whose first step nobody has answered."""
+    """An order of the shop whose first step nobody has answered, though somebody runs its agent."""
+    staff(wiring.workflows())
     (workflow,) = wiring.workflows().values()
     first = {"state": "running", "complete_by": ago(1)}
     return make_order(
