@@ -1,11 +1,14 @@
 """The way into the console: sessions that end, and the second factor."""
 
 import time
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.test import Client
 from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
@@ -240,3 +243,17 @@ def test_it_is_asked_again_before_what_needs_it_fresh() -> None:
     assert give(client, code_of(device, 1), next=back)["Location"] == back
     assert client.post(f"{FACTOR}codes/").status_code == 200
     assert StaticToken.objects.count() == second_factor.RECOVERY_CODES
+
+
+def test_who_has_lost_everything_is_helped_by_a_command(required: None) -> None:
+    user = person("operator")
+    with_device(user)
+    second_factor.renew_recovery_codes(user)
+    out = StringIO()
+    call_command("forget_second_factor", "operator", stdout=out)
+    assert out.getvalue() == "operator has no second factor\n"
+    assert "Set up" in signed_in(user).get(FACTOR).content.decode()
+    assert not StaticToken.objects.exists()
+    assert AuditEntry.objects.get().target == "operator"
+    with pytest.raises(CommandError, match="no account 'nobody'"):
+        call_command("forget_second_factor", "nobody")

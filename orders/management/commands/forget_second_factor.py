@@ -1,0 +1,31 @@
+"""`manage.py forget_second_factor NAME`: for who has lost telephone and recovery codes, to set up another factor."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from orders import audit
+from orders.console import second_factor
+from orders.management.operator import operator_name
+
+
+class Command(BaseCommand):
+    help = "Take somebody's second factor and recovery codes away, so that another can be set up."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="the account's name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prints one line. Raises `CommandError` when there is no such account."""
+        user = User.objects.filter(username=options["name"]).first()
+        if user is None:
+            raise CommandError(f"there is no account {options['name']!r}")
+        second_factor.remove(user)
+        audit.record(
+            actor=audit.Actor(name=operator_name()),
+            act="second-factor-remove",
+            target=user.username[:120],
+            said="has no second factor",
+        )
+        self.stdout.write(f"{user.username} has no second factor")
