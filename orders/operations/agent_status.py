@@ -97,11 +97,6 @@ class AgentStatus:
         """The ramp in whole percent."""
         return int(self.ramp * 100)
 
-    @property
-    def is_well(self) -> bool:
-        """Whether it works as usual, or nothing is known against it."""
-        return self.state == CircuitState.CLOSED and not self.circuit.paused and not self.is_down
-
 
 def agent_statuses(*, now: datetime) -> list[AgentStatus]:
     """All agents that are known, by name. Four queries."""
