@@ -10,6 +10,7 @@ from orders.engine.scheduler import Scheduler, SchedulerConfig
 from orders.models import AgentRequest, Alert, Event, OrderProcess, SetAside, StepState, SubmissionMessage
 from tests.commands.running import make_alert, run
 from tests.support.factories import ago, make_order, step_of
+from tests.support.roles import staff
 from tests.support.workflows import CAKES
 
 pytestmark = pytest.mark.django_db
@@ -29,6 +30,7 @@ def state_of(order: OrderProcess) -> str:
 
 
 def one_pass() -> None:
+    staff()
     Scheduler(config=SchedulerConfig(instance="scheduler:test"), workflows=CAKES).run_once()
 
 

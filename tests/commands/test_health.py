@@ -1,6 +1,7 @@
 """`agents`, `supervisor` and `alerts`: how the system is; fit for a monitoring check."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,10 +45,11 @@ def test_agents_shows_each_instance_and_marks_the_stale() -> None:
 def test_agents_shows_the_queue() -> None:
     for number in range(3):
         order = make_order({"mix": "running"}, process_state="processing")
-        leased = {"leased_by": "agents:test", "leased_until": ahead(5)} if number else {}
+        leased = {"leased_by": "agents:test", "leased_until": ahead(300)} if number else {}
         make_request(step_of(order, "mix"), posted_at=ago(70 + number), **leased)
     alive("kitchen")
-    assert "REQUESTS FOR WAITING OLDEST IN HAND kitchen 1 1 min 10 s 2" in run("agents").words
+    # Exact to ten seconds: a busy machine takes a while to get here.
+    assert re.search("REQUESTS FOR WAITING OLDEST IN HAND kitchen 1 1 min 1[0-9] s 2", run("agents").words)
 
 
 def test_agents_fails_when_orders_need_an_agent_that_nobody_runs() -> None:
