@@ -60,7 +60,7 @@ def test_a_remote_that_hangs_past_complete_by_is_tried_again(system: System) -> 
 def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_mends_it(system: System) -> None:
     """Past its patience: Error, one alert; resubmitted with the same key once the cause is gone."""
     system.faults("carrier", down=True)
-    system.environment |= {"FAILURE_THRESHOLD": "2", "PATIENCE": "5"}
+    system.environment |= {"FAILURE_THRESHOLD": "2", "PATIENCE": "3", "PROBE_PERIOD": "60"}
     system.start_all()
     (order_id,) = system.place(reply_to="guest/orders")
     assert system.wait_until_ended() == ["error"]
