@@ -272,6 +272,8 @@ def blocked(table: str) -> Iterator[None]:
     """
     other = connection.copy()
     try:
+        with other.cursor() as cursor:  # the product's limits of 5 s would take the lock away
+            cursor.execute("SET transaction_timeout = 0; SET idle_in_transaction_session_timeout = 0")
         other.set_autocommit(False)
         with other.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {table} IN SHARE MODE")
