@@ -200,7 +200,9 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
 
 def again(step: StepRow, goal: str) -> StepRow:
     """A failed step as it is to be tried again."""
-    fresh = step._replace(failure_count=0, undo_failure_count=0, extended_waits=0, not_before=None)
+    fresh = step._replace(
+        failure_count=0, undo_failure_count=0, extended_waits=0, not_before=None, wanted_since=None
+    )
     if goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN):
         return fresh._replace(state=StepStatus.COMPENSATING)
     if step.outcome == Outcome.REFUSED:

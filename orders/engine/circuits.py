@@ -42,6 +42,7 @@ class Credit:
     rooms: dict[str, int]
     waiting: frozenset[str] = frozenset()
     retries: int = 0
+    probed: frozenset[str] = frozenset()
     limited: dict[str, CircuitRow] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
 
@@ -55,8 +56,16 @@ class Credit:
         return True
 
     def for_waiting(self) -> dict[str, int]:
-        """The room of those agents that steps wait for."""
-        return {agent: room for agent, room in self.rooms.items() if room > 0 and agent in self.waiting}
+        """The room of those agents that steps wait for, apart from probes."""
+        return {
+            agent: room
+            for agent, room in self.rooms.items()
+            if room > 0 and agent in self.waiting and agent not in self.probed
+        }
+
+    def for_probes(self) -> list[str]:
+        """The agents whose circuits want a probe that a waiting step can be."""
+        return [agent for agent in self.probed if self.rooms[agent] > 0 and agent in self.waiting]
 
 
 def credit(agents: Collection[str], *, rules: BreakerRules, now: datetime) -> Credit:
@@ -88,7 +97,10 @@ def credit(agents: Collection[str], *, rules: BreakerRules, now: datetime) -> Cr
             circuit, capacity=supply.capacity, outstanding=supply.outstanding, rules=rules, now=now
         )
     waiting = frozenset(agent for agent, supply in supplies.items() if supply.has_waiting)
-    return Credit(rooms=rooms, waiting=waiting, limited=held)
+    probed = frozenset(
+        agent for agent, circuit in held.items() if not breaker.lets_calls_through(circuit, now)
+    )
+    return Credit(rooms=rooms, waiting=waiting, probed=probed, limited=held)
 
 
 def settle(credit: Credit, *, rules: BreakerRules, now: datetime) -> None:

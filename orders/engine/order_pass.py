@@ -69,6 +69,7 @@ class OrderPass:
         if reply.outcome == "deferred":
             self._deferred(step, reply)
             return
+        step = step._replace(wanted_since=None)
         told = {
             "calls": reply.calls,
             "waited": reply.waited,
@@ -175,7 +176,7 @@ class OrderPass:
         if self.row.process_state in ENDED or self._is_open(now):
             for step in list(self.steps.values()):
                 if step.waiting_since is not None and step.name not in self._waits:
-                    self.steps[step.name] = step._replace(waiting_since=None)
+                    self.steps[step.name] = step._replace(waiting_since=None, wanted_since=None)
 
     def _advance(self, now: datetime, may_ask: MayAsk) -> None:
         if self._failed_undo is not None and self.row.process_state not in ENDED:
@@ -233,15 +234,15 @@ class OrderPass:
                 self._start(step, declared, now)
                 in_flight = True
                 continue
-            since = step.waiting_since or now
-            due = since + timedelta(seconds=declared.patience)
+            wanted = step.wanted_since or now
+            due = wanted + timedelta(seconds=declared.patience)
             if error is None and due <= now:
                 error = out_of_patience(step, declared)
             if error is not None:
                 self._give_up(step, declared, error)
                 self._advance(now, may_ask)
                 return
-            self._wait(step, since)
+            self._wait(step._replace(wanted_since=wanted), now)
             waits.append(due)
         if in_flight:
             self._hold(min(waits, default=None), now)
@@ -254,16 +255,19 @@ class OrderPass:
         else:
             raise WorkflowError("nothing is under way, nothing waits and nothing can be started")
 
-    def _wait(self, step: StepRow, since: datetime) -> None:
+    def _wait(self, step: StepRow, now: datetime) -> None:
         """Has a step that is ready wait for its agent; no complete-by runs, and no failure is counted (rule 9)."""
         if step.waiting_since is None:
             self._note("waiting_for_agent", step, agent=step.agent)
         self._waits.add(step.name)
+        since = step.waiting_since or now
         self.steps[step.name] = step._replace(waiting_since=since, priority=self.row.priority)
 
     def _give_up(self, step: StepRow, declared: Step, error: dict[str, Any]) -> None:
         """Takes the remedy of a step that is not to be sent again by itself (V4)."""
-        failed = step._replace(state=StepStatus.FAILED, error=error, not_before=None, waiting_since=None)
+        failed = step._replace(
+            state=StepStatus.FAILED, error=error, not_before=None, waiting_since=None, wanted_since=None
+        )
         self.steps[step.name] = failed
         self._next = None
         self._waits.clear()

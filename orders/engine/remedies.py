@@ -53,6 +53,7 @@ def rule_on(
     if not is_available and (goal == Goal.COMPLETE or step.state == StepStatus.COMPENSATING):
         undoing = step.state == StepStatus.COMPENSATING
         return Ruling.DEFER, given_up if undoing else given_up._replace(state=StepStatus.NOT_STARTED)
+    given_up = given_up._replace(wanted_since=None)
     if step.state == StepStatus.COMPENSATING:
         return _rule_on_undo(given_up, rules=rules, now=now, jitter=jitter)
     again = given_up._replace(state=StepStatus.NOT_STARTED)

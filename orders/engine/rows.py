@@ -47,6 +47,7 @@ class StepRow(NamedTuple):
     waiting_since: datetime | None = None
     priority: int = 5
     sent_at: datetime | None = None
+    wanted_since: datetime | None = None
 
     def key(self) -> str:
         """The idempotency key of the forward effect: the same for every try of one generation (A3)."""

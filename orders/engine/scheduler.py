@@ -112,6 +112,9 @@ class Scheduler:
         waited = state_store.claim_waiting(credit.for_waiting(), self._workflows, locked, limit=most)
         rows += waited
         locked |= {row.order_id for row in waited}
+        probes = state_store.claim_probes(credit.for_probes(), self._workflows, locked)
+        rows += probes
+        locked |= {row.order_id for row in probes}
         if len(rows) < limit:
             claimed = state_store.claim(limit - len(rows), self._workflows, now)
             rows += [row for row in claimed if row.order_id not in locked]

@@ -7,6 +7,7 @@ Every function runs inside the caller's transaction. Whoever writes a step has l
 from orders.engine.state_store.claims import (
     are_known,
     claim,
+    claim_probes,
     claim_waiting,
     lock,
     lock_one,
@@ -27,6 +28,7 @@ from orders.engine.state_store.writes import (
 __all__ = [
     "are_known",
     "claim",
+    "claim_probes",
     "claim_waiting",
     "create_processes",
     "edit_request",

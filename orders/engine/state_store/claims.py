@@ -118,6 +118,62 @@ def claim_waiting(
     return lock({order_id for (order_id,) in chosen}, workflows)
 
 
+def claim_probes(
+    agents: Collection[str], workflows: Collection[WorkflowKey], passing_over: Collection[UUID]
+) -> list[ProcessRow]:
+    """Locks an order for each of these agents whose step can be its probe: the one that has waited longest since it was
+    last handed back. So a request that never succeeds is not the probe each time, and holds up no others."""
+    if not agents:
+        return []
+    chosen = fetch(
+        """
+        SELECT longest.order_id
+          FROM unnest(%s::text[]) AS wanted(agent),
+               LATERAL (SELECT s.order_id FROM orders_stepstate AS s
+                          JOIN orders_orderprocess AS p ON p.order_id = s.order_id
+                         WHERE s.agent = wanted.agent AND s.waiting_since IS NOT NULL
+                           AND s.order_id <> ALL(%s::uuid[]) AND p.process_state IN ('pending', 'processing')
+                           AND (p.workflow, p.version) IN (SELECT * FROM unnest(%s::text[], %s::smallint[]))
+                         ORDER BY s.waiting_since LIMIT 1) AS longest
+        """,
+        [
+            list(agents),
+            list(passing_over),
+            [name for name, _ in workflows],
+            [version for _, version in workflows],
+        ],
+    )
+    return lock({order_id for (order_id,) in chosen}, workflows)
+
+
+def claim_probes(
+    agents: Collection[str], workflows: Collection[WorkflowKey], passing_over: Collection[UUID], *, limit: int
+) -> list[ProcessRow]:
+    """Locks, for each of these agents, the order to probe it with: of those whose steps wait for it, the one that has
+    been tried least often. So a request that fails by itself, whoever answers, cannot keep a circuit open for all.
+    """
+    if not agents or limit <= 0:
+        return []
+    chosen = fetch(
+        """
+        SELECT DISTINCT ON (s.agent) s.order_id
+          FROM orders_stepstate AS s JOIN orders_orderprocess AS p ON p.order_id = s.order_id
+         WHERE s.agent = ANY(%s) AND s.waiting_since IS NOT NULL
+           AND s.order_id <> ALL(%s::uuid[]) AND p.process_state IN ('pending', 'processing')
+           AND (p.workflow, p.version) IN (SELECT * FROM unnest(%s::text[], %s::smallint[]))
+         ORDER BY s.agent, s.attempt, s.priority DESC, s.order_id LIMIT %s
+        """,
+        [
+            list(agents),
+            list(passing_over),
+            [name for name, _ in workflows],
+            [version for _, version in workflows],
+            limit,
+        ],
+    )
+    return lock({order_id for (order_id,) in chosen}, workflows)
+
+
 def unannounced(limit: int, workflows: Collection[WorkflowKey]) -> list[ProcessRow]:
     """Locks orders that a supervisor put into Error and whose applications have not been told yet (Q3)."""
     rows = (

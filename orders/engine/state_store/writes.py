@@ -31,6 +31,7 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
                settles_at = v.settles_at, not_before = v.not_before, failure_count = v.failure_count,
                undo_failure_count = v.undo_failure_count, extended_waits = v.extended_waits,
                error = v.error, waiting_since = v.waiting_since, priority = v.priority, sent_at = v.sent_at,
+               wanted_since = v.wanted_since,
                result = coalesce(v.result::jsonb, s.result),
                started_at = CASE WHEN v.state = 'running' THEN coalesce(s.started_at, clock_timestamp())
                                  ELSE s.started_at END,
@@ -40,7 +41,8 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
             AS v(id bigint, read_attempt int, state text, attempt int, answered int, generation int,
                  undo_generation int, outcome text, complete_by timestamptz, settles_at timestamptz,
                  not_before timestamptz, failure_count int, undo_failure_count int, extended_waits int,
-                 error jsonb, waiting_since timestamptz, priority smallint, sent_at timestamptz, result text)
+                 error jsonb, waiting_since timestamptz, priority smallint, sent_at timestamptz,
+                 wanted_since timestamptz, result text)
          WHERE s.id = v.id AND s.attempt = v.read_attempt
         """,
         [
@@ -59,7 +61,10 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
 def stop_waiting(order_ids: Collection[UUID]) -> None:
     """Has no step of these orders, whose processes are locked, wait for its agent any more."""
     run(
-        "UPDATE orders_stepstate SET waiting_since = NULL WHERE order_id = ANY(%s) AND waiting_since IS NOT NULL",
+        """
+        UPDATE orders_stepstate SET waiting_since = NULL, wanted_since = NULL
+         WHERE order_id = ANY(%s) AND waiting_since IS NOT NULL
+        """,
         [list(order_ids)],
     )
 
