@@ -208,7 +208,7 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
     (
         "circuit_state_is_known",
         "a circuit that is ajar",
-        lambda: Circuit.objects.create(agent="a", state="ajar"),
+        lambda: Circuit.objects.create(agent="a", state="ajar", probe_at=WHEN),
     ),
     ("circuit_force_is_known", "forced ajar", lambda: Circuit.objects.create(agent="a", forced="ajar")),
     (

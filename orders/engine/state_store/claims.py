@@ -146,34 +146,6 @@ def claim_probes(
     return lock({order_id for (order_id,) in chosen}, workflows)
 
 
-def claim_probes(
-    agents: Collection[str], workflows: Collection[WorkflowKey], passing_over: Collection[UUID], *, limit: int
-) -> list[ProcessRow]:
-    """Locks, for each of these agents, the order to probe it with: of those whose steps wait for it, the one that has
-    been tried least often. So a request that fails by itself, whoever answers, cannot keep a circuit open for all.
-    """
-    if not agents or limit <= 0:
-        return []
-    chosen = fetch(
-        """
-        SELECT DISTINCT ON (s.agent) s.order_id
-          FROM orders_stepstate AS s JOIN orders_orderprocess AS p ON p.order_id = s.order_id
-         WHERE s.agent = ANY(%s) AND s.waiting_since IS NOT NULL
-           AND s.order_id <> ALL(%s::uuid[]) AND p.process_state IN ('pending', 'processing')
-           AND (p.workflow, p.version) IN (SELECT * FROM unnest(%s::text[], %s::smallint[]))
-         ORDER BY s.agent, s.attempt, s.priority DESC, s.order_id LIMIT %s
-        """,
-        [
-            list(agents),
-            list(passing_over),
-            [name for name, _ in workflows],
-            [version for _, version in workflows],
-            limit,
-        ],
-    )
-    return lock({order_id for (order_id,) in chosen}, workflows)
-
-
 def unannounced(limit: int, workflows: Collection[WorkflowKey]) -> list[ProcessRow]:
     """Locks orders that a supervisor put into Error and whose applications have not been told yet (Q3)."""
     rows = (
