@@ -54,7 +54,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "wanted": wanted,
             "words": in_words(wanted),
             "found": found.orders,
-            "count": search.count(wanted, now=at),
+            "count": search.quick_count(wanted, now=at) if after or found.after else len(found.orders),
             "most": search.most_counted(wanted),
             "first": wanted.query if after else None,
             "after": further if found.after else "",

@@ -112,7 +112,8 @@ class Scheduler:
         waited = state_store.claim_waiting(credit.for_waiting(), self._workflows, locked, limit=most)
         rows += waited
         locked |= {row.order_id for row in waited}
-        probes = state_store.claim_probes(credit.for_probes(), self._workflows, locked)
+        free = max(limit - len(rows), limit // 4)
+        probes = state_store.claim_probes(credit.for_probes()[:free], self._workflows, locked)
         rows += probes
         locked |= {row.order_id for row in probes}
         if len(rows) < limit:

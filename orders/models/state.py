@@ -128,7 +128,8 @@ class StepState(models.Model):
         null=True, help_text="since when it is ready and waits for its agent to be able to take it"
     )
     wanted_since = models.DateTimeField(
-        null=True, help_text="since when it has wanted its agent in vain, probes included: so long is its patience"
+        null=True,
+        help_text="since when it has wanted its agent in vain, probes included: so long is its patience",
     )
     priority = models.PositiveSmallIntegerField(default=5, help_text="its order's, by which it waits")
     request = models.JSONField(default=dict)

@@ -488,10 +488,7 @@ def test_a_sweep_neither_reads_nor_writes_a_channel() -> None:
         done = leader.run_once().done
     assert (done["found"], done.get("failed_passes")) == (6, None)
     assert not [
-        query["sql"]
-        for query in captured
-        for name in (*channels, "pg_notify")
-        if name in query["sql"]
+        query["sql"] for query in captured for name in (*channels, "pg_notify") if name in query["sql"]
     ]
     assert told(orders[1]) == []  # a scheduler tells the application
 

@@ -85,6 +85,11 @@ def waiting(agent: str = "kitchen") -> int:
     return StepState.objects.filter(agent=agent, waiting_since__isnull=False).count()
 
 
+def waited(seconds: float) -> dict[str, Any]:
+    """A step that has waited for its agent for so long."""
+    return {"waiting_since": ago(seconds), "wanted_since": ago(seconds)}
+
+
 def has_waiting(agent: str = "kitchen") -> bool:
     return agent in circuits.credit([agent], rules=BreakerRules(), now=ago(0)).waiting
 
@@ -205,9 +210,7 @@ def test_nothing_is_dispatched_to_an_agent_that_nobody_runs() -> None:
 
 
 def test_a_step_that_waited_for_as_long_as_it_may_is_an_error_with_an_alert() -> None:
-    order = make_order(
-        PACKED | {"decorate": {"waiting_since": ago(DAY + 1)}}, not_before=ago(1), reply_to="app"
-    )
+    order = make_order(PACKED | {"decorate": waited(DAY + 1)}, not_before=ago(1), reply_to="app")
     scheduler = a_scheduler()
     shut()
     scheduler.run_once()
@@ -220,15 +223,13 @@ def test_a_step_that_waited_for_as_long_as_it_may_is_an_error_with_an_alert() ->
 
 
 def test_room_at_the_last_moment_is_used() -> None:
-    order = make_order(PACKED | {"decorate": {"waiting_since": ago(DAY + 1)}}, not_before=ago(1))
+    order = make_order(PACKED | {"decorate": waited(DAY + 1)}, not_before=ago(1))
     a_scheduler().run_once()
     assert (states(order)["decorate"], asked()) == ("running", {"decorate"})
 
 
 def test_a_step_whose_remedy_is_to_undo_has_the_order_undone_when_its_patience_is_over() -> None:
-    order = make_order(
-        BAKED | {"decorate": "completed", "box": {"waiting_since": ago(DAY + 1)}}, not_before=ago(1)
-    )
+    order = make_order(BAKED | {"decorate": "completed", "box": waited(DAY + 1)}, not_before=ago(1))
     scheduler = a_scheduler()
     shut()
     scheduler.run_once()
@@ -241,7 +242,7 @@ def test_a_step_whose_remedy_is_to_undo_has_the_order_undone_when_its_patience_i
 
 
 def test_patience_is_the_steps_own() -> None:
-    order = make_order(PACKED | {"decorate": {"waiting_since": ago(61)}}, not_before=ago(1))
+    order = make_order(PACKED | {"decorate": waited(61)}, not_before=ago(1))
     scheduler = a_scheduler(workflows=altered("decorate", patience=60.0))
     shut()
     scheduler.run_once()
@@ -249,7 +250,7 @@ def test_patience_is_the_steps_own() -> None:
 
 
 def test_a_resubmitted_step_has_its_patience_anew() -> None:
-    order = make_order(PACKED | {"decorate": {"waiting_since": ago(DAY + 1)}}, not_before=ago(1))
+    order = make_order(PACKED | {"decorate": waited(DAY + 1)}, not_before=ago(1))
     scheduler = a_scheduler()
     shut()
     scheduler.run_once()
@@ -272,7 +273,7 @@ def test_an_undo_waits_for_its_agent_likewise_and_is_an_alert_of_its_own_kind_in
     shut("post")
     scheduler.run_once()
     assert (stored(order).process_state, waiting(), states(order)) == ("pending", 1, {"mix": "completed"})
-    StepState.objects.filter(waiting_since__isnull=False).update(waiting_since=ago(DAY + 1))
+    StepState.objects.filter(waiting_since__isnull=False).update(**waited(DAY + 1))
     OrderProcess.objects.update(not_before=ago(1))
     scheduler.run_once()
     assert alerts_of(order) == [("compensation_failed", "mix", "agent_unavailable")]
@@ -376,7 +377,7 @@ def test_an_order_that_a_refusal_puts_into_error_waits_no_longer() -> None:
 @pytest.mark.pattern("V3")
 def test_an_order_that_the_supervisor_puts_into_error_waits_no_longer() -> None:
     order = make_order(
-        {"mix": {"waiting_since": ago(9)}, "heat-oven": {"state": "running", "failure_count": 2}},
+        {"mix": waited(9), "heat-oven": {"state": "running", "failure_count": 2}},
         process_state="processing",
     )
     expire(order, "heat-oven")
@@ -387,7 +388,7 @@ def test_an_order_that_the_supervisor_puts_into_error_waits_no_longer() -> None:
 def test_an_order_that_is_set_aside_waits_no_longer() -> None:
     scheduler = a_scheduler()
     shut()
-    bad = make_order(PACKED | {"decorate": {"waiting_since": ago(9)}}, not_before=ago(1))
+    bad = make_order(PACKED | {"decorate": waited(9)}, not_before=ago(1))
     StepState.objects.filter(process=bad, name="tell").update(name="frost")
     drain(scheduler)
     assert (stored(bad).process_state, waiting(), has_waiting()) == ("error", 0, False)
@@ -396,9 +397,7 @@ def test_an_order_that_is_set_aside_waits_no_longer() -> None:
 
 def test_a_broken_order_among_those_that_wait_is_set_aside_alone() -> None:
     """What waits is taken within the pass's batch, so that halving it finds the one (rule 11)."""
-    orders = [
-        make_order(PACKED | {"decorate": {"waiting_since": ago(9)}}, not_before=ahead(99)) for _ in range(9)
-    ]
+    orders = [make_order(PACKED | {"decorate": waited(9)}, not_before=ahead(99)) for _ in range(9)]
     StepState.objects.filter(process=orders[4], name="tell").update(name="frost")
     scheduler = a_scheduler(batch=8)
     drain(scheduler)

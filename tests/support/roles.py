@@ -45,7 +45,8 @@ def staff(workflows: Workflows = CAKES, *, capacity: int = 100_000) -> None:
         """
         INSERT INTO orders_agentinstance (instance, agent, capacity, in_flight, calls, failed_calls, recent_calls,
                                           recent_failures, seen_at)
-        SELECT 'agents:test', name, %s, 0, 0, 0, 0, 0, clock_timestamp() + interval '1 day' FROM unnest(%s::text[]) AS name
+        SELECT 'agents:test', name, %s, 0, 0, 0, 0, 0, clock_timestamp() + interval '1 day'
+          FROM unnest(%s::text[]) AS name
          WHERE name NOT IN (SELECT agent FROM orders_agentinstance WHERE instance = 'agents:test')
         """,
         [capacity, sorted({step.agent for workflow in workflows.values() for step in workflow.steps})],

@@ -61,7 +61,9 @@ class Command(BaseCommand):
         var_dir: Path = settings.CONFIG.var_dir
         var_dir.mkdir(parents=True, exist_ok=True)
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL transaction_timeout = 0")  # hashing passwords takes long on a slow machine
+            cursor.execute(
+                "SET LOCAL transaction_timeout = 0"
+            )  # hashing passwords takes long on a slow machine
             load_catalogue()
             made = make_accounts(var_dir / "demo-accounts.txt")
             renewed = make_token(var_dir / "demo-token")
