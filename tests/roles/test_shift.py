@@ -117,7 +117,7 @@ def test_of_two_shifts_at_once_one_leads_and_the_other_follows_it(period: Period
     assert len(timed_out) == len(set(timed_out))
 
 
-@pytest.mark.pattern("V6", "V7")
+@pytest.mark.pattern("V6", "V7", "F18")
 def test_a_shift_survives_its_connection_being_ended_and_goes_on(period: Period) -> None:
     period(0.05)
     shift = a_shift(3.0)

@@ -240,6 +240,7 @@ def test_hundreds_are_told_by_one_listener_whoever_does_not_read(
         assert now[order_id] in versions
 
 
+@pytest.mark.pattern("F36")
 def test_hundreds_of_readers_who_come_back_at_once_all_get_in(shared: Server, ada: APIClient) -> None:
     """F36."""
     order_ids = many_orders(ada)
