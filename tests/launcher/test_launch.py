@@ -16,6 +16,7 @@ from sasweb import launch
 from sasweb.launch import LaunchError
 from sasweb.postgres import temporary_server
 from tests.launcher.helpers import python
+from tests.support.system import free_ports
 
 ONE_EACH = dict.fromkeys(launch.ROLES, 1)
 
@@ -24,9 +25,9 @@ ONE_EACH = dict.fromkeys(launch.ROLES, 1)
 def taken() -> Iterator[int]:
     """A port with the port after it, both in use."""
     with socket.socket() as first, socket.socket() as second:
-        first.bind(("127.0.0.1", 0))
+        port = free_ports()
+        first.bind(("127.0.0.1", port))
         first.listen()
-        port = first.getsockname()[1]
         second.bind(("127.0.0.1", port + 1))
         second.listen()
         yield port

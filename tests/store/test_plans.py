@@ -30,9 +30,9 @@ FILL = [
                                      failure_count, overruns, priority, not_before, reply_to, announced)
     SELECT lpad(to_hex(n), 32, '0')::uuid, 'bake-cake', 3, 'complete', state,
            CASE WHEN state = 'processing' THEN 'scheduler:1' END,
-           CASE WHEN state = 'processing' THEN now() + (n % 4 - 0.5) * interval '1 minute' ELSE now() END,
+           CASE WHEN state = 'processing' THEN now() + (n % 4 - 0.5) * interval '1 day' ELSE now() END,
            0, 0, n % 10,
-           CASE WHEN n > 30400 AND n <= 30420 THEN now() + (n - 30410.5) * interval '1 minute' END, '', n % 1000 <> 7
+           CASE WHEN n > 30400 AND n <= 30420 THEN now() + (n - 30410.5) * interval '1 day' END, '', n % 1000 <> 7
       FROM (SELECT n, CASE WHEN n <= 30000 THEN 'processed' WHEN n <= 30420 THEN 'pending'
                            ELSE 'processing' END AS state FROM generate_series(1, 30460) AS n) AS g
     """,
@@ -114,7 +114,7 @@ def full_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> It
             cursor.execute("RESET transaction_timeout")
         run(f"ANALYZE {', '.join(BIG)}")
         yield
-        run(f"TRUNCATE {', '.join(BIG)} CASCADE")
+        run(f"TRUNCATE {', '.join(BIG)}, orders_alertgroup CASCADE")
 
 
 class Plan:

@@ -17,4 +17,4 @@ def test_an_open_circuit_whose_probe_is_due_has_room_for_one_of_those_that_wait(
     Circuit.objects.create(agent="oven", state="open", probe_at=ago(5))
     make_order({"bake": {"waiting_since": ago(60)}}, process_state="pending")
     credit = circuits.credit(["kitchen", "oven"], rules=BreakerRules(), now=database_now())
-    assert credit.for_waiting() == {"oven": 1}
+    assert (credit.rooms["oven"], credit.for_waiting(), credit.for_probes()) == (1, {}, ["oven"])
