@@ -21,8 +21,10 @@ States = Mapping[str, Any]
 
 
 @pytest.fixture(scope="session")
-def running(django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    """The shop, started before the browser is, on a database of the tests'."""
+def running(
+    django_db_blocker: Any, django_db_modify_db_settings: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Shop]:
+    """The shop, started before the browser is, on a database of the tests': of each of their workers a database."""
     with ExitStack() as stack:
         with django_db_blocker.unblock():
             databases = setup_databases(verbosity=0, interactive=False)
