@@ -303,12 +303,13 @@ def _fill_and_free(database: OwnDatabase, disk: Path, system: System) -> None:
         until(lambda: Event.objects.count() > 12, seconds=60, what="work under way")
         ballast = disk / "ballast"
         refused = 0
-        with ballast.open("wb") as file:
+        with ballast.open(
+            "wb", buffering=0
+        ) as file:  # a buffer would be written, in vain, when the file is closed
             while not refused:
                 with contextlib.suppress(OSError):
                     while True:
                         file.write(b"0" * 65_536)
-                        file.flush()
                 try:
                     with psycopg.connect(database.server.url, autocommit=True) as session:
                         session.execute("CREATE TABLE IF NOT EXISTS filler AS SELECT 'x' AS t")
