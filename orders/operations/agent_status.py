@@ -1,7 +1,7 @@
 """How each agent is: its circuit, what waits for it, what it has in hand, and the processes that run it."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -83,6 +83,11 @@ class AgentStatus:
         return max((one.p95_seconds for one in self.alive if one.p95_seconds is not None), default=None)
 
     @property
+    def lets_calls_through(self) -> bool:
+        """Whether calls are made as usual: it is not paused, and the state that counts is closed."""
+        return self.state == CircuitState.CLOSED and not self.circuit.paused
+
+    @property
     def is_down(self) -> bool:
         """Whether no process runs it."""
         return not self.alive
@@ -98,8 +103,8 @@ class AgentStatus:
         return int(self.ramp * 100)
 
 
-def agent_statuses(*, now: datetime) -> list[AgentStatus]:
-    """All agents that are known, by name. Four queries."""
+def agent_statuses(*, now: datetime, known: Collection[str] = ()) -> list[AgentStatus]:
+    """All agents that have ever been met, and those that are `known`, by name. Four queries."""
     circuits = {row["agent"]: row for row in Circuit.objects.values()}
     running: dict[str, list[Running]] = defaultdict(list)
     for row in AgentInstance.objects.order_by("agent", "-seen_at", "instance"):
@@ -114,7 +119,7 @@ def agent_statuses(*, now: datetime) -> list[AgentStatus]:
             [now],
         )
     }
-    names = sorted(circuits.keys() | running.keys() | asked.keys())
+    names = sorted(circuits.keys() | running.keys() | asked.keys() | set(known))
     waiting = waiting_for(names)
     return [
         _status(name, circuits.get(name, {}), running[name], waiting[name], asked.get(name, (0, 0)), now)

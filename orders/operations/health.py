@@ -198,10 +198,12 @@ def _group(alerts: list[Alert]) -> AlertGroup:
     )
 
 
-def orders_with_alert(code: str) -> list[UUID]:
-    """The orders with an open alert of this code, oldest first. One query."""
+def orders_with_alert(code: str, *, agent: str | None = None, kind: str | None = None) -> list[UUID]:
+    """The orders with an open alert of this code, and of this agent and kind if any, oldest first. One query."""
+    wanted = {"agent": agent, "kind": kind}
+    asked = {name: value for name, value in wanted.items() if value is not None}
     alerts: Iterable[UUID] = (
-        Alert.objects.filter(code=code, closed_at__isnull=True, order_id__isnull=False)
+        Alert.objects.filter(code=code, closed_at__isnull=True, order_id__isnull=False, **asked)
         .order_by("opened_at", "id")
         .values_list("order_id", flat=True)
     )

@@ -89,6 +89,19 @@ def test_resubmit_all_takes_every_open_alert_of_that_code_and_no_other() -> None
     assert state_of(other) == "error"
 
 
+@pytest.mark.pattern("O2")
+@pytest.mark.parametrize(
+    "narrowed", [("--agent", "oven"), ("--kind", "step_failed"), ("--agent", "oven", "--kind", "step_failed")]
+)
+def test_resubmit_all_takes_no_more_than_the_group_that_it_is_narrowed_to(narrowed: tuple[str, ...]) -> None:
+    meant, other = failed_order(), failed_order(agent="courier", kind="compensation_failed")
+    ran = run("resubmit", "--all", "--code", "too_hot", *narrowed, "--yes")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "1 order resubmitted, 0 with nothing to do, 0 refused")
+    assert [state_of(meant), state_of(other)] == ["pending", "error"]
+    ran = run("resubmit", "--all", "--code", "too_hot", "--agent", "kitchen", "--yes")
+    assert (ran.code, ran.out) == (3, "no order has an open alert with the code too_hot, agent kitchen\n")
+
+
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("yes", 0), ("n", 3), ("", 3), (None, 2)])
 def test_resubmit_all_asks_with_the_count(answer: str | None, code: int) -> None:
     orders = [failed_order(), failed_order()]
@@ -100,7 +113,7 @@ def test_resubmit_all_asks_with_the_count(answer: str | None, code: int) -> None
 
 def test_resubmit_all_with_no_such_alert_has_nothing_to_do() -> None:
     ran = run("resubmit", "--all", "--code", "too_cold", "--yes")
-    assert (ran.code, ran.out) == (3, "no open alert has the code too_cold\n")
+    assert (ran.code, ran.out) == (3, "no order has an open alert with the code too_cold\n")
 
 
 def test_resubmit_all_goes_on_after_one_that_cannot_be_resubmitted() -> None:
@@ -123,6 +136,9 @@ def test_resubmit_all_goes_on_after_one_that_cannot_be_resubmitted() -> None:
         ("--all", "--code", "x", "--step", "bake"),
         ("--all", "--code", "x", "abcd"),
         ("abcd", "--code", "x"),
+        ("abcd", "--agent", "oven"),
+        ("abcd", "--kind", "step_failed"),
+        ("--all", "--agent", "oven"),
     ],
 )
 def test_resubmit_used_wrongly_says_how(arguments: tuple[str, ...]) -> None:

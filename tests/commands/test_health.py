@@ -139,7 +139,7 @@ def test_alerts_are_grouped_by_their_cause() -> None:
     assert "seen first 1 min 40 s ago, last 1 min 20 s ago" in ran.words
     assert "message burnt 2 (the newest; 2 more differ)" in ran.words
     assert f"orders {' '.join(short(order.order_id) for order in reversed(burnt))} to do" in ran.words
-    assert "manage.py resubmit --all --code too_hot" in ran.out
+    assert "manage.py resubmit --all --code too_hot --agent oven --kind step_failed\n" in ran.out
     assert ran.out.index("oven: too_hot") < ran.out.index("courier: too_hot"), "the largest group first"
     assert ran.out.splitlines()[-1] == "4 open alerts of 2 causes"
     assert short(closed.order_id) not in ran.out
@@ -164,7 +164,7 @@ def test_a_large_group_names_some_orders_and_json_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "number"), [("agents", 4), ("supervisor", 4), ("alerts", 2), ("set_aside", 1)]
+    ("command", "number"), [("agents", 8), ("supervisor", 4), ("alerts", 2), ("set_aside", 1)]
 )
 def test_the_number_of_queries_is_fixed(command: str, number: int) -> None:
     lease()

@@ -188,10 +188,15 @@ def test_a_queued_submission_is_shown_as_such() -> None:
 
 def test_a_submission_that_was_set_aside_is_shown_with_its_reason() -> None:
     kept = SetAside.objects.create(
-        order_id=FIRST, client="guest", body={}, reason="no such cake", posted_at=ago(9), set_aside_at=ago(8)
+        order_id=FIRST,
+        client="guest",
+        body={},
+        reason="no such cake",
+        posted_at=ago(3_700),
+        set_aside_at=ago(3_690),
     )
     words = run("order", FIRST).words
-    assert "state set aside for 8.0 s: no such cake" in words
+    assert "state set aside for 1 h 1 min: no such cake" in words
     assert f"manage.py set_aside replay {kept.pk}" in words
 
 

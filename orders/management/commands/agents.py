@@ -1,27 +1,40 @@
-"""`manage.py agents`: the agents, their instances and their queue."""
+"""`manage.py agents`: the agents, their circuits, their instances and their queue."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from orders import wiring
+from orders.engine.breaker import CircuitState
 from orders.management.operator import DONE, REFUSED, ReadingCommand, now
 from orders.management.tables import Column, Fit, duration, number, table
+from orders.operations.agent_status import AgentStatus, agent_statuses
+from orders.operations.frame import MOST_COUNTED
 from orders.operations.health import STALE, Agents, Instance, agents
 
 
 class Command(ReadingCommand):
     help = (
-        "Shows the agents' instances, their calls and what waits for them."
-        " Exit code 1 when orders need an agent that has no live instance."
+        "Shows the agents' circuits, instances, calls and what waits for them. Exit code 1 when orders need an agent"
+        " that has no live instance, and when an agent is paused or its circuit is not closed."
     )
 
     def work(self, options: dict[str, Any]) -> int:
         known = {step.agent for workflow in wiring.workflows().values() for step in workflow.steps}
-        found = agents(known, now=now())
+        moment = now()
+        found = agents(known, now=moment)
+        statuses = agent_statuses(now=moment, known=known)
+        held = [one for one in statuses if not one.lets_calls_through]
         if options["json"]:
-            self.show_json(found)
+            self.show_json(asdict(found) | {"circuits": [_plain_circuit(one) for one in statuses]})
         else:
+            self.stdout.write(_circuits(statuses, moment, self.width))
+            self.stdout.write("")
             self._show(found)
-        return REFUSED if any(found.missing.values()) else DONE
+            for one in held:
+                self.stdout.write(self.painted("ERROR", f"! {one.name} {_held(one)}; {_waiting(one)} for it"))
+        return REFUSED if held or any(found.missing.values()) else DONE
 
     def _show(self, found: Agents) -> None:
         if found.instances:
@@ -42,6 +55,98 @@ class Command(ReadingCommand):
             self.stdout.write(
                 self.painted("ERROR" if orders else "WARNING", f"! {agent} has no live instance; {needed}")
             )
+
+
+def _circuits(statuses: Sequence[AgentStatus], moment: datetime, width: int) -> str:
+    columns = (
+        Column("CIRCUIT OF"),
+        Column("STATE"),
+        Column("STEPS WAITING", right=True),
+        Column("WHY", fit=Fit.WRAP, least=20),
+    )
+    rows = [(one.name, _state(one), _bounded(one.waiting), _why(one, moment) or None) for one in statuses]
+    return table(columns, rows, width=width)
+
+
+def _state(one: AgentStatus) -> str:
+    words = [one.state.replace("_", " ")]
+    if one.is_forced:
+        words.append("forced")
+    if one.circuit.paused:
+        words.append("paused")
+    return ", ".join(words)
+
+
+def _bounded(waiting: int) -> str:
+    return f"{MOST_COUNTED:,}+" if waiting > MOST_COUNTED else f"{waiting:,}"
+
+
+def _why(one: AgentStatus, moment: datetime) -> str:
+    """Who holds it and why, what opened it and since when, and when it is probed; empty while all is well."""
+    circuit = one.circuit
+    said = []
+    if circuit.paused or one.is_forced:
+        until = f", for another {_ahead(circuit.forced_until, moment)}" if one.is_forced else ""
+        reason = f": {one.held_reason}" if one.held_reason else ""
+        said.append(
+            f"{'paused' if circuit.paused else 'forced'} by {one.held_by or 'nobody known'}{until}{reason}"
+        )
+    if circuit.state != CircuitState.CLOSED:
+        since = (
+            f", for {duration((moment - circuit.opened_at).total_seconds())} now" if circuit.opened_at else ""
+        )
+        said.append(f"{circuit.cause_code} {circuit.cause_message}".strip() + since)
+    if probe := _probe(one, moment):
+        said.append(probe)
+    if one.is_draining:
+        said.append(f"draining, ramp at {one.ramp_percent} %")
+    return "; ".join(said)
+
+
+def _probe(one: AgentStatus, moment: datetime) -> str:
+    if one.is_probe_due:
+        return "a probe is due"
+    if one.circuit.paused or one.is_forced or one.circuit.probe_at is None:
+        return ""
+    ahead = _ahead(one.circuit.probe_at, moment)
+    if one.state == CircuitState.OPEN:
+        return f"next probe in {ahead}"
+    return f"a probe is under way, and counts as lost in {ahead}"
+
+
+def _ahead(until: datetime | None, moment: datetime) -> str:
+    return duration((until - moment).total_seconds()) if until else "a while"
+
+
+def _held(one: AgentStatus) -> str:
+    return (
+        f"is paused by {one.held_by or 'nobody known'}"
+        if one.circuit.paused
+        else f"has a circuit that is {_state(one)}"
+    )
+
+
+def _waiting(one: AgentStatus) -> str:
+    return f"{_bounded(one.waiting)} {'step waits' if one.waiting == 1 else 'steps wait'}"
+
+
+def _plain_circuit(one: AgentStatus) -> dict[str, Any]:
+    """What a script is told of a circuit."""
+    circuit = one.circuit
+    return {
+        "agent": one.name,
+        "state": one.state,
+        "lets_calls_through": one.lets_calls_through,
+        "waiting": one.waiting,
+        "cause_code": circuit.cause_code,
+        "cause_message": circuit.cause_message,
+        "opened_at": circuit.opened_at,
+        "probe_at": circuit.probe_at,
+        "paused": circuit.paused,
+        "forced_until": circuit.forced_until if one.is_forced else None,
+        "held_by": one.held_by,
+        "held_reason": one.held_reason,
+    }
 
 
 def _instances(instances: list[Instance], width: int) -> str:

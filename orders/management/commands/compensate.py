@@ -5,7 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from orders import services
+from orders.audit import Actor
+from orders.engine.rows import ProcessRow, StepRow
 from orders.management.operator import ActingCommand, find_order, operator_name
+from orders.operator_acts import act_on
+from orders.services import Result
 
 
 class Command(ActingCommand):
@@ -21,7 +25,12 @@ class Command(ActingCommand):
 
     def work(self, options: dict[str, Any]) -> int:
         order_id = find_order(options["id"])
-        by = options["by"] or operator_name()
+        actor = Actor(name=options["by"] or operator_name())
+        reason = options["reason"]
+
+        def undo(row: ProcessRow, steps: list[StepRow]) -> Result:
+            return services.compensate(order_id=order_id, by=actor.name, reason=reason)
+
         return self.on_order(
-            order_id, lambda: services.compensate(order_id=order_id, by=by, reason=options["reason"])
+            order_id, lambda: act_on("compensate", undo, order_id=order_id, actor=actor, reason=reason)
         )

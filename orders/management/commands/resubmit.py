@@ -1,4 +1,4 @@
-"""`manage.py resubmit ID`, or `resubmit --all --code CODE`: has what failed tried again (O2)."""
+"""`manage.py resubmit ID`, or `resubmit --all --code CODE [--agent NAME]`: has what failed tried again (O2)."""
 
 from collections import Counter
 from typing import Any
@@ -6,7 +6,8 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from orders import services
+from orders import operator_services
+from orders.audit import Actor
 from orders.management.operator import (
     DONE,
     NOTHING,
@@ -17,6 +18,7 @@ from orders.management.operator import (
     operator_name,
 )
 from orders.management.tables import number
+from orders.models.operations import AlertKind
 from orders.operations.health import orders_with_alert
 
 
@@ -33,6 +35,12 @@ class Command(ActingCommand):
         parser.add_argument("--reason", default="", help="why, for the order's history")
         parser.add_argument("--all", action="store_true", help="every order with an open alert of --code")
         parser.add_argument("--code", help="the error code of the alerts, as `alerts` shows it")
+        parser.add_argument("--agent", help="with --all: only the alerts of this agent")
+        parser.add_argument(
+            "--kind",
+            choices=[kind for kind in AlertKind.values if kind != AlertKind.OUTAGE],
+            help="with --all: only the alerts of this kind",
+        )
         parser.add_argument("--yes", action="store_true", help="do not ask")
 
     def work(self, options: dict[str, Any]) -> int:
@@ -40,7 +48,7 @@ class Command(ActingCommand):
             if options["id"] or options["step"] or not options["code"]:
                 raise Stop("--all goes with --code, and with no ID or --step")
             return self._many(options)
-        if not options["id"] or options["code"]:
+        if not options["id"] or any(options[name] is not None for name in ("code", "agent", "kind")):
             raise Stop("give the ID of an order, or --all --code CODE")
         order_id = find_order(options["id"])
         return self._resubmit(order_id, options)
@@ -48,9 +56,9 @@ class Command(ActingCommand):
     def _resubmit(self, order_id: UUID, options: dict[str, Any]) -> int:
         return self.on_order(
             order_id,
-            lambda: services.resubmit(
+            lambda: operator_services.resubmit_now(
                 order_id=order_id,
-                by=options["by"] or operator_name(),
+                actor=Actor(name=options["by"] or operator_name()),
                 reason=options["reason"],
                 step=options["step"],
             ),
@@ -58,9 +66,10 @@ class Command(ActingCommand):
 
     def _many(self, options: dict[str, Any]) -> int:
         """Those with an open alert now; what fails while they are resubmitted stays for the next time."""
-        order_ids = orders_with_alert(options["code"])
+        order_ids = orders_with_alert(options["code"], agent=options["agent"], kind=options["kind"])
         if not order_ids:
-            self.stdout.write(f"no open alert has the code {options['code']}")
+            where = "".join(f", {name} {options[name]}" for name in ("agent", "kind") if options[name])
+            self.stdout.write(f"no order has an open alert with the code {options['code']}{where}")
             return NOTHING
         self.confirm(f"resubmit {number(len(order_ids), 'order')}?", yes=options["yes"])
         came_of: Counter[int] = Counter()

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders import services
+from orders import operator_services
+from orders.audit import Actor
 from orders.management.operator import (
     DONE,
     NOTHING,
@@ -53,17 +54,19 @@ class Command(ActingCommand, ReadingCommand):
         return DONE
 
     def _replay(self, options: dict[str, Any]) -> int:
-        by = options["by"] or operator_name()
+        actor = Actor(name=options["by"] or operator_name())
         if (options["number"] is None) is not options["all"]:
             raise Stop("give the number of one submission, or --all")
         if not options["all"]:
-            return self.say(services.replay_set_aside(set_aside_id=options["number"], by=by))
+            return self.say(operator_services.replay_set_aside(set_aside_id=options["number"], actor=actor))
         kept = set_aside_submissions()
         if not kept:
             self.stdout.write("no submission is set aside")
             return NOTHING
         self.confirm(f"replay {number(len(kept), 'submission')}?", yes=options["yes"])
-        codes = [self.say(services.replay_set_aside(set_aside_id=one.number, by=by)) for one in kept]
+        codes = [
+            self.say(operator_services.replay_set_aside(set_aside_id=one.number, actor=actor)) for one in kept
+        ]
         self.stdout.write(f"{number(codes.count(DONE), 'submission')} replayed")
         return DONE if DONE in codes else NOTHING
 

@@ -1,0 +1,113 @@
+"""`alerts` and `agents` while a remote service is down: what waits is told, and nobody is sent to resubmit it."""
+
+import pytest
+
+from orders.models import AgentInstance, Circuit
+from tests.commands.running import make_alert, run
+from tests.support import factories
+from tests.support.factories import ago, ahead, make_order
+
+pytestmark = pytest.mark.django_db
+
+
+def waiting_order() -> None:
+    make_order({"mix": {"state": "not_started", "waiting_since": ago(60)}}, process_state="processing")
+
+
+def outage(code: str = "http_503") -> None:
+    for _ in range(3):
+        waiting_order()
+    factories.make_alert(None, kind="outage", agent="kitchen", code=code, message="no answer")
+
+
+def circuit(**fields: object) -> None:
+    """Times are given in seconds from now."""
+    times = {
+        name: ahead(value)
+        for name, value in fields.items()
+        if name.endswith(("_at", "_until")) and isinstance(value, int)
+    }
+    Circuit.objects.create(agent="kitchen", **(fields | times))
+    for agent in ("kitchen", "oven"):
+        AgentInstance.objects.create(agent=agent, instance="agents:test", capacity=4, seen_at=ago(1))
+
+
+@pytest.mark.pattern("O1", "A8")
+def test_alerts_says_of_an_outage_what_waits_and_that_nothing_is_to_be_resubmitted() -> None:
+    outage()
+    ran = run("alerts")
+    assert ran.out.startswith("outage, 3 steps waiting: a remote service does not answer")
+    assert "to do nothing to resubmit; what waits goes on by itself when the agent is back" in ran.words
+    assert "--all" not in ran.out and "1 order" not in ran.out and "orders " not in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 100
+    assert run("alerts", "--json").json()["waiting"] == {"kitchen": 3}
+
+
+@pytest.mark.pattern("O1", "A8")
+def test_alerts_says_how_to_start_an_agent_that_nobody_runs() -> None:
+    outage(code="no_host")
+    assert "to do start manage.py run_agents kitchen; what waits goes on by itself" in run("alerts").words
+
+
+def test_what_alerts_recommends_can_be_pasted_whatever_code_a_remote_service_gives() -> None:
+    make_alert(make_order().order_id, code="no; rm -rf x")
+    assert "resubmit --all --code 'no; rm -rf x' --agent oven --kind step_failed\n" in run("alerts").out
+
+
+@pytest.mark.pattern("A8", "A9")
+@pytest.mark.parametrize(
+    ("fields", "state", "why", "held"),
+    [
+        (
+            {"state": "open", "opened_at": -600, "probe_at": 600},
+            "open",
+            "http_503 no answer, for 10 min",
+            "has a circuit that is open",
+        ),
+        (
+            {"state": "half_open", "opened_at": -600, "probe_at": 600},
+            "half open",
+            "a probe is under way, and counts as lost in",
+            "has a circuit that is half open",
+        ),
+        (
+            {"forced": "open", "forced_until": 600, "held_by": "eve", "held_reason": "moving"},
+            "open, forced",
+            "forced by eve, for another",
+            "has a circuit that is open, forced",
+        ),
+        (
+            {"paused": True, "held_by": "eve", "held_reason": "moving"},
+            "closed, paused",
+            "paused by eve: moving",
+            "is paused by eve",
+        ),
+    ],
+)
+def test_agents_shows_a_circuit_that_is_not_closed_and_fails_as_a_check(
+    fields: dict[str, object], state: str, why: str, held: str
+) -> None:
+    waiting_order()
+    circuit(cause_code="http_503", cause_message="no answer", **fields)
+    ran = run("agents")
+    assert ran.code == 1
+    assert f"kitchen {state} 1 " in ran.words and why in ran.words
+    assert f"! kitchen {held}; 1 step waits for it" in ran.words
+    (shown,) = (one for one in run("agents", "--json").json()["circuits"] if one["agent"] == "kitchen")
+    assert (shown["waiting"], shown["lets_calls_through"]) == (1, False)
+
+
+@pytest.mark.pattern("A8")
+def test_agents_shows_when_an_open_circuit_is_probed() -> None:
+    circuit(state="open", opened_at=-600, probe_at=3_900)
+    assert "next probe in 1 h" in run("agents").words
+    Circuit.objects.update(probe_at=ago(1))
+    assert "a probe is due" in run("agents").words
+
+
+@pytest.mark.pattern("A8")
+def test_agents_with_closed_circuits_is_all_right() -> None:
+    circuit(cause_code="http_503", opened_at=-600, closed_at=-500)
+    ran = run("agents")
+    assert ran.code == 0
+    assert "kitchen closed 0 –" in ran.words
