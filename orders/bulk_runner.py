@@ -130,6 +130,8 @@ def _why_stop(action: BulkAction) -> str:
     if count == 0 or count <= action.stop_share * size:
         return ""
     last = failed.order_by("-ended_at").values_list("said", flat=True).first()
+    if size == 1:
+        return f"the only order of wave {action.wave + 1} failed again: {last}"
     return f"{count} of the {size} orders of wave {action.wave + 1} failed again; the last: {last}"
 
 

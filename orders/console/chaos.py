@@ -97,6 +97,16 @@ class FaultsForm(forms.Form):
         }
 
     @property
+    def in_force(self) -> list[tuple[str, str]]:
+        """Each field's label with its value in words, for those who may only look."""
+        told = []
+        for name, field in self.fields.items():
+            value = self.initial[name]
+            word = str(value) if not isinstance(value, bool) else _("yes") if value else _("no")
+            told.append((str(field.label), word))
+        return told
+
+    @property
     def faults(self) -> dict[str, Any]:
         """What a valid form asks of the sandbox."""
         said = self.cleaned_data

@@ -100,7 +100,13 @@ def _called(event: EventFacts, tries: Tries) -> str:
 
 
 def _said(words: Callable[[], str], part: Callable[[EventFacts], str]) -> Callable[[EventFacts, Tries], str]:
-    return lambda event, tries: f"{words()}{part(event)}"
+    return lambda event, tries: _joined(words(), part(event))
+
+
+def _joined(said: str, more: str) -> str:
+    """Both, and once what both say: "refused: we do not go there", of an error whose code is "refused"."""
+    again = f": {said}: "
+    return f"{said}: {more.removeprefix(again)}" if more.startswith(again) else f"{said}{more}"
 
 
 def _with_error(event: EventFacts) -> str:
@@ -134,8 +140,7 @@ _WORDS: Mapping[str, Callable[[EventFacts, Tries], str]] = {
     "step_compensated": _said(lambda: _("undone"), _nothing),
     "step_refused": _said(lambda: _("refused"), _with_error),
     "step_declined": lambda event, tries: (
-        _("declined")
-        + _with_error(event)
+        _joined(_("declined"), _with_error(event))
         + _("; the customer has %(wait)s to mend it") % {"wait": _wait(event)}
     ),
     "step_failed": _said(lambda: _("failed, and nobody knows whether it was done"), _with_error),

@@ -18,7 +18,7 @@ from orders.console.event_words import shorten, tell
 from orders.models.state import ProcessState
 from orders.operations import search, timeline
 from orders.operations.compensation_desk import compensation_desk, kept_submissions
-from orders.operations.filters import OrderFilter, in_words, read_filter
+from orders.operations.filters import LEAST_PART, OrderFilter, in_words, read_filter
 from orders.operations.frame import now
 from orders.operations.limits import tries
 from orders.operations.order_page import OrderPage, StepPage, order_page
@@ -60,6 +60,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "after": further if found.after else "",
             "states": list(ProcessState),
             "kinds": list(Kind),
+            "least_part": LEAST_PART,
             "step_names": _with_present(steps, wanted.step),
             "agent_names": _with_present(agents, wanted.agent),
             "priorities": range(10),

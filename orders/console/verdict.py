@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from orders.models.state import ProcessState
 from orders.operations.agent_status import AgentStatus
 from orders.operations.numbers import Numbers
+from orders.operations.standing import Kind
 from orders.operations.supervision import Supervision
 from orders.templatetags.console import bounded, duration
 
 PATIENCE = 60.0
-"""Seconds that an order may wait before it is worth a word."""
+"""Seconds that a submission, or an order for a scheduler, may wait before it is worth a word."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +88,8 @@ def _of_orders(numbers: Numbers, open_alerts: int) -> Iterator[Concern]:
         )
         url = reverse("console:orders")
         yield Concern(tone="bad", url=url, said=said % {"age": duration(numbers.oldest_queued)})
-    if numbers.oldest_pending is not None and numbers.oldest_pending > PATIENCE:
-        said = _("The oldest order that waits was placed %(age)s ago.")
-        url = f"{reverse('console:orders')}?state=pending&older={PATIENCE:.0f}"
-        yield Concern(tone="warn", url=url, said=said % {"age": duration(numbers.oldest_pending)})
+    if numbers.oldest_ready is not None and numbers.oldest_ready > PATIENCE:
+        said = _("An order has waited for a scheduler for %(age)s. Is the scheduler process running?")
+        query = urlencode({"state": ProcessState.PENDING.value, "kind": Kind.SCHEDULER.value})
+        url = f"{reverse('console:orders')}?{query}"
+        yield Concern(tone="warn", url=url, said=said % {"age": duration(numbers.oldest_ready)})

@@ -27,8 +27,13 @@ class Wave:
     is_present: bool
 
     @property
+    def well(self) -> int:
+        """Those that have come to an end, and not to another failure."""
+        return self.done + self.nothing
+
+    @property
     def ended(self) -> int:
-        return self.done + self.failed + self.nothing
+        return self.well + self.failed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +47,10 @@ class Progress:
     @property
     def ended(self) -> int:
         return sum(wave.ended for wave in self.waves)
+
+    @property
+    def well(self) -> int:
+        return sum(wave.well for wave in self.waves)
 
     @property
     def done(self) -> int:

@@ -23,6 +23,8 @@ MOST_VALUED = 2_000
 LEAST_VALUED = 50
 MOST_WAITING = 10_000
 MOST_EXPORTED = 50_000
+MOST_CLOSED = 10_000
+"""Alerts of a group closed of late that are looked at for its trend; the newest of more."""
 RECENT = timedelta(hours=1)
 SHOWN = 20
 
@@ -39,8 +41,17 @@ _FACTS = """
     SELECT g.id, newest.message, newest.step, mended.resolution, mended.closed_by, mended.closed_at,
            (SELECT count(*) FROM orders_groupnote AS n WHERE n.group_id = g.id),
            (SELECT b.id FROM orders_bulkaction AS b
-             WHERE b.group_id = g.id AND b.state IN ('running', 'paused') ORDER BY b.id DESC LIMIT 1)
-      FROM unnest(%s::bigint[]) AS g(id)
+             WHERE b.group_id = g.id AND b.state IN ('running', 'paused') ORDER BY b.id DESC LIMIT 1),
+           late.last_hour, late.hour_before
+      FROM unnest(%(groups)s::bigint[]) AS g(id)
+     CROSS JOIN LATERAL (
+           SELECT count(*) FILTER (WHERE opened_at > %(now)s - %(recent)s) AS last_hour,
+                  count(*) FILTER (WHERE opened_at > %(now)s - 2 * %(recent)s
+                                     AND opened_at <= %(now)s - %(recent)s) AS hour_before
+             FROM (SELECT opened_at FROM orders_alert
+                    WHERE group_id = g.id AND closed_at > %(now)s - 2 * %(recent)s
+                    ORDER BY closed_at DESC LIMIT %(most)s) AS closed
+      ) AS late
       LEFT JOIN LATERAL (
            SELECT message, step FROM orders_alert
             WHERE group_id = g.id AND closed_at IS NULL ORDER BY opened_at DESC LIMIT 1
@@ -82,8 +93,9 @@ class AtRisk:
 
 @dataclass(frozen=True, kw_only=True)
 class CauseGroup:
-    """Alerts of one cause. `first_at`, `last_at`, `last_hour` and `hour_before` are of the open ones.
+    """Alerts of one cause. `first_at` and `last_at` are of the open ones.
 
+    `last_hour` and `hour_before` count what was opened then, though it be closed again by now.
     `waiting` are the steps that wait for an outage to end, counted up to `MOST_WAITING` + 1; `newest` is an alert's id.
     """
 
@@ -109,8 +121,7 @@ class CauseGroup:
     @property
     def acknowledged(self) -> bool:
         """Whether somebody has seen it since it last began: an older acknowledgement was of an earlier time."""
-        at = self.group.acknowledged_at
-        return at is not None and at >= self.first_at
+        return is_acknowledged(self.group, self.first_at)
 
     @property
     def trend(self) -> str:
@@ -128,35 +139,38 @@ def causes(*, now: datetime, most: int = MOST_GROUPS) -> tuple[list[CauseGroup],
     counted = fetch(_OPEN, {"now": now, "recent": RECENT, "group": None})
     groups = AlertGroup.objects.in_bulk([row[0] for row in counted])
     found = [(groups[row[0]], row) for row in counted]
-    found.sort(key=lambda one: (_is_acknowledged(one[0], one[1][2]), -one[1][1], -one[1][0]))
-    return _with_facts(found[:most]), len(found)
+    found.sort(key=lambda one: (is_acknowledged(one[0], one[1][2]), -one[1][1], -one[1][0]))
+    return _with_facts(found[:most], now), len(found)
 
 
 def cause(group: AlertGroup, *, now: datetime) -> CauseGroup | None:
     """One group, if any of its alerts is open. Three queries, and one more for an outage."""
     counted = fetch(_OPEN, {"now": now, "recent": RECENT, "group": group.pk})
-    return _with_facts([(group, row) for row in counted])[0] if counted else None
+    return _with_facts([(group, row) for row in counted], now)[0] if counted else None
 
 
-def _is_acknowledged(group: AlertGroup, first_at: datetime) -> bool:
+def is_acknowledged(group: AlertGroup, first_at: datetime) -> bool:
+    """Whether somebody has seen a group since it last began, which was at `first_at`: with its oldest open alert."""
     return group.acknowledged_at is not None and group.acknowledged_at >= first_at
 
 
-def _with_facts(found: Sequence[tuple[AlertGroup, tuple[Any, ...]]]) -> list[CauseGroup]:
+def _with_facts(found: Sequence[tuple[AlertGroup, tuple[Any, ...]]], now: datetime) -> list[CauseGroup]:
     ids = [group.pk for group, _ in found]
-    facts = {row[0]: row[1:] for row in fetch(_FACTS, [ids])}
+    # What was opened in these two hours and is closed was closed in them too: the index of closed ones has it.
+    asked = {"groups": ids, "now": now, "recent": RECENT, "most": MOST_CLOSED}
+    facts = {row[0]: row[1:] for row in fetch(_FACTS, asked)}
     values = _values(found)
     told = []
     for group, (_, count, first_at, last_at, last_hour, hour_before, newest) in found:
-        message, step, how, by, at, notes, action = facts[group.pk]
+        message, step, how, by, at, notes, action, closed_last_hour, closed_hour_before = facts[group.pk]
         told.append(
             CauseGroup(
                 group=group,
                 open=count,
                 first_at=first_at,
                 last_at=last_at,
-                last_hour=last_hour,
-                hour_before=hour_before,
+                last_hour=last_hour + closed_last_hour,
+                hour_before=hour_before + closed_hour_before,
                 newest=newest,
                 message=message or group.pattern,
                 step=step or "",
@@ -319,7 +333,10 @@ def export(*, group_id: int | None = None) -> Iterable[tuple[Any, ...]]:
     return fetch(
         """
         SELECT a.opened_at, a.group_id, a.kind, a.agent, a.step, a.code, a.message, a.order_id, o.email, o.total,
-               o.currency, g.acknowledged_by, a.notified_at
+               o.currency,
+               CASE WHEN g.acknowledged_at >= min(a.opened_at) OVER (PARTITION BY a.group_id)
+                    THEN g.acknowledged_by ELSE '' END,
+               a.notified_at
           FROM orders_alert AS a JOIN orders_alertgroup AS g ON g.id = a.group_id
           LEFT JOIN orders_order AS o ON o.id = a.order_id
          WHERE a.closed_at IS NULL AND (%(group)s::bigint IS NULL OR a.group_id = %(group)s::bigint)

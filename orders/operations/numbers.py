@@ -17,9 +17,11 @@ MINUTES = 10
 """How many minutes back throughput is shown."""
 MOST_A_MINUTE = 50_000
 MOST_A_DAY = 200_000
-SAMPLE = 5_000
+SAMPLE = 2_000
 """How many of the newest processed orders the times to done are taken from."""
 TOP_GROUPS = 5
+READY_LOOKED_AT = 20
+"""How many of the oldest orders of each priority are asked how long they have waited for a scheduler."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,7 @@ class Minute:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeToDone:
-    """From the insertion of an order to its end, in seconds, over `sample` orders of the last hour."""
+    """From the placing of an order to its end, in seconds, over `sample` orders of the last hour."""
 
     sample: int
     p50: float | None
@@ -55,7 +57,11 @@ class OpenGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """What the overview shows of orders. `oldest_*` are the oldest that waits, in seconds; None when nothing does."""
+    """What the overview shows of orders. `oldest_*` are in seconds, None when there is none.
+
+    `oldest_pending` is the age of the oldest order that waits, for whatever it may be; `oldest_ready` for how long one
+    has waited that waits for nothing but a scheduler.
+    """
 
     pending: int
     processing: int
@@ -63,6 +69,7 @@ class Numbers:
     processed: int
     compensated: int
     oldest_pending: float | None
+    oldest_ready: float | None
     queued: int
     oldest_queued: float | None
     set_aside: int
@@ -79,7 +86,7 @@ class Numbers:
 
 
 def numbers(*, now: datetime) -> Numbers:
-    """Reads the numbers. Eight statements, each by an index."""
+    """Reads the numbers. Nine statements, each by an index."""
     under_way = dict(
         fetch(
             """
@@ -113,6 +120,7 @@ def numbers(*, now: datetime) -> Numbers:
         processed=ended.get(ProcessState.PROCESSED, 0),
         compensated=ended.get(ProcessState.COMPENSATED, 0),
         oldest_pending=_age(_oldest_pending(), now),
+        oldest_ready=_age(_oldest_ready(now), now),
         queued=queued,
         oldest_queued=_age(oldest_queued, now),
         set_aside=_bounded("orders_setaside WHERE replayed_at IS NULL"),
@@ -136,6 +144,28 @@ def _oldest_pending() -> datetime | None:
         """
     )
     return rows[0][0] if rows else None
+
+
+def _oldest_ready(now: datetime) -> datetime | None:
+    """Since when an order waits for a scheduler: since its last event, or since what it waited for became due."""
+    return fetch(
+        """
+        SELECT least((SELECT min(greatest(p.created_at, e.at))
+                        FROM generate_series(0, 9) AS of(priority)
+                       CROSS JOIN LATERAL (
+                             SELECT order_id, created_at FROM orders_orderprocess
+                              WHERE process_state = 'pending' AND not_before IS NULL AND priority = of.priority
+                              ORDER BY order_id LIMIT %s) AS p
+                        LEFT JOIN LATERAL (
+                             SELECT at FROM orders_event
+                              WHERE order_id = p.order_id ORDER BY id DESC LIMIT 1) AS e ON true),
+                     (SELECT not_before FROM orders_orderprocess
+                       WHERE process_state IN ('pending', 'processing') AND process_state = 'pending'
+                         AND not_before <= %s
+                       ORDER BY not_before LIMIT 1))
+        """,
+        [READY_LOOKED_AT, now],
+    )[0][0]
 
 
 def _bounded(source: str, *parameters: Any) -> int:
@@ -165,10 +195,11 @@ def _time_to_done(now: datetime) -> TimeToDone:
         """
         SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY took),
                percentile_cont(0.95) WITHIN GROUP (ORDER BY took)
-          FROM (SELECT extract(epoch FROM finished_at - created_at)::float8 AS took
-                  FROM orders_orderprocess
-                 WHERE finished_at > %s AND process_state = 'processed'
-                 ORDER BY finished_at DESC LIMIT %s) AS newest
+          FROM (SELECT extract(epoch FROM p.finished_at - o.placed_at)::float8 AS took
+                  FROM (SELECT order_id, finished_at FROM orders_orderprocess
+                         WHERE finished_at > %s AND process_state = 'processed'
+                         ORDER BY finished_at DESC LIMIT %s) AS p
+                  JOIN orders_order AS o ON o.id = p.order_id) AS newest
         """,
         [now - timedelta(hours=1), SAMPLE],
     )[0]
@@ -179,8 +210,10 @@ def _open_groups() -> list[OpenGroup]:
     """The groups with the most open alerts, the largest first."""
     rows = fetch(
         """
-        SELECT g.id, g.kind, g.agent, g.code, g.pattern, a.open, a.last_at, g.acknowledged_at IS NOT NULL
-          FROM (SELECT group_id, count(*) AS open, max(opened_at) AS last_at FROM orders_alert
+        SELECT g.id, g.kind, g.agent, g.code, g.pattern, a.open, a.last_at,
+               coalesce(g.acknowledged_at >= a.first_at, false)
+          FROM (SELECT group_id, count(*) AS open, min(opened_at) AS first_at, max(opened_at) AS last_at
+                  FROM orders_alert
                  WHERE closed_at IS NULL GROUP BY group_id
                  ORDER BY count(*) DESC, group_id LIMIT %s) AS a
           JOIN orders_alertgroup AS g ON g.id = a.group_id

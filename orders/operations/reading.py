@@ -63,6 +63,7 @@ def _step(
         completed_at=completed_at,
         asked_at=request["posted_at"] if outstanding else None,
         waiting_since=row.waiting_since,
+        wanted_since=row.wanted_since,
         held_by=request["leased_by"] if outstanding and leased_until and leased_until > now else None,
     )
 

@@ -65,7 +65,8 @@ class Standing:
 class StepFacts:
     """A step as it is stored, with its request if one is outstanding (`asked_at`, and `held_by` while leased).
 
-    `waiting_since` is set while it is ready and not dispatched, because its agent cannot take it now.
+    `waiting_since` is set while it is ready and not dispatched, because its agent cannot take it now; `wanted_since` is
+    since when it has wanted its agent in vain, also while it is a probe.
     """
 
     name: str
@@ -87,6 +88,7 @@ class StepFacts:
     asked_at: datetime | None = None
     held_by: str | None = None
     waiting_since: datetime | None = None
+    wanted_since: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +156,8 @@ def _in_flight(step: StepFacts, tries: Tries, now: datetime) -> Standing:
 def _for_agent(step: StepFacts, tries: Tries) -> Standing:
     """A step that is ready and waits for its agent to be able to take it; it has no complete-by, and is not late."""
     failures, limit = _counted(step, tries)
-    return Standing(kind=Kind.AGENT, on=step.agent, since=step.waiting_since, failures=failures, limit=limit)
+    since = step.wanted_since or step.waiting_since
+    return Standing(kind=Kind.AGENT, on=step.agent, since=since, failures=failures, limit=limit)
 
 
 def _put_off(step: StepFacts, tries: Tries, now: datetime) -> Standing:

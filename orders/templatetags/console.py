@@ -16,7 +16,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -44,17 +44,23 @@ DASH = "–"
 
 @register.simple_tag
 def ago(at: datetime | None) -> SafeString:
-    """A time from now, "12 seconds ago" or "in 2 minutes"; the exact time is on the element. A dash for None."""
+    """A time from now, "12 seconds ago" or "in 2 minutes"; the exact time is on the element. A dash for None.
+
+    `data-past` is on a moment that has come: the browser, whose clock is another, never says "in 1 second" of it.
+    """
     if at is None:
         return SafeString(DASH)
     locale = shop.reader_locale()
-    said = format_timedelta(at - timezone.now(), add_direction=True, locale=locale, threshold=1)
+    left = at - timezone.now()
+    past = left <= timedelta()
+    said = format_timedelta(left, add_direction=True, locale=locale, threshold=1)
     exact = format_datetime(at, "medium", tzinfo=timezone.get_current_timezone(), locale=locale)
     return format_html(
-        '<time datetime="{}" title="{} {}" data-ago>{}</time>',
+        '<time datetime="{}" title="{} {}" data-ago{}>{}</time>',
         at.isoformat(),
         exact,
         timezone.get_current_timezone_name(),
+        " data-past" if past else "",
         said,
     )
 

@@ -246,7 +246,8 @@
   function tick() {
     for (const time of document.querySelectorAll("time[data-ago]")) {
       const at = new Date(time.dateTime);
-      const seconds = Math.round((at - Date.now() - skew) / 1000);
+      const left = Math.round((at - Date.now() - skew) / 1000);
+      const seconds = "past" in time.dataset ? Math.min(left, -0) : left; // minus nought is "0 seconds ago"
       const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
       const said = relative.format(Math.trunc(seconds / size), unit);
       if (time.textContent !== said) time.textContent = said;

@@ -87,9 +87,7 @@ def test_an_action_pauses_itself_when_too_many_of_a_wave_fail_again_and_may_go_o
     carry_on(action)
     paused = now_of(action)
     assert (paused.state, paused.wave) == ("paused", 0)
-    assert paused.why_paused == (
-        "1 of the 1 orders of wave 1 failed again; the last: http_503: it still says no"
-    )
+    assert paused.why_paused == ("the only order of wave 1 failed again: http_503: it still says no")
     entry = AuditEntry.objects.get(act="pause action")
     assert (entry.actor, entry.before, entry.after) == ("the desk", {"state": "running"}, {"state": "paused"})
     carry_on(action)

@@ -1,6 +1,7 @@
 """The numbers of the console: exact, bounded, and by indexes."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -15,6 +16,7 @@ from orders.models import (
     Circuit,
     Event,
     LeaderLease,
+    Order,
     OrderProcess,
     SetAside,
     StepState,
@@ -23,8 +25,10 @@ from orders.models import (
 )
 from orders.operations import workflow_graph
 from orders.operations.agent_status import AgentStatus, agent_statuses
+from orders.operations.listing import list_orders
 from orders.operations.numbers import numbers
 from orders.operations.pulse import pulse
+from orders.operations.standing import Kind, Tries
 from orders.operations.supervision import supervision
 from orders.operations.workflow_graph import Counts, draw, layers
 from orders.workflow.declared import declared
@@ -39,6 +43,19 @@ def ended(state: str, *, seconds: float, took: float = 4.0) -> OrderProcess:
     at = ago(seconds)
     goal = "compensate" if state == "compensated" else "complete"
     return make_order(process_state=state, goal=goal, finished_at=at, created_at=at - timedelta(seconds=took))
+
+
+def placed(order: OrderProcess, *, took: float) -> None:
+    assert order.finished_at is not None
+    Order.objects.create(
+        id=order.pk,
+        email="ada@example.com",
+        total=100,
+        currency="EUR",
+        ship_to={},
+        payment_method="card_ok",
+        placed_at=order.finished_at - timedelta(seconds=took),
+    )
 
 
 @pytest.mark.pattern("T2", "T3")
@@ -70,11 +87,11 @@ def test_throughput_counts_each_minute_and_leaves_out_the_one_under_way() -> Non
     assert found.per_minute == pytest.approx(0.6)
 
 
-def test_the_times_to_done_are_those_of_the_last_hour() -> None:
+def test_the_times_from_placing_to_done_are_those_of_the_last_hour() -> None:
     for took in (1.0, 2.0, 3.0, 4.0, 100.0):
-        ended("processed", seconds=60, took=took)
-    ended("processed", seconds=2 * 3600, took=9_000.0)
-    ended("compensated", seconds=60, took=9_000.0)
+        placed(ended("processed", seconds=60, took=0.5), took=took)
+    placed(ended("processed", seconds=2 * 3600), took=9_000.0)
+    placed(ended("compensated", seconds=60), took=9_000.0)
     done = numbers(now=database_now()).done
     assert done.sample == 5
     assert done.p50 == pytest.approx(3.0)
@@ -90,6 +107,43 @@ def test_an_empty_store_has_no_oldest_order_and_no_time_to_done() -> None:
         0,
     )
     assert list(found.groups) == []
+
+
+@pytest.mark.pattern("C2")
+@pytest.mark.parametrize(
+    ("process", "event", "waited"),
+    [
+        ({"not_before": 600}, None, None),  # for a customer, an agent, or a time
+        ({}, None, 7_200),
+        ({"priority": 9}, None, 7_200),
+        ({}, 80, 80),  # given back by the supervisor, or resubmitted, only then
+        ({"not_before": -300}, 3_000, 300),
+        ({"process_state": "error"}, None, None),
+    ],
+)
+def test_only_an_order_that_waits_for_nothing_but_a_scheduler_is_waiting_for_one(
+    process: dict[str, Any], event: float | None, waited: float | None
+) -> None:
+    fields = {"process_state": "pending", "created_at": ago(7_200)} | process
+    if "not_before" in fields:
+        fields["not_before"] = ahead(fields["not_before"])
+    order = make_order(**fields)
+    if event is not None:
+        Event.objects.create(order_id=order.pk, kind="resubmitted", actor="olga", at=ago(event))
+    found = numbers(now=database_now()).oldest_ready
+    assert (found is None) is (waited is None)
+    if found is not None and waited is not None:
+        assert waited <= found < waited + 60
+
+
+@pytest.mark.pattern("A8")
+def test_a_probe_does_not_begin_the_wait_for_an_agent_anew() -> None:
+    waits = {"waiting_since": ago(1), "wanted_since": ago(900)}
+    order = make_order({"bake": waits}, process_state="pending", not_before=ahead(600))
+    now = database_now()
+    (found,) = list_orders(state=None, waiting=False, limit=5, tries=Tries(), now=now).orders
+    assert found.order_id == order.pk
+    assert (found.standing.kind, found.standing.since) == (Kind.AGENT, waits["wanted_since"])
 
 
 @pytest.mark.pattern("S3")

@@ -95,6 +95,19 @@ def test_what_mended_it_before_and_who_sees_to_it_now() -> None:
     assert (found.open, found.acknowledged) == (2, True)
 
 
+@pytest.mark.pattern("O1")
+def test_the_trend_counts_what_was_opened_though_it_be_closed_again() -> None:
+    ids = alert(7)
+    times = [(4_000, 3_700), (5_000, 60), (6_000, 60), (600, 60), (9_000, 60), (9_000, 8_000)]
+    for order_id, (opened, closed) in zip(ids, times, strict=False):
+        Alert.objects.filter(order_id=order_id).update(opened_at=ago(opened), closed_at=ago(closed))
+    (found,) = causes()
+    assert (found.open, found.last_hour, found.hour_before, found.trend) == (1, 2, 3, "down")
+    one = inbox.cause(found.group, now=database_now())
+    assert one is not None
+    assert (one.last_hour, one.hour_before) == (2, 3)
+
+
 @pytest.mark.pattern("A8")
 def test_an_outage_counts_the_steps_that_wait() -> None:
     open_outage("oven", code="unreachable", message="no answer")

@@ -154,6 +154,18 @@ def test_a_retry_is_told_with_its_number_and_when_it_comes() -> None:
     assert told.retry_at == at(12)
 
 
+@pytest.mark.parametrize(
+    ("kind", "code", "words"),
+    [
+        ("step_refused", "refused", "refused: not this one"),
+        ("step_refused", "no_route", "refused: no_route: not this one"),
+        ("step_refused", "refused_by_bank", "refused: refused_by_bank: not this one"),
+    ],
+)
+def test_what_the_words_say_already_is_not_said_again_by_the_code(kind: str, code: str, words: str) -> None:
+    assert tell(event(0, kind, error={"code": code, "message": "not this one"}), Tries()).words == words
+
+
 def test_what_somebody_wrote_is_cut_short_and_a_broken_detail_breaks_nothing() -> None:
     assert shorten("a" * 400, 10).startswith("a" * 10 + "… (390")
     for detail in ({}, {"error": "text"}, {"error": {"code": 7}}, {"until": 5}, {"after": "x", "cause": []}):

@@ -114,5 +114,8 @@ def test_a_viewer_watches_and_has_no_buttons(system: System) -> None:
     page = client.get(PANEL).content.decode()
     assert "Kill a process" not in page
     assert ">Set<" not in page
+    assert 'name="latency"' not in page
+    assert "Latency, ms" in page
+    assert "Only administrators may change anything here." in page
     assert client.post(f"{PANEL}kill/scheduler/").status_code == 403
     assert client.post(f"{PANEL}clear/").status_code == 403

@@ -266,6 +266,7 @@ def test_an_action_is_paused_resumed_and_stopped_and_shows_the_result_of_each_or
     carry_on(action)
     said = text_of(client.get(at))
     assert "1 of the 2 orders of wave 1 failed again; the last: http_503: still no" in said
+    assert 'aria-label="2 of 2 ended, 1 failed again"' in client.get(at).content.decode()
     assert "still no" in text_of(client.get(f"{at}?state=failed"))
     client.post(f"{at}resume/")
     assert now_of(action).state == "running"

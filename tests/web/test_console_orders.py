@@ -205,7 +205,9 @@ def test_the_list_has_a_fixed_number_of_queries_and_its_empty_states(
     assert "No orders yet." in client.get("/console/orders/").content.decode()
     for _ in range(12):
         in_error()
-    assert "No order matches." in client.get("/console/orders/?state=pending").content.decode()
+    none = client.get("/console/orders/?state=pending").content.decode()
+    assert "No order matches." in none
+    assert "a whole mail address, or at least 4 digits of the end of an order" in none
     refused = client.get("/console/orders/?older=soon").content.decode()
     assert "An age is a number" in refused and "No order matches." in refused
     with django_assert_max_num_queries(22):

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from orders.models import AgentInstance, AuditEntry, Circuit, LeaderLease
+from orders.templatetags import console
 from tests.support.factories import ago, ahead, make_alert, make_order
 from tests.support.people import person, signed_in
 
@@ -102,7 +103,7 @@ def test_the_overview_says_what_is_wrong_and_each_number_leads_to_its_rows() -> 
         "The circuit of payments is not closed; 0 steps wait for it.",
         "No process runs the agent mail; 0 steps wait for it.",
         "1 alert is open.",
-        r"The oldest order that waits was placed 1\d min \d+ s ago.",
+        r"An order has waited for a scheduler for 1\d min \d+ s. Is the scheduler process running\?",
         "card refused",
         r"Pending 1 oldest 1\d min \d+ s",
         "Error 1 need a person",
@@ -111,7 +112,43 @@ def test_the_overview_says_what_is_wrong_and_each_number_leads_to_its_rows() -> 
     for state in ("queued", "pending", "processing", "error", "processed", "compensated"):
         assert f"/console/orders/?state={state}" in page.links
     assert "/console/orders/?waiting=payments" in page.links
+    assert "/console/orders/?state=pending&kind=waiting+for+a+scheduler" in page.links
     assert "/console/set-aside/" in page.links
+
+
+@pytest.mark.pattern("C2", "A8")
+def test_an_order_that_waits_for_its_customer_or_its_agent_is_no_warning() -> None:
+    swept()
+    running("warehouse")
+    waits = {"process_state": "pending", "created_at": ago(7_200), "not_before": ahead(600)}
+    make_order({"mix": {"state": "failed", "outcome": "refused", "not_before": ahead(600)}}, **waits)
+    make_order({"mix": {"waiting_since": ago(90), "wanted_since": ago(7_000)}}, **waits)
+    assert "All is well." in str(read("viewer", "/console/"))
+
+
+def test_a_single_warning_is_a_sentence_and_several_are_a_list() -> None:
+    swept(40)
+    running("warehouse")
+    client = signed_in(person("viewer"))
+    alone = verdict_of(client)
+    assert "The last sweep of the supervisor was" in alone
+    assert "<li>" not in alone
+    Circuit.objects.create(agent="mail")
+    assert verdict_of(client).count("<li>") == 2
+
+
+def verdict_of(client: Client) -> str:
+    html = client.get("/console/").content.decode()
+    return html[html.index('id="verdict"') : html.index('aria-labelledby="orders-now"')]
+
+
+@pytest.mark.parametrize(("seconds", "is_past"), [(-5.0, True), (0.0, True), (600.0, False)])
+def test_a_moment_that_has_come_is_marked_so_that_no_clock_makes_it_future(
+    seconds: float, is_past: bool
+) -> None:
+    element = str(console.ago(ahead(seconds)))
+    assert ("data-past" in element) is is_past
+    assert (">in " in element) is not is_past
 
 
 @pytest.mark.pattern("A8", "A9")
