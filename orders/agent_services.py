@@ -48,12 +48,11 @@ def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reaso
 
     Refuses a state that there is not, a time beyond `LONGEST_FORCE`, and an act without a reason.
     """
-    if state not in (CircuitState.OPEN, CircuitState.CLOSED):
-        return Result(act=Act.REFUSED, said=f"a circuit cannot be forced {state!r}")
-    if not 0 < seconds <= LONGEST_FORCE:
-        return Result(act=Act.REFUSED, said=f"a circuit can be forced for at most {LONGEST_FORCE:.0f} s")
-    if not reason:
-        return Result(act=Act.REFUSED, said="forcing a circuit needs a reason")
+    if said := _why_not_force(state, seconds, reason):
+        audit.record(
+            actor=actor, act="force-circuit", target=f"agent {agent}", said=said, reason=reason, allowed=False
+        )
+        return Result(act=Act.REFUSED, said=said)
     return _act(
         "force-circuit",
         agent,
@@ -63,6 +62,14 @@ def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reaso
         done=f"the circuit of {agent} is forced {state} for {seconds / 60:.0f} min",
         already=f"there is no circuit of {agent} yet",
     )
+
+
+def _why_not_force(state: str, seconds: float, reason: str) -> str:
+    if state not in (CircuitState.OPEN, CircuitState.CLOSED):
+        return f"a circuit cannot be forced {state!r}"
+    if not 0 < seconds <= LONGEST_FORCE:
+        return f"a circuit can be forced for at most {LONGEST_FORCE:.0f} s"
+    return "" if reason else "forcing a circuit needs a reason"
 
 
 def unforce_circuit(*, agent: str, actor: Actor) -> Result:
@@ -96,7 +103,7 @@ def _act(
         audit.record(
             actor=actor,
             act=act,
-            target=agent,
+            target=f"agent {agent}",
             said=result.said,
             reason=reason,
             before=before,

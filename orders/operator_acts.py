@@ -23,7 +23,7 @@ Work = Callable[[ProcessRow, list[StepRow]], Result]
 def act_on(
     act: str, work: Work, *, order_id: UUID, actor: Actor, reason: str = "", step: str | None = None
 ) -> Result:
-    """One transaction: the order locked, the act, and its entry in the audit log."""
+    """One transaction: the order locked, the act, and its entry in the audit log, which says so if it was refused."""
     with transaction.atomic():
         row, steps = locked(order_id)
         result = work(row, steps)
@@ -33,6 +33,7 @@ def act_on(
             target=f"order {order_id}",
             said=result.said,
             reason=reason,
+            allowed=result.act is not Act.REFUSED,
             before=_state(row, steps, step),
             after=_state(*locked(order_id), step),
         )

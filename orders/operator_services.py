@@ -50,10 +50,11 @@ def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str) -> Resu
     return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
 
 
-def skip(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Result:
+def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | None = None) -> Result:
     """Has the order go on without a step, of which nothing may be in flight. Raises `NoSuchOrderError`.
 
-    If nobody knows whether the step had its effect, it is still undone when the order is.
+    Who has it confirmed gives what was `typed`, which must be the step's name. If nobody knows whether the
+    step had its effect, it is still undone when the order is.
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
@@ -62,6 +63,8 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Result:
             return refused(f"the order has no step {step!r}")
         if one.state == StepStatus.SKIPPED:
             return already(f"{step} is skipped already")
+        if typed is not None and typed.strip() != step:
+            return refused(f"to confirm, type {step}")
         if refusal := _why_not_skip(row, steps, one, reason):
             return refusal
         skipped = one._replace(state=StepStatus.SKIPPED, not_before=None, waiting_since=None)

@@ -83,13 +83,17 @@ GET_ACTION: dict[str, Any] = {
     "responses": out.BulkActionOut,
     "extensions": {PROBLEMS: [RIGHTS, "not_found"]},
 }
-RESUBMIT_STEP = _act("resubmit_step", "Try a failed step again (O2)", out.ReasonIn)
+RESUBMIT_STEP = _act("resubmit_step", "Try a failed step again", out.ReasonIn)
 SKIP_STEP = _act("skip_step", "Go on without a step", out.NeededReasonIn)
 COMPENSATE_ORDER = _act(
     "compensate_order",
-    "Undo a whole order (C10)",
+    "Undo a whole order",
     out.CompensationIn,
-    description="Refused until `confirm` is what the refusal asks for: the amount that goes back to the customer.",
+    description=(
+        "`confirm` is what an operator types to confirm it: the word `undo`; or, when money was taken or may have been "
+        "and so goes back to the customer, the order's total in plain figures, as `39.00`. Without it, or with "
+        "something else, nothing is done and the refusal says what to send."
+    ),
 )
 PAUSE_AGENT = _act("pause_agent", "Send nothing new to an agent", out.NeededReasonIn)
 RESUME_AGENT = _act("resume_agent", "Send work to a paused agent again", out.ReasonIn)

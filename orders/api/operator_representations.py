@@ -100,7 +100,7 @@ class NeededReasonIn(Strict):
 
 
 class CompensationIn(NeededReasonIn):
-    """`confirm` is the amount that goes back to the customer, as the refused request names it."""
+    """`confirm` is the word `undo`, or the amount when money goes back to the customer, as `39.00`."""
 
     confirm = Text(max_length=40, default="")
 

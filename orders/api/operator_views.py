@@ -38,13 +38,12 @@ class OperatorView(APIView):
             return
         if request.method == "POST":
             match = request.resolver_match
-            name = match.url_name if match and match.url_name else "unknown"
-            audit.record(
+            audit.record_refusal(
                 actor=actor(request),
-                act=name[:40],
-                target=request.path[:120],
-                said=f"needs {needed}",
-                allowed=False,
+                address=match.url_name if match and match.url_name else "unknown",
+                about=_about(kwargs),
+                path=request.path,
+                why=f"needs {needed}",
             )
         self.permission_denied(request)
 
@@ -193,6 +192,14 @@ def _act(act: Callable[[], services.Result]) -> Response:
     if result.act is services.Act.REFUSED:
         raise ProblemError("act_refused", f"{result.said[:1].upper()}{result.said[1:]}.")
     return Response(out.ResultOut({"result": result.act.value, "said": result.said}).data)
+
+
+def _about(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What an address is about, in the words of the console's addresses: a step's act is one on its order."""
+    if "step_id" in kwargs:
+        found = alert_feed.step(min(kwargs["step_id"], LARGEST_ID))
+        return {"order_id": found[0]} if found else {}
+    return {"agent": kwargs["name"]} if "name" in kwargs else kwargs
 
 
 def _step(step_id: int) -> tuple[UUID, str]:

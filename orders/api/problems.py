@@ -173,8 +173,12 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's answer 403."""
-    return _outside(request, "permission_denied") or defaults.permission_denied(request, exception)
+    """Django's answer 403. Who may look at the console stays in it; anybody else learns nothing from its frame."""
+    if (answer := _outside(request, "permission_denied")) is not None:
+        return answer
+    is_at_the_desk = request.path.startswith("/console/") and request.user.has_perm("orders.view_console")
+    page = "console/403.html" if is_at_the_desk else defaults.ERROR_403_TEMPLATE_NAME
+    return defaults.permission_denied(request, exception, template_name=page)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

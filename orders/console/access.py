@@ -12,8 +12,9 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -25,6 +26,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from orders import audit
 from orders.console import second_factor
+from orders.models import BulkAction
 
 log = structlog.get_logger()
 
@@ -66,13 +68,24 @@ def actor(request: HttpRequest) -> audit.Actor:
 def refuse(request: HttpRequest, *, why: str) -> None:
     """Writes down that somebody was refused an act."""
     match = request.resolver_match
-    audit.record(
-        actor=actor(request),
-        act=(match.url_name if match and match.url_name else "unknown")[:40],
-        target=request.path[:120],
-        said=why,
-        allowed=False,
+    address = match.url_name if match and match.url_name else "unknown"
+    who = actor(request)
+    audit.record_refusal(
+        actor=who,
+        address=address,
+        about={**(match.kwargs if match else {}), "kind": _kind(request)},
+        path=who.name if address.startswith("second-factor") else request.path,
+        why=why,
     )
+
+
+def _kind(request: HttpRequest) -> str:
+    """Which act a form for many orders asks for; nothing if it cannot be read, which hides no refusal."""
+    try:
+        kind = request.POST.get("do", "")
+    except (MultiPartParserError, SuspiciousOperation, OSError):
+        return ""
+    return kind if kind in BulkAction.Kind.values else ""
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -118,22 +118,33 @@ def set_priority(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 def _ask_to_skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
+    return _skip_form(request, order_id, step)
+
+
+def _skip_form(
+    request: HttpRequest, order_id: UUID, step: str, *, error: str = "", status: int = 200
+) -> HttpResponse:
     found = _page_of(order_id)
-    return render(request, "console/orders/skip.html", {"it": found, "step": _step_of(found, step)})
+    context = {"it": found, "step": _step_of(found, step), "error": error, "reason": _reason(request)}
+    return render(request, "console/orders/skip.html", context, status=status)
 
 
 @act(OPERATE)
 def _skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
-    who, why = actor(request), _reason(request)
-    return _acted(
-        request,
-        order_id,
-        lambda: operator_services.skip(order_id=order_id, step=step, actor=who, reason=why),
-    )
+    who, why, typed = actor(request), _reason(request), request.POST.get("typed", "")[:120]
+    try:
+        result = operator_services.skip(order_id=order_id, step=step, actor=who, reason=why, typed=typed)
+    except NoSuchOrderError as error:
+        raise Http404 from error
+    if result.act is Act.REFUSED and typed.strip() != step:
+        wrong = _("Nothing was done: type the name of the step, %(step)s, to confirm it.") % {"step": step}
+        return _skip_form(request, order_id, step, error=wrong, status=422)
+    told(request, result)
+    return redirect("console:order", order_id)
 
 
 skip = by_method(needs(OPERATE, require_safe(_ask_to_skip)), _skip)
-"""Asks why a step is to be skipped, and skips it."""
+"""Asks why a step is to be skipped, has its name typed, and skips it."""
 
 
 def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import Count, Min, Q
 
 from orders.models import Alert, AlertGroup, BulkAction, BulkItem, Circuit, StepState
+from orders.operations.inbox import is_acknowledged
 from orders.selectors import Page
 
 MOST_OF_GROUP = 50_000
@@ -33,15 +34,22 @@ def alerts(*, group: int | None, kind: str | None, agent: str, before: int | Non
 
 
 def groups(*, before: int | None, limit: int) -> Page[AlertGroup]:
-    """Groups with open alerts, each with how many, in `open`."""
-    counted = (
-        Alert.objects.filter(closed_at__isnull=True).order_by().values("group_id").annotate(number=Count("*"))
-    )
-    numbers = dict(counted.values_list("group_id", "number"))
+    """Groups with open alerts, each with how many, in `open`.
+
+    An acknowledgement that was of an earlier time, as the console has it too, is none.
+    """
+    counted = Alert.objects.filter(closed_at__isnull=True).order_by().values("group_id")
+    facts = counted.annotate(number=Count("*"), first_at=Min("opened_at"))
+    numbers = {
+        group_id: (number, first_at)
+        for group_id, number, first_at in facts.values_list("group_id", "number", "first_at")
+    }
     wanted = sorted((number for number in numbers if before is None or number < before), reverse=True)
     found = AlertGroup.objects.in_bulk(wanted[:limit])
     for number, group in found.items():
-        group.open = numbers[number]  # type: ignore[attr-defined]
+        group.open, began = numbers[number]  # type: ignore[attr-defined]
+        if not is_acknowledged(group, began):
+            group.acknowledged_at, group.acknowledged_by = None, ""
     items = [found[number] for number in wanted[:limit] if number in found]
     return Page(items=items, has_more=len(wanted) > limit)
 

@@ -133,6 +133,15 @@ def test_what_cannot_be_skipped_is_refused_and_nothing_changes(name: str) -> Non
     assert result.act is Act.REFUSED and said in result.said
     assert (everything(order), happened(order)) == (before, [])
     assert [entry[0] for entry in audited(order)] == ["skip"]
+    assert not AuditEntry.objects.get().allowed
+
+
+@pytest.mark.parametrize(("typed", "act"), [("skip", Act.REFUSED), ("", Act.REFUSED), (None, Act.DONE)])
+def test_what_is_confirmed_is_confirmed_with_the_steps_name(typed: str | None, act: Act) -> None:
+    order = in_error({**BEFORE_MAIL, "send-confirmation": "failed"})
+    result = skip(order_id=order.pk, step="send-confirmation", actor=OLGA, reason="r", typed=typed)
+    assert result.act is act
+    assert AuditEntry.objects.get().allowed is (act is Act.DONE)
 
 
 def test_without_a_reason_nothing_is_skipped_or_settled() -> None:

@@ -7,8 +7,9 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.http import HttpResponse
 from django.test import Client
-from django.urls import reverse
+from django.urls import resolve, reverse
 
+from orders import audit
 from orders.console import urls
 from orders.console.csv_safe import csv_lines
 from orders.engine.alerts import NewAlert, open_alerts
@@ -102,6 +103,11 @@ def may(role: str, least: str | None) -> bool:
     return least is not None and ROLES.index(role) >= ROLES.index(least)
 
 
+def kept_as(name: str, path: str, who: str) -> tuple[str, str]:
+    """The act and the target that a refusal at an address is kept under."""
+    return audit.named(name, resolve(path).kwargs, who if name.startswith("second-factor") else path)
+
+
 def test_every_address_is_in_the_table() -> None:
     names = [str(pattern.name) for pattern in urls.urlpatterns]
     assert len(set(names)) == len(names)
@@ -141,11 +147,11 @@ def test_a_role_may_what_the_table_says_and_every_refused_act_is_written_down(
             else:
                 is_right = answer.status_code == 403
                 if method == "post":
-                    refused.add((role, name, path[:120]))
+                    refused.add((role, *kept_as(name, path, role)))
             if not is_right:
                 wrong.append((method, name, answer.status_code, answer.headers.get("Location")))
     assert wrong == []
-    entries = AuditEntry.objects.filter(allowed=False).exclude(said="a wrong code")
+    entries = AuditEntry.objects.filter(allowed=False, said__startswith="needs ")
     assert set(entries.values_list("actor", "act", "target")) == refused
     if role in ("customer", "viewer"):
         assert state() == before
@@ -163,7 +169,9 @@ def test_a_forged_request_does_nothing_and_is_written_down(places: dict[str, str
         assert "Nothing was done" in answer.content.decode()
     assert state() == before
     entries = list(AuditEntry.objects.all())
-    assert {(one.actor, one.act, one.allowed) for one in entries} == {("admin", name, False) for name in acts}
+    assert {(one.actor, one.act, one.target, one.allowed) for one in entries} == {
+        ("admin", *kept_as(name, places[name], "admin"), False) for name in acts
+    }
     assert all(one.said.startswith("forged: ") for one in entries)
 
 
@@ -187,6 +195,19 @@ def test_a_viewer_sees_no_button_that_she_may_not_press(places: dict[str, str]) 
         assert len(posts) == 1, (name, posts)  # the one that signs out
 
 
+def test_who_is_at_the_desk_is_refused_in_the_consoles_frame_and_a_customer_in_the_shops(
+    places: dict[str, str],
+) -> None:
+    page = signed_in(person("viewer")).post(places["pause-agent"])
+    assert page.status_code == 403
+    text = page.content.decode()
+    assert 'aria-label="Console"' in text and "This is not yours to do" in text
+    assert '<a class="button button--main" href="/console/">To the overview</a>' in text
+    assert "To the posters" not in text
+    text = signed_in(person("customer")).get("/console/").content.decode()
+    assert "To the posters" in text and "open-alerts" not in text
+
+
 def test_pages_are_kept_by_nobody(places: dict[str, str]) -> None:
     client = signed_in(person("viewer"))
     for name in ("overview", "orders", "order", "audit"):
@@ -208,6 +229,57 @@ def test_the_audit_log_is_only_added_to(sql: str) -> None:
     ):
         cursor.execute(sql)
     assert AuditEntry.objects.get().actor == "olga"
+
+
+BODIES: dict[str, dict[str, str]] = {
+    "order-resubmit": {"now": "1"},
+    "order-retry": {},
+    "order-priority": {"priority": "7"},
+    "order-compensate": {"reason": "r", "typed": "not this"},
+    "step-skip": {"reason": "r", "typed": "not this"},
+    "step-settle": {"how": "done", "reason": "r"},
+    "set-aside-replay": {},
+    "group-note": {"text": "seen"},
+    "group-acknowledge": {},
+    "group-unacknowledge": {},
+    "pause-agent": {"reason": "r"},
+    "resume-agent": {},
+    "force-circuit": {"state": "open", "seconds": "900", "reason": "r"},
+    "unforce-circuit": {},
+    "bulk-act": {},
+}
+"""Acts that leave an entry, with what is sent."""
+
+
+def test_one_filter_finds_an_act_and_who_was_refused_it(places: dict[str, str]) -> None:
+    admin, viewer = signed_in(person("admin")), signed_in(person("viewer"))
+    kept: dict[str, set[tuple[str, str]]] = {"admin": set(), "viewer": set()}
+    for name, body in BODIES.items():
+        for who, client in (("admin", admin), ("viewer", viewer)):
+            earlier = AuditEntry.objects.count()
+            client.post(places[name], body)
+            (entry,) = AuditEntry.objects.order_by("id")[earlier:]
+            kept[who].add((entry.act, entry.target))
+    assert kept["admin"] == kept["viewer"]
+    order_id = StepState.objects.values_list("process_id", flat=True)[0]
+    assert {("skip", f"order {order_id}"), ("pause-agent", "agent kitchen")} < kept["viewer"]
+    viewer.post(places["bulk-create"], {"do": "compensate"})
+    assert AuditEntry.objects.latest("id").act == "bulk compensate"
+    viewer.post(places["bulk-create"], data=b"no form", content_type="multipart/form-data; boundary=")
+    assert AuditEntry.objects.latest("id").act == "bulk-create"
+
+
+def test_what_a_service_refused_is_kept_as_refused(places: dict[str, str]) -> None:
+    client = signed_in(person("admin"))
+    client.post(places["order-compensate"], BODIES["order-compensate"])
+    client.post(places["force-circuit"], BODIES["force-circuit"] | {"reason": " "})
+    client.post(places["pause-agent"], BODIES["pause-agent"])
+    kept = AuditEntry.objects.order_by("id").values_list("act", "allowed", "said")
+    assert list(kept) == [
+        ("compensate", False, "to confirm, type undo"),
+        ("force-circuit", False, "forcing a circuit needs a reason"),
+        ("pause-agent", True, "kitchen is paused: its steps wait"),
+    ]
 
 
 @pytest.fixture

@@ -286,6 +286,23 @@ def test_only_the_newest_events_are_shown_until_all_are_asked_for(desk: Desk) ->
     assert "scheduler:29<" in client.get(f"/console/orders/{order.pk}/?events=all").content.decode()
 
 
+@pytest.mark.pattern("O2")
+def test_a_step_is_skipped_only_when_its_name_was_typed(desk: Desk) -> None:
+    steps = {**BEFORE_SHIPMENT, "create-shipment": "completed", "capture-payment": "completed"}
+    order = an_order({**steps, "send-confirmation": "failed"}, process_state="error")
+    client, address = desk("operator"), f"/console/orders/{order.pk}/steps/send-confirmation/skip/"
+    assert "the order counts as complete without it" in client.get(address).content.decode()
+    for typed in ("", "capture-payment"):
+        answer = client.post(address, {"reason": "she has no mail", "typed": typed})
+        page = answer.content.decode()
+        assert answer.status_code == 422 and 'role="alert"' in page and 'value="she has no mail"' in page
+    assert step_of(order, "send-confirmation").state == "failed"
+    client.post(address, {"reason": "she has no mail", "typed": " send-confirmation "})
+    assert step_of(order, "send-confirmation").state == "skipped"
+    kept = AuditEntry.objects.filter(act="skip").order_by("id").values_list("allowed", flat=True)
+    assert list(kept) == [False, False, True]
+
+
 def acts(order: OrderProcess) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Every act: who may do it, where, and with what."""
     at = f"/console/orders/{order.pk}/"
@@ -293,7 +310,7 @@ def acts(order: OrderProcess) -> Iterator[tuple[str, str, dict[str, str]]]:
     yield "operator", f"{at}retry/", {}
     yield "operator", f"{at}priority/", {"priority": "9"}
     yield "operator", f"{at}compensate/", {"reason": "r", "typed": "undo"}
-    yield "operator", f"{at}steps/create-shipment/skip/", {"reason": "r"}
+    yield "operator", f"{at}steps/create-shipment/skip/", {"reason": "r", "typed": "create-shipment"}
     yield "operator", f"{at}steps/create-shipment/edit/", {}
     yield "admin", f"{at}steps/create-shipment/settle/", {"how": "not done", "reason": "r"}
     yield "operator", "/console/set-aside/1/replay/", {}

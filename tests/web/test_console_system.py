@@ -182,9 +182,9 @@ def test_an_operator_pauses_and_resumes_an_agent_and_both_are_audited() -> None:
     assert circuit.closed_at is not None  # what waited is met by a ramp
     entries = list(AuditEntry.objects.order_by("id"))
     assert [(entry.act, entry.target, entry.said) for entry in entries] == [
-        ("pause-agent", "payments", "payments is paused: its steps wait"),
-        ("pause-agent", "payments", "payments was paused already"),
-        ("resume-agent", "payments", "payments is resumed: what waits is let through little by little"),
+        ("pause-agent", "agent payments", "payments is paused: its steps wait"),
+        ("pause-agent", "agent payments", "payments was paused already"),
+        ("resume-agent", "agent payments", "payments is resumed: what waits is let through little by little"),
     ]
     assert [(entry.before["paused"], entry.after["paused"]) for entry in entries] == [
         (False, True),
@@ -216,9 +216,11 @@ def test_an_admin_forces_a_circuit_for_a_time_and_with_a_reason() -> None:
     assert client.post(force, {"state": "open", "seconds": "1e9", "reason": "x"}).status_code == 404
     circuit.refresh_from_db()
     assert circuit.forced == ""
-    assert list(AuditEntry.objects.order_by("id").values_list("act", flat=True)) == [
-        "force-circuit",
-        "unforce-circuit",
+    assert list(AuditEntry.objects.order_by("id").values_list("act", "allowed")) == [
+        ("force-circuit", True),
+        ("unforce-circuit", True),
+        ("force-circuit", False),
+        ("force-circuit", False),
     ]
 
 

@@ -1,9 +1,12 @@
 """The operators' REST API: what a token of each role may do, and what then happens."""
 
+import csv
+import re
 from io import StringIO
 from typing import Any
 
 import pytest
+import yaml
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from knox.models import AuthToken
@@ -13,7 +16,7 @@ from uuid_utils.compat import uuid7
 from orders.engine.alerts import NewAlert, open_alerts, open_outage
 from orders.models import Alert, AlertGroup, AuditEntry, BulkAction, Circuit, Event, OrderProcess
 from tests.support.factories import make_order, step_of
-from tests.support.people import person
+from tests.support.people import person, signed_in
 from tests.web.helpers import assert_problem, mistakes
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
@@ -63,9 +66,14 @@ def test_only_who_may_operate_acts_and_every_refusal_is_written_down() -> None:
         assert_problem(APIClient().post(path, body), "not_authenticated")
         for client in refused.values():
             assert_problem(client.post(path, body), "permission_denied")
-    entries = AuditEntry.objects.values_list("actor", "target", "allowed", "said", "address")
+    entries = AuditEntry.objects.values_list("actor", "act", "target", "allowed", "said", "address")
+    order, group = f"order {OrderProcess.objects.get().pk}", f"group {AlertGroup.objects.get().pk}"
+    kept = [
+        *(("resubmit", order), ("skip", order), ("compensate", order), ("bulk resubmit", group)),
+        *(("pause-agent", "agent kitchen"), ("resume-agent", "agent kitchen")),
+    ]
     assert sorted(entries) == sorted(
-        (name, path, False, "needs orders.operate", "127.0.0.1") for name in refused for path in wanted
+        (name, *one, False, "needs orders.operate", "127.0.0.1") for name in refused for one in kept
     )
     assert OrderProcess.objects.get().process_state == "error"
     assert not Circuit.objects.get().paused
@@ -116,6 +124,22 @@ def test_groups_tell_how_many_are_open(operator: APIClient) -> None:
     assert operator.get(f"{API}/alerts/groups").json() == {"results": [], "next": None}
 
 
+def test_an_acknowledgement_of_an_earlier_time_is_none_for_the_api_as_for_the_console(
+    operator: APIClient,
+) -> None:
+    failed_order()
+    AlertGroup.objects.update(acknowledged_by="olga", acknowledged_at="2026-11-01T12:00Z")
+    desk = signed_in(person("viewer"))
+    for opened, by in (("2026-11-01T11:00Z", "olga"), ("2026-11-01T13:00Z", "")):
+        Alert.objects.update(opened_at=opened)
+        (found,) = operator.get(f"{API}/alerts/groups").json()["results"]
+        assert (found["acknowledged_by"], found["acknowledged_at"] is not None) == (by, bool(by))
+        assert ("nobody yet" in desk.get("/console/alerts/").content.decode()) is not bool(by)
+        (line,) = csv.DictReader(desk.get("/console/alerts.csv").content.decode("utf-8-sig").splitlines())
+        assert line["acknowledged_by"] == by
+        assert ("acknowledged</span>" in desk.get("/console/").content.decode()) is bool(by)
+
+
 @pytest.mark.pattern("O2")
 def test_a_failed_step_is_resubmitted_once(operator: APIClient) -> None:
     order = failed_order()
@@ -142,6 +166,8 @@ def test_a_step_is_skipped_with_a_reason_only(operator: APIClient) -> None:
     running = make_order({"mix": "running"}, process_state="processing")
     refused = operator.post(f"{API}/steps/{step_of(running, 'mix').pk}/skip", {"reason": "why not"})
     assert "under way" in assert_problem(refused, "act_refused")["detail"]
+    entry = AuditEntry.objects.get(target=f"order {running.pk}")
+    assert (entry.act, entry.allowed) == ("skip", False)
 
 
 @pytest.mark.pattern("C10")
@@ -150,6 +176,7 @@ def test_an_order_is_undone_when_that_was_confirmed(operator: APIClient) -> None
     path = f"{API}/orders/{order.order_id}/compensate"
     refused = assert_problem(operator.post(path, {"reason": "she changed her mind"}), "act_refused")
     assert refused["detail"] == "To confirm, type undo."
+    assert AuditEntry.objects.values_list("act", "allowed").get() == ("compensate", False)
     order.refresh_from_db()
     assert order.goal == "complete"
     body = {"reason": "she changed her mind", "confirm": "undo"}
@@ -217,3 +244,10 @@ def test_an_operators_token_is_made_and_ended_by_a_command() -> None:
     assert_problem(client.get(f"{API}/alerts"), "invalid_token")
     with pytest.raises(CommandError, match="no account 'nobody'"):
         call_command("token", "nobody")
+
+
+def test_the_document_says_what_to_type_and_has_no_labels_of_ours() -> None:
+    document = yaml.safe_load(APIClient().get("/api/schema/").content)
+    assert not re.search(r"\((?:[A-Z]\d|rule )", str(document))
+    said = document["paths"][f"{API}/orders/{{order_id}}/compensate"]["post"]["description"]
+    assert "`undo`" in said and "`39.00`" in said
