@@ -1,6 +1,7 @@
 """The console's frame in a real browser: live, by keyboard, for everybody, and no wider than a phone."""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -80,6 +81,17 @@ def test_what_one_operator_does_another_sees_without_a_reload(
     paused.get_by_role("button", name="Resume mail").click()
     expect(watching.locator("#facts-mail")).not_to_contain_text("Paused by olga", timeout=PATIENCE)
     assert watching.evaluate("window.isTheSame")
+
+
+def test_what_has_happened_is_never_to_come_whatever_the_browsers_clock_says(
+    open_page: Opener, desks: Desks
+) -> None:
+    """Before the page has learnt the server's time it has only the browser's, and that is an hour late."""
+    page = open_page("/console/orders/", storage_state=desks["olga"])
+    page.goto(str(page.locator("[data-row] a[href]").first.get_attribute("href")))
+    page.clock.set_fixed_time(datetime.now(UTC) - timedelta(hours=1))
+    page.reload()
+    assert str(page.locator("main time[data-past]").first.text_content()).endswith(" ago")
 
 
 def test_nothing_moves_under_the_pointer(open_page: Opener, desks: Desks) -> None:
