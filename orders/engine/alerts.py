@@ -48,8 +48,7 @@ def open_alerts(alerts: Sequence[NewAlert]) -> int:
 
 def open_outage(agent: str, *, code: str, message: str) -> int:
     """Opens the alert of an outage, one for an agent however many orders wait for it; 0 if it is open already."""
-    row = NewAlert(None, "outage", code, message, "", agent)
-    return run(_OPEN, [recordset([{**row._asdict(), "pattern": pattern(message)}])])
+    return open_alerts([NewAlert(None, "outage", code, message, agent=agent)])
 
 
 def close_outage(agent: str, *, by: str, resolution: str) -> int:
