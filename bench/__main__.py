@@ -11,8 +11,8 @@ import signal
 import sys
 
 from bench import machine
-from sasweb import children
-from sasweb.postgres import FOR_TESTS, SETTINGS, PostgresError, temporary_server
+from sasweb.embedded_postgres.server import FOR_TESTS, SETTINGS, PostgresError, temporary_server
+from sasweb.launcher import children
 
 NAMES = ("throughput", "latency", "concurrency", "scale", "recovery", "under_fault")
 CORES = 2

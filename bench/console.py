@@ -1,6 +1,6 @@
 """The console's pages with a million orders in the store: the server's time for each, and which takes over 100 ms.
 
-python -m sasweb.postgres -- python -m bench.console [ORDERS [REQUESTS]]
+python -m sasweb.embedded_postgres -- python -m bench.console [ORDERS [REQUESTS]]
 
 Fills the database of DATABASE_URL, whose orders it deletes, with orders of the last 40 days (a million, or as many as
 are said), among them 20,000 with an open alert and 2,000 that wait for an agent, and a bulk action of 15,000. Then it

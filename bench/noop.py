@@ -21,14 +21,14 @@ from uuid_utils.compat import uuid7
 from bench import ready  # noqa: F401
 from orders import wiring
 from orders.engine import state_store
-from orders.engine.agent_host import AgentHost, HostConfig
+from orders.engine.agent_host.role import AgentHost, HostConfig
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Accepted, Agent, Json, Request, Step, Submission, Workflow
 from orders.engine.errors import Transient
 from orders.engine.rows import EventRow
-from orders.engine.scheduler import Scheduler, SchedulerConfig
-from orders.engine.supervisor import Supervisor, SupervisorConfig
-from orders.engine.worker import Worker, instance_id, stop_on_signals
+from orders.engine.runtime.loop import Worker, instance_id, stop_on_signals
+from orders.engine.scheduler.role import Scheduler, SchedulerConfig
+from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 
 NAMES = ("first", "second", "third", "fourth")
 

@@ -1,6 +1,6 @@
 """How soon the shop's pages are seen with ten thousand posters in the catalogue: the first contentful paint.
 
-python -m sasweb.postgres -- python -m bench.pages [RUNS]
+python -m sasweb.embedded_postgres -- python -m bench.pages [RUNS]
 
 Each run is a browser that has seen nothing yet, on this machine. Needs Debian's chromium (`CHROMIUM` names another).
 """

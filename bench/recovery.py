@@ -25,8 +25,7 @@ from uuid import UUID
 from django.conf import settings
 
 from bench import server
-from orders import services
-from orders.engine.sql import database_now, fetch
+from orders.engine.runtime.sql import database_now, fetch
 from orders.models import (
     AgentRequest,
     Event,
@@ -36,7 +35,8 @@ from orders.models import (
     StepState,
     SubmissionMessage,
 )
-from sasweb import children
+from orders.services import orders as services
+from sasweb.launcher import children
 from tests.support.system import ADDRESS, ENDED, Process, database_url, free_ports
 from tests.support.wait import until
 from tests.web.server import free_port

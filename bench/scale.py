@@ -24,7 +24,7 @@ from django.db import connection, transaction
 from bench import noop, server
 from orders.engine import state_store
 from orders.engine.channels import leases, replies, submissions
-from orders.engine.sql import database_now, fetch, run
+from orders.engine.runtime.sql import database_now, fetch, run
 from tests.support.system import database_url
 
 ACTIVE = 1_000

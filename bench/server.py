@@ -16,7 +16,7 @@ from django.db import transaction
 from bench import noop
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.contracts import Workflow
-from orders.engine.sql import fetch, run
+from orders.engine.runtime.sql import fetch, run
 from orders.models import AgentInstance, OrderProcess
 from tests.support.system import Process, database_url
 from tests.support.wait import until

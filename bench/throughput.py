@@ -23,8 +23,8 @@ import psycopg
 from django.db import connection
 
 from bench import machine, server
-from orders.engine.sql import fetch
-from sasweb import children
+from orders.engine.runtime.sql import fetch
+from sasweb.launcher import children
 from tests.support.system import Process, database_url
 
 HERE = Path(__file__).parent

@@ -20,7 +20,7 @@ import psycopg
 
 from bench import noop, server
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.sql import fetch, run
+from orders.engine.runtime.sql import fetch, run
 from orders.models import OrderProcess, StepState
 from tests.support.system import database_url
 from tests.support.wait import until

@@ -17,7 +17,8 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from orders import audit, models
+from orders import models
+from orders.services import audit
 
 MOST_ROWS = 10_000
 """How far the pages of a list go."""

@@ -11,12 +11,14 @@ from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 from django_q.tasks import async_task
 
-from orders import bulk_runner, link_mails, notifications, retention, wiring
-from orders.engine.backoff import full_jitter
+from orders import retention, wiring
 from orders.engine.errors import LeadershipLost
-from orders.engine.sql import DATABASE_TROUBLE
-from orders.engine.supervisor import Supervisor
-from sasweb.jobs_cluster import is_stopping
+from orders.engine.runtime.backoff import full_jitter
+from orders.engine.runtime.sql import DATABASE_TROUBLE
+from orders.engine.supervisor.role import Supervisor
+from orders.mail import order_links as link_mails
+from orders.services.operators import bulk_runner, notifications
+from sasweb.launcher.jobs_cluster import is_stopping
 
 log = structlog.get_logger()
 

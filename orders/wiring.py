@@ -8,19 +8,19 @@ from orders.agents.carrier import Carrier
 from orders.agents.mail import Mail
 from orders.agents.payments import Payments
 from orders.agents.warehouse import Warehouse
-from orders.engine.agent_host import AgentHost, HostConfig
-from orders.engine.breaker import BreakerRules
+from orders.engine.agent_host.role import AgentHost, HostConfig
 from orders.engine.channels.wakeups import Topic
+from orders.engine.circuits.rules import BreakerRules
 from orders.engine.contracts import Agent, Workflows
 from orders.engine.errors import WorkflowError
-from orders.engine.listener import Listener, connection_parameters
-from orders.engine.remedies import SupervisorRules
-from orders.engine.scheduler import Scheduler, SchedulerConfig
+from orders.engine.runtime.listener import Listener, connection_parameters
+from orders.engine.runtime.loop import instance_id
+from orders.engine.scheduler.role import Scheduler, SchedulerConfig
 from orders.engine.submission import SubmissionConfig, SubmissionRole
-from orders.engine.supervisor import Supervisor, SupervisorConfig
-from orders.engine.worker import instance_id
-from orders.workflow.declared import declared
+from orders.engine.supervisor.remedies import SupervisorRules
+from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 from orders.workflow.intake import OrderIntake
+from orders.workflow.versions import declared
 
 AGENTS = (Warehouse.name, Payments.name, Carrier.name, Mail.name)
 

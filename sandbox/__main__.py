@@ -10,7 +10,8 @@ import sys
 
 from aiohttp import web
 
-from sandbox import mail, settings
+from sandbox import mail_sink as mail
+from sandbox import settings
 from sandbox.app import Calls, make_app
 from sandbox.commits import Commits
 from sandbox.faults import SERVICES, FaultBoard

@@ -8,7 +8,7 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from sasweb import health
+from sasweb import readiness as health
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from sasweb import config, logs, mail
+from sasweb import config, logs
+from sasweb import mail_server as mail
 
 try:
     CONFIG = config.read()
@@ -53,9 +54,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
-    "orders.console.sessions.OperatorSessions",
+    "orders.access.sessions.OperatorSessions",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
-    "orders.console.second_factor.SecondFactor",
+    "orders.access.second_factor.SecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "orders.storefront.unavailable.UnavailablePage",
@@ -156,9 +157,9 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
-AXES_USERNAME_CALLABLE = "orders.storefront.lockout.name_of"
-AXES_CLIENT_IP_CALLABLE = "orders.storefront.lockout.address_of"
-AXES_LOCKOUT_CALLABLE = "orders.storefront.lockout.show"
+AXES_USERNAME_CALLABLE = "orders.access.lockout.name_of"
+AXES_CLIENT_IP_CALLABLE = "orders.access.lockout.address_of"
+AXES_LOCKOUT_CALLABLE = "orders.access.lockout.show"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 
@@ -247,8 +248,8 @@ SPECTACULAR_SETTINGS = {
         "orders.api.schema.add_problems",
     ],
     "ENUM_NAME_OVERRIDES": {
-        "OrderState": "orders.models.state.ProcessState",
-        "StepState": "orders.models.state.StepStatus",
+        "OrderState": "orders.vocabulary.ProcessState",
+        "StepState": "orders.vocabulary.StepStatus",
     },
 }
 

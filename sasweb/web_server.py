@@ -4,8 +4,8 @@ import os
 import signal
 from typing import Any
 
-from sasweb.children import set_death_signal
 from sasweb.config import read
+from sasweb.launcher.children import set_death_signal
 
 bind = read().bind
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))

@@ -7,7 +7,7 @@ import pytest
 from django.db import connections
 from django.db.models.signals import post_migrate, pre_migrate
 
-from orders.engine.sql import run
+from orders.engine.runtime.sql import run
 from tests.support.two_sessions import BAD_PLANS, Session
 
 

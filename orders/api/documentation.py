@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from orders.api import representations as out
 from orders.api.paging import LARGEST_PAGE, USUAL_PAGE
 from orders.api.requests import LONGEST_WAIT, NewOrderIn
-from orders.models.state import ProcessState
+from orders.vocabulary import ProcessState
 
 PROBLEMS = "x-problems"
 """The codes that an operation answers with besides those that any may; `orders.api.schema` makes responses of them."""

@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from orders.api import operator_representations as out
 from orders.api.documentation import CURSOR, PAGE_SIZE, PROBLEMS
-from orders.models.operations import AlertKind
+from orders.models.health import AlertKind
 
 TAG = ["operators"]
 RIGHTS = "permission_denied"

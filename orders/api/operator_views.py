@@ -12,14 +12,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders import agent_services, audit, bulk_services, operator_services, services
 from orders.api import operator_documentation as documented
 from orders.api import operator_representations as out
 from orders.api.paging import LARGEST_ID, Query
 from orders.api.problems import ProblemError
 from orders.models import BulkAction
-from orders.models.operations import AlertKind
-from orders.operations import alert_feed
+from orders.models.health import AlertKind
+from orders.selectors.desk import alert_feed
+from orders.services import audit
+from orders.services import orders as services
+from orders.services.operators import agents as agent_services
+from orders.services.operators import bulk as bulk_services
+from orders.services.operators import orders as operator_services
 
 VIEW = "orders.view_console"
 OPERATE = "orders.operate"

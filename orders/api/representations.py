@@ -8,8 +8,8 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from orders.models.state import Goal, ProcessState, StepStatus
-from orders.selectors import OrderView, ProductView
+from orders.selectors.orders import OrderView, ProductView
+from orders.vocabulary import Goal, ProcessState, StepStatus
 
 
 class Out(serializers.Serializer[Any]):

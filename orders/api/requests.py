@@ -15,8 +15,8 @@ from rest_framework.request import Request
 
 from orders.api.fields import Strict, Text, Token, Whole
 from orders.api.problems import invalid
-from orders.selectors import queue_of
-from orders.services import NewLine, NewOrder
+from orders.selectors.orders import queue_of
+from orders.services.orders import NewLine, NewOrder
 
 ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 EMAIL = rf"{ATOM}(\.{ATOM})*@[A-Za-z0-9-]{{1,63}}(\.[A-Za-z0-9-]{{1,63}})+"

@@ -12,15 +12,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders import customer_services, selectors, services
 from orders.api import documentation as documented
 from orders.api import representations as out
 from orders.api import requests as read
 from orders.api.paging import LARGEST_ID, Query
 from orders.api.problems import ProblemError
 from orders.api.waiting import ROOM
-from orders.models.state import ProcessState
-from orders.selectors import OrderView
+from orders.selectors import orders as selectors
+from orders.selectors.orders import OrderView
+from orders.services import customers as customer_services
+from orders.services import orders as services
+from orders.vocabulary import ProcessState
 
 
 class Products(APIView):

@@ -24,9 +24,9 @@ from django.views import csrf
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from orders import audit
-from orders.console import second_factor
+from orders.access import second_factor
 from orders.models import BulkAction
+from orders.services import audit
 
 log = structlog.get_logger()
 

@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from orders import audit
-from orders.console import second_factor
+from orders.access import second_factor
 from orders.console.access import VIEW, act, actor, needs, page
 from orders.console.csv_safe import csv_lines
-from orders.operations import audit_log
+from orders.selectors.desk import audit as audit_log
+from orders.services import audit
 
 LONGEST_NEXT = 500
 

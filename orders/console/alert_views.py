@@ -5,14 +5,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from orders import alert_services
-from orders.alert_services import EmptyNoteError, NoSuchGroupError
 from orders.console.access import OPERATE, act, actor, page
 from orders.console.csv_safe import csv_lines
 from orders.models import AlertGroup, BulkAction
-from orders.operations import bulk
-from orders.operations import inbox as reading
-from orders.operations.frame import now
+from orders.selectors.desk import alerts as reading
+from orders.selectors.desk import bulk
+from orders.selectors.desk.status_bar import now
+from orders.services.operators import alerts as alert_services
+from orders.services.operators.alerts import EmptyNoteError, NoSuchGroupError
 
 REASON = 200
 

@@ -10,8 +10,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from orders import bulk_services
-from orders.bulk_services import (
+from orders.console.access import OPERATE, act, actor, needs, page, way_back
+from orders.console.csv_safe import csv_lines
+from orders.selectors.desk import bulk
+from orders.selectors.desk import bulk_selection as choosing
+from orders.selectors.desk.bulk_selection import Choice
+from orders.selectors.desk.limits import tries
+from orders.selectors.desk.status_bar import now
+from orders.services.operators import bulk as bulk_services
+from orders.services.operators.bulk import (
     COUNT_FROM,
     CountMismatchError,
     ImpossibleActionError,
@@ -20,12 +27,6 @@ from orders.bulk_services import (
     TooLateError,
     TooManyError,
 )
-from orders.console.access import OPERATE, act, actor, needs, page, way_back
-from orders.console.csv_safe import csv_lines
-from orders.operations import bulk, choosing
-from orders.operations.choosing import Choice
-from orders.operations.frame import now
-from orders.operations.limits import tries
 
 ACTS = {
     "pause": (bulk_services.pause, gettext_lazy("Paused: no further order is acted on until it is resumed.")),

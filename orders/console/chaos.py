@@ -18,10 +18,10 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from orders import audit
 from orders.console.access import ADMINISTER, act, actor, page
-from orders.operations import counters
-from sasweb import living
+from orders.selectors.desk import counters
+from orders.services import audit
+from sasweb.launcher import running as living
 
 SERVICES = ("warehouse", "payments", "carrier", "mail")
 PATIENCE = 2.0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from orders.operations.numbers import Minute
+from orders.selectors.desk.overview import Minute
 
 WIDTH, HEIGHT = 560, 120
 LEFT, TOP, BOTTOM = 44, 14, 20

@@ -14,16 +14,19 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from orders import bulk_services, operator_editing, operator_services, operator_settling
-from orders.bulk_services import NotInErrorError
 from orders.console import order_forms
 from orders.console.access import ADMINISTER, OPERATE, act, actor, needs, way_back
 from orders.console.order_forms import EditForm
-from orders.operations.frame import now
-from orders.operations.limits import tries
-from orders.operations.order_page import OrderPage, StepPage, order_page
-from orders.operations.refunds import confirmation
-from orders.services import Act, NoSuchOrderError, Result
+from orders.selectors.desk.confirmation import confirmation
+from orders.selectors.desk.limits import tries
+from orders.selectors.desk.order_page import OrderPage, StepPage, order_page
+from orders.selectors.desk.status_bar import now
+from orders.services.operators import bulk as bulk_services
+from orders.services.operators import editing as operator_editing
+from orders.services.operators import orders as operator_services
+from orders.services.operators import settling as operator_settling
+from orders.services.operators.bulk import NotInErrorError
+from orders.services.orders import Act, NoSuchOrderError, Result
 
 LONGEST_REASON = 200
 LONGEST_RESULT = 4_000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from orders.operations.timeline import Lane, Span, SpanKind
+from orders.selectors.desk.timeline import Lane, Span, SpanKind
 
 LEFT, WIDTH, TOP, ROW, BAR = 150, 900, 24, 26, 14
 CUT_SHARE = 0.35

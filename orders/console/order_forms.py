@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from orders.operator_editing import Field, FieldType
-from orders.storefront import countries
+from orders.fields import countries
+from orders.services.operators.editing import Field, FieldType
 from orders.storefront.checkout_form import one_line
 
 LABELS = {

@@ -10,21 +10,23 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from orders import audit, operator_editing, operator_services
 from orders.console import order_chart
 from orders.console.access import actor, page
 from orders.console.csv_safe import csv_lines
-from orders.console.event_words import shorten, tell
-from orders.models.state import ProcessState
-from orders.operations import search, timeline
-from orders.operations.compensation_desk import compensation_desk, kept_submissions
-from orders.operations.filters import LEAST_PART, OrderFilter, in_words, read_filter
-from orders.operations.frame import now
-from orders.operations.limits import tries
-from orders.operations.order_page import OrderPage, StepPage, order_page
-from orders.operations.refunds import figures
-from orders.operations.search import FoundOrder
-from orders.operations.standing import Kind, Standing
+from orders.selectors.desk import search, timeline
+from orders.selectors.desk.compensation import compensation_desk, kept_submissions
+from orders.selectors.desk.confirmation import figures
+from orders.selectors.desk.filters import LEAST_PART, OrderFilter, in_words, read_filter
+from orders.selectors.desk.limits import tries
+from orders.selectors.desk.order_page import OrderPage, StepPage, order_page
+from orders.selectors.desk.search import FoundOrder
+from orders.selectors.desk.standing import Kind, Standing
+from orders.selectors.desk.status_bar import now
+from orders.services import audit
+from orders.services.operators import editing as operator_editing
+from orders.services.operators import orders as operator_services
+from orders.vocabulary import ProcessState
+from orders.wording.events import shorten, tell
 
 PAGE = 50
 MOST_EXPORTED = 20_000

@@ -6,15 +6,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from orders import agent_services
 from orders.console import charts
 from orders.console.access import ADMINISTER, OPERATE, act, actor, page
 from orders.console.verdict import verdict
-from orders.operations import agent_status, workflow_graph
-from orders.operations.frame import frame
-from orders.operations.numbers import MOST_A_DAY, numbers
-from orders.operations.supervision import supervision
-from orders.services import Act, Result
+from orders.selectors.desk import agents as agent_status
+from orders.selectors.desk import workflows as workflow_graph
+from orders.selectors.desk.overview import MOST_A_DAY, numbers
+from orders.selectors.desk.status_bar import frame
+from orders.selectors.desk.supervisor import supervision
+from orders.services.operators import agents as agent_services
+from orders.services.orders import Act, Result
 
 FORCE_TIMES = ((300, _("5 minutes")), (900, _("15 minutes")), (3600, _("1 hour")), (28800, _("8 hours")))
 """For how long a circuit can be forced, in seconds."""

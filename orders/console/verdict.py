@@ -8,12 +8,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from orders.models.state import ProcessState
-from orders.operations.agent_status import AgentStatus
-from orders.operations.numbers import Numbers
-from orders.operations.standing import Kind
-from orders.operations.supervision import Supervision
+from orders.selectors.desk.agents import AgentStatus
+from orders.selectors.desk.overview import Numbers
+from orders.selectors.desk.standing import Kind
+from orders.selectors.desk.supervisor import Supervision
 from orders.templatetags.console import bounded, duration
+from orders.vocabulary import ProcessState
 
 PATIENCE = 60.0
 """Seconds that a submission, or an order for a scheduler, may wait before it is worth a word."""

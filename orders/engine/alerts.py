@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from orders.engine.grouping import pattern
-from orders.engine.sql import recordset, run
+from orders.engine.cause_pattern import pattern
+from orders.engine.runtime.sql import recordset, run
 
 _OPEN = """
     WITH v AS MATERIALIZED (

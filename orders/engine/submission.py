@@ -11,13 +11,13 @@ from uuid import UUID
 from django.db import transaction
 
 from orders.engine import alerts, state_store
-from orders.engine.batch import AdaptiveBatch
 from orders.engine.channels import status, submissions
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.contracts import Accepted, Duplicate, Intake, Rejected, Submission
 from orders.engine.rows import EventRow
-from orders.engine.worker import Counts
-from orders.models.operations import AlertKind
+from orders.engine.runtime.batch import AdaptiveBatch
+from orders.engine.runtime.loop import Counts
+from orders.models.health import AlertKind
 
 
 @dataclass(frozen=True, kw_only=True)

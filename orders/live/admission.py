@@ -16,9 +16,10 @@ from django.db import connection
 from django.http import HttpRequest
 from django_otp import DEVICE_ID_SESSION_KEY
 
-from orders import selectors
-from orders.console import access, second_factor, sessions
-from orders.operations.pulse import pulse
+from orders.access import second_factor, sessions
+from orders.console import access
+from orders.selectors import orders as selectors
+from orders.selectors.desk.version import pulse
 
 CONSOLE = UUID(int=0)
 """What operators follow, in the place of an order: everything that the console shows."""

@@ -2,7 +2,7 @@
 
     GET /events/orders/<order id>/   for its owner, by the session cookie
     GET /events/console/             for operators, by the session cookie: something has changed
-    GET /events/o/<signed token>/    for guests (orders.storefront.guest_links)
+    GET /events/o/<signed token>/    for guests (orders.access.guest_links)
 
 It does without Django's handler, which keeps a thread for every request that is open, and whose middleware keeps a
 connection to the database besides: a process could not hold hundreds of streams. Here a stream is a task and a few
@@ -27,8 +27,9 @@ from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.core.handlers.asgi import ASGIRequest
 from django.db import Error
 
+from orders.access.guest_links import read_token
 from orders.engine.channels.wakeups import Topic
-from orders.engine.listener import Listener, connection_parameters
+from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.live.admission import (
     CONSOLE,
     Admitted,
@@ -39,7 +40,6 @@ from orders.live.admission import (
     read_versions,
 )
 from orders.live.hub import Hub, HubConfig, Watch
-from orders.storefront.guest_links import read_token
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -17,18 +17,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import InterfaceError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
-from orders.engine.remedies import SupervisorRules
-from orders.engine.sql import database_now
+from orders.engine.runtime.sql import database_now
 from orders.management.tables import WIDTH
-from orders.operations.detail import submission_of
-from orders.operations.listing import LEAST_PART, matching_orders
-from orders.operations.standing import Tries
-from orders.services import Act, NoSuchOrderError, Result
+from orders.selectors.desk.listing import LEAST_PART, matching_orders
+from orders.selectors.desk.order_detail import submission_of
+from orders.services.orders import Act, NoSuchOrderError, Result
 
 DONE, REFUSED, MISUSED, NOTHING = 0, 1, 2, 3
 EXIT_CODES = {Act.DONE: DONE, Act.REFUSED: REFUSED, Act.ALREADY: NOTHING}
@@ -153,12 +150,6 @@ class ActingCommand(OperatorCommand):
 def now() -> datetime:
     """The database's clock."""
     return database_now()
-
-
-def tries() -> Tries:
-    """How many failures are too many in this installation."""
-    rules = SupervisorRules(threshold=settings.CONFIG.failure_threshold)
-    return Tries(forward=rules.threshold, undo=rules.threshold * rules.undo_patience)
 
 
 def operator_name() -> str:

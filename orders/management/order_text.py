@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import groupby
 
-from orders.management import wording
 from orders.management.tables import (
     Column,
     Fit,
@@ -17,10 +16,11 @@ from orders.management.tables import (
     printable,
     table,
 )
-from orders.models.state import Outcome
-from orders.operations.detail import AlertFacts, Detail, OrderFacts
-from orders.operations.history import Cause, EventFacts, Spent
-from orders.operations.standing import StepFacts, Tries
+from orders.selectors.desk.history import Cause, EventFacts, Spent
+from orders.selectors.desk.order_detail import AlertFacts, Detail, OrderFacts
+from orders.selectors.desk.standing import StepFacts, Tries
+from orders.vocabulary import Outcome
+from orders.wording import commands as wording
 
 LABEL = 12
 

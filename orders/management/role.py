@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand
 
 from orders import wiring
 from orders.engine.channels.wakeups import Topic
-from orders.engine.worker import Counts, Worker, stop_on_signals
+from orders.engine.runtime.loop import Counts, Worker, stop_on_signals
 
 
 class RoleCommand(BaseCommand):

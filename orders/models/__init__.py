@@ -11,7 +11,7 @@ from orders.models.channel import (
 )
 from orders.models.customer import Address
 from orders.models.desk import AlertDelivery, AuditEntry, BulkAction, BulkItem
-from orders.models.operations import (
+from orders.models.health import (
     AgentInstance,
     Alert,
     AlertGroup,

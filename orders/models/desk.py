@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from orders.models.operations import AlertGroup
+from orders.models.health import AlertGroup
 
 
 class BulkAction(models.Model):

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from orders.engine.vocabulary import Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
 
 
 def _choices(words: type[StrEnum]) -> list[tuple[str, str]]:

@@ -24,7 +24,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
-from orders import account_mail, account_selectors, account_services
+from orders.mail import accounts as account_mail
+from orders.selectors import accounts as account_selectors
+from orders.services import accounts as account_services
 from orders.storefront.account_forms import ForgottenForm, NewPasswordForm, SignInForm, SignUpForm
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"

@@ -7,8 +7,8 @@ from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.utils.translation import gettext_lazy as _
 
-from orders.account_services import NewAddress, normalise_email
-from orders.storefront import countries
+from orders.fields import countries
+from orders.services.accounts import NewAddress, normalise_email
 
 BREAKS = frozenset({"Cc", "Zl", "Zp", "Cs"})
 LONGEST_NAME = 150

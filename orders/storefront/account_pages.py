@@ -13,12 +13,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from orders import account_selectors, account_services
-from orders.account_selectors import AddressView, MyOrders
-from orders.account_services import TooManyAddressesError
-from orders.storefront import countries, order_words
+from orders.fields import countries
+from orders.selectors import accounts as account_selectors
+from orders.selectors.accounts import AddressView, MyOrders
+from orders.services import accounts as account_services
+from orders.services.accounts import TooManyAddressesError
 from orders.storefront.account_entry import form_methods
 from orders.storefront.account_forms import AddressForm, ChangePasswordForm
+from orders.wording import order_states as order_words
 
 ORDERS_PER_PAGE = 10
 LATEST = 3

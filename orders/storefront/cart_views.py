@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from orders import shop_selectors
+from orders.selectors import catalogue as shop_selectors
 from orders.storefront import cart
 
 

@@ -17,8 +17,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from orders import account_selectors, customer_services, selectors, services
-from orders.customer_selectors import GUEST
+from orders.selectors import accounts as account_selectors
+from orders.selectors import orders as selectors
+from orders.selectors.order_page import GUEST
+from orders.services import customers as customer_services
+from orders.services import orders as services
 from orders.storefront import cart
 from orders.storefront.cart import Cart
 from orders.storefront.checkout_form import METHODS, SHIP_TO, CheckoutForm

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
 from orders.api.requests import EMAIL
-from orders.storefront import countries
+from orders.fields import countries
 
 LONGEST_PART = 200
 SHIP_TO = ("name", "street", "city", "postal_code", "country")

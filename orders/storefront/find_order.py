@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from orders import customer_services
+from orders.services import customers as customer_services
 from orders.storefront.order_address import order_address
 
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from orders.storefront.guest_links import make_token
+from orders.access.guest_links import make_token
 
 
 def order_address(order_id: UUID, *, is_guest: bool) -> str:

@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from orders.customer_selectors import TrackedOrder
-from orders.customer_words import PAYMENT, POINT_OF_NO_RETURN
-from orders.models.state import Goal, ProcessState, StepStatus
-from orders.order_views import StepView
-from orders.storefront import progress_words as words
+from orders.selectors.order_page import TrackedOrder
+from orders.selectors.order_view import StepView
 from orders.storefront.progress_stages import Stage, stages, undo_stages
-from orders.storefront.progress_words import Situation
+from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.wording import progress as words
+from orders.wording.progress import Situation
+from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 ENDED = frozenset({Situation.COMPLETE, Situation.CANCELLED})
 QUIET_WHEN_LATE = ENDED | {Situation.DECLINED, Situation.STOPPED, Situation.CANCEL_STUCK}

@@ -8,11 +8,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
-from orders.customer_selectors import TrackedOrder
-from orders.customer_words import CANCELLED, PAYMENT, POINT_OF_NO_RETURN
-from orders.models.state import ProcessState, StepStatus
-from orders.order_views import StepView
-from orders.storefront.refunds import Money, is_returned, money_of
+from orders.selectors.order_page import TrackedOrder
+from orders.selectors.order_view import StepView
+from orders.storefront.money_moved import Money, is_returned, money_of
+from orders.vocabulary import ProcessState, StepStatus
+from orders.workflow.customer_steps import CANCELLED, PAYMENT, POINT_OF_NO_RETURN
 
 FINISHED = frozenset({StepStatus.COMPLETED.value, StepStatus.SKIPPED.value})
 AHEAD: tuple[tuple[str | Promise, tuple[str, ...]], ...] = (

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from orders.storefront import cart_views, checkout, find_order, order_views, views
+from orders.storefront import cart_views, checkout, find_order, views
+from orders.storefront import order_page as order_views
 
 app_name = "shop"
 

@@ -15,8 +15,9 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
-from orders import shop_selectors
-from orders.storefront import catalogue, posters
+from orders import posters
+from orders.selectors import catalogue as shop_selectors
+from orders.storefront import catalogue_query as catalogue
 
 FOR_EVER = "public, max-age=31536000, immutable"
 FOR_A_WHILE = "public, max-age=300"

@@ -2,7 +2,7 @@
 
 {% ago moment %}                  "12 seconds ago", with the exact time on the element; "–" for None
 {% pill "bad" "error" text %}     a status: colour, icon and word
-{% standing order.standing %}     the pill of an `orders.operations.standing.Standing` or of its kind
+{% standing order.standing %}     the pill of an `orders.selectors.desk.standing.Standing` or of its kind
 {% order_state process_state %}   the pill of an order's state as it is stored
 {% step_state step.state %}       the pill of a step's state as it is stored
 {% circuit_state state %}         the pill of a circuit
@@ -10,7 +10,7 @@
 {{ amount|money:currency }}       minor units as the reader writes an amount
 {{ count|number }}                1,234;  {{ count|bounded }} 10,000+ for what was counted no further
 {{ seconds|duration }}            "3 min 20 s"
-{% console_frame as frame %}      alerts open, supervisor late (orders.operations.frame)
+{% console_frame as frame %}      alerts open, supervisor late (orders.selectors.desk.status_bar)
 {% console_nav as nav %}          the pages, with the one that is shown
 """
 
@@ -32,9 +32,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from orders.operations import frame as frames
-from orders.operations.standing import Kind, Standing
-from orders.order_views import Money
+from orders.selectors.desk import status_bar as frames
+from orders.selectors.desk.standing import Kind, Standing
+from orders.selectors.order_view import Money
 from orders.templatetags import shop
 
 register = template.Library()

@@ -1,7 +1,7 @@
 """Words of the console's pages about orders.
 
 {{ state|state_word }}         an order's state as it is stored, in the reader's language
-{{ kind|standing_word }}       where an order can stand (`orders.operations.standing.Kind`)
+{{ kind|standing_word }}       where an order can stand (`orders.selectors.desk.standing.Kind`)
 {{ outcome|outcome_word }}     what is known of a step's effect
 {{ standing|next_try }}        the number of the try that comes, or is under way
 """
@@ -12,7 +12,7 @@ from typing import Any
 from django import template
 from django.utils.translation import pgettext_lazy
 
-from orders.operations.standing import Kind, Standing
+from orders.selectors.desk.standing import Kind, Standing
 from orders.templatetags.console import ORDER_STATES, STANDINGS
 
 register = template.Library()

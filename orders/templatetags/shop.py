@@ -23,8 +23,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, to_locale
 from django.utils.translation import gettext as _
 
-from orders.order_views import Money
-from orders.storefront import posters
+from orders import posters
+from orders.selectors.order_view import Money
 
 register = template.Library()
 

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any
 
 from orders.engine.contracts import Workflow
-from orders.workflow.declared import declared
 from orders.workflow.description import SHIP_TO, read_field
+from orders.workflow.versions import declared
 
 
 class FieldType(StrEnum):

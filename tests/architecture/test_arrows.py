@@ -19,17 +19,96 @@ from tests.architecture.source import (
 
 ROLES = [f"orders.engine.{role}" for role in ("submission", "scheduler", "agent_host", "supervisor")]
 PURE = [
-    f"orders.engine.{name}"
-    for name in (
-        *("errors", "clock", "backoff", "contracts", "rows", "text", "vocabulary"),
-        *("progress", "compensation", "remedies", "breaker", "asking", "grouping"),
-    )
-    if f"orders.engine.{name}" in modules()
+    "orders.vocabulary",
+    *(
+        f"orders.engine.{name}"
+        for name in (
+            *("errors", "contracts", "rows", "cause_pattern"),
+            *("runtime.clock", "runtime.backoff", "runtime.text"),
+            *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
+            *("supervisor.remedies", "circuits.rules"),
+        )
+    ),
 ]
-ENGINE_MODELS = ("orders.models.state", "orders.models.channel", "orders.models.operations")
-WEB = ("orders.api", "orders.storefront", "orders.console")
+ENGINE_MODELS = ("orders.models.state", "orders.models.channel", "orders.models.health")
+FACES = ("orders.api", "orders.storefront", "orders.console", "orders.live")
 BUSINESS = ("orders.workflow", "orders.agents")
-READERS = ("orders.selectors", "orders.customer_selectors", "orders.order_views", "orders.operations")
+BELOW_FACES = (
+    "orders.engine.errors",
+    "orders.services",
+    "orders.selectors",
+    "orders.wording",
+    "orders.fields",
+    "orders.access",
+    "orders.vocabulary",
+)
+ROOMS = {
+    "orders.vocabulary": (),
+    "orders.fields": (),
+    "orders.posters": (),
+    "orders.models": ("orders.vocabulary",),
+    "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
+    "orders.workflow": ("orders.engine.contracts", "orders.fields", "orders.models.shop"),
+    "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
+    "orders.selectors": (
+        *("orders.models", "orders.vocabulary", "orders.fields"),
+        *("orders.engine.runtime.sql", "orders.engine.rows", "orders.engine.circuits.rules"),
+        *("orders.workflow.customer_steps", "orders.workflow.versions", "orders.engine.contracts"),
+    ),
+    "orders.wording": (
+        "orders.vocabulary",
+        "orders.fields",
+        "orders.selectors",
+        "orders.workflow.customer_steps",
+    ),
+    "orders.services": (
+        *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
+        *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
+        *("orders.engine.errors", "orders.engine.rows", "sasweb.mail_server"),
+        *("orders.workflow.editing", "orders.workflow.customer_steps"),
+    ),
+    "orders.mail": (
+        "sasweb.mail_server",
+        "orders.wording",
+        "orders.selectors",
+        "orders.models",
+        "orders.vocabulary",
+        "orders.fields",
+    ),
+    "orders.access": ("orders.models", "orders.fields"),
+    "orders.api": (*BELOW_FACES, "sasweb.shutdown"),
+    "orders.storefront": (*BELOW_FACES, "orders.posters", "orders.workflow.customer_steps"),
+    "orders.console": (*BELOW_FACES, "sasweb.launcher"),
+    "orders.live": (*BELOW_FACES, "orders.engine.channels.wakeups", "orders.engine.runtime.listener"),
+    "orders.templatetags": (*BELOW_FACES, "orders.posters"),
+    "orders.demo": ("orders.models", "orders.access", "orders.fields"),
+    "orders.management": (
+        *BELOW_FACES,
+        *("orders.wiring", "orders.demo", "orders.jobs", "orders.engine.runtime", "orders.models", "sasweb"),
+        "orders.engine.channels.wakeups",
+    ),
+}
+"""What each room of the house may import besides itself. A room that is not here is `wiring`, `jobs` or Django's."""
+STILL_OPEN = {
+    "orders.selectors.desk.limits",
+    "orders.wording.commands",
+    "orders.wording.events",
+    "orders.wording.progress",
+    "orders.mail.order_links",
+    "orders.api.operator_documentation",
+    "orders.api.operator_views",
+    "orders.storefront.account_entry",
+    "orders.storefront.checkout_form",
+    "orders.storefront.order_page",
+    "orders.console.access",
+    "orders.console.alert_views",
+    "orders.console.order_forms",
+    "orders.console.verdict",
+    "orders.live.admission",
+    "orders.management.commands.agents",
+    "orders.management.commands.compensate",
+}
+"""Modules whose arrows are not yet those of the plan. To be emptied."""
 LARGEST_FILE = 350
 LARGEST_FUNCTION = 60
 
@@ -62,13 +141,21 @@ def never(*forbidden: str) -> Callable[[str], bool]:
 
 @pytest.mark.pattern("C4")
 def test_the_engine_knows_no_business_and_no_web() -> None:
-    assert offences(within("orders.engine"), is_wrong=only("orders.engine", *ENGINE_MODELS)) == []
+    assert (
+        offences(within("orders.engine"), is_wrong=only("orders.engine", "orders.vocabulary", *ENGINE_MODELS))
+        == []
+    )
 
 
 @pytest.mark.pattern("C4", "V5")
 def test_nothing_that_the_engine_imports_leads_to_the_business() -> None:
     reached = {target for module in within("orders.engine") for target in reach(module)}
-    assert sorted(target for target in reached if only("orders.engine", *ENGINE_MODELS)(target)) == []
+    assert (
+        sorted(
+            target for target in reached if only("orders.engine", "orders.vocabulary", *ENGINE_MODELS)(target)
+        )
+        == []
+    )
 
 
 def test_a_pure_module_imports_only_pure_modules() -> None:
@@ -83,30 +170,39 @@ def test_a_pure_module_knows_neither_database_nor_network_nor_threads(outside: s
 def test_the_decisions_of_a_pass_open_no_connection() -> None:
     """`order_pass` collects what the scheduler writes. It may name the rows of channels, and runs no statement."""
     assert (
-        offences(["orders.engine.order_pass"], is_wrong=never("django", "psycopg", "orders.engine.sql")) == []
+        offences(
+            ["orders.engine.scheduler.order_pass"],
+            is_wrong=never("django", "psycopg", "orders.engine.runtime.sql"),
+        )
+        == []
     )
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_no_role_leads_to_another_role(role: str) -> None:
     others = [other for other in ROLES if other != role]
-    assert sorted(reach(role) & set(others)) == []
+    reached = {target for module in within(role) for target in reach(module)}
+    assert sorted(target for target in reached if is_within(target, *others)) == []
 
 
 @pytest.mark.pattern("V5")
 def test_the_supervisor_never_touches_a_channel_not_even_through_others() -> None:
-    assert sorted(target for target in reach("orders.engine.supervisor") if ".channels" in target) == []
+    reached = {target for module in within("orders.engine.supervisor") for target in reach(module)}
+    assert "orders.engine.state_store.writes" in reached
+    assert sorted(target for target in reached if ".channels" in target) == []
 
 
 @pytest.mark.parametrize("door", ["state_store", "channels"])
 def test_a_door_leads_to_the_models_and_to_nothing_behind_it(door: str) -> None:
     own = f"orders.engine.{door}"
-    assert offences(within(own), is_wrong=only(own, *PURE, "orders.engine.sql", *ENGINE_MODELS)) == []
+    assert offences(within(own), is_wrong=only(own, *PURE, "orders.engine.runtime.sql", *ENGINE_MODELS)) == []
 
 
-@pytest.mark.parametrize("module", ["orders.engine.leases", "orders.engine.alerts", "orders.engine.sql"])
+@pytest.mark.parametrize(
+    "module", ["orders.engine.supervisor.leadership", "orders.engine.alerts", "orders.engine.runtime.sql"]
+)
 def test_leases_alerts_and_sql_know_no_role(module: str) -> None:
-    assert offences([module], is_wrong=only(*PURE, "orders.engine.sql", *ENGINE_MODELS)) == []
+    assert offences([module], is_wrong=only(*PURE, "orders.engine.runtime.sql", *ENGINE_MODELS)) == []
 
 
 @pytest.mark.pattern("C4")
@@ -137,52 +233,53 @@ def test_no_agent_knows_another_agent() -> None:
 
 
 def test_models_know_only_models() -> None:
-    assert offences(within("orders.models"), is_wrong=only("orders.models", "orders.engine.vocabulary")) == []
+    assert offences(within("orders.models"), is_wrong=only("orders.models", "orders.vocabulary")) == []
 
 
 def test_the_tables_of_the_engine_know_no_shop() -> None:
-    assert offences(ENGINE_MODELS, is_wrong=only(*ENGINE_MODELS, "orders.engine.vocabulary")) == []
+    assert offences(ENGINE_MODELS, is_wrong=only(*ENGINE_MODELS, "orders.vocabulary")) == []
 
 
 @pytest.mark.pattern("S1", "Q1")
 def test_the_web_asks_services_and_selectors_and_knows_no_role_and_no_channel() -> None:
-    behind = ("orders.engine", *BUSINESS, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
+    behind = (
+        "orders.engine",
+        "orders.agents",
+        "orders.wiring",
+        "orders.jobs",
+        "orders.management",
+        "sandbox",
+    )
+    faces = within("orders.api", "orders.storefront", "orders.console")
+    errors = "orders.engine.errors"
+    assert offences(faces, is_wrong=never(*behind), unless=lambda one: one.target == errors) == []
+
+
+def test_services_know_neither_roles_nor_business_nor_web() -> None:
+    behind = (*ROLES, *BUSINESS, *FACES, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
+    operators = ("alerts", "agents", "bulk", "bulk_runner", "notifications")
+    acts = ["orders.services.orders", *(f"orders.services.operators.{name}" for name in operators)]
     assert (
         offences(
-            within(*WEB), is_wrong=never(*behind), unless=lambda one: one.target == "orders.engine.errors"
+            [*acts, "orders.services.operators.bulk_runner", "orders.services.operators.notifications"],
+            is_wrong=never(*behind),
         )
         == []
     )
 
 
-def test_services_know_neither_roles_nor_business_nor_web() -> None:
-    behind = (*ROLES, *BUSINESS, *WEB, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
-    acts = [f"orders.{name}" for name in ("services", "customer_services", "alert_services", "bulk_services")]
-    assert offences([*acts, "orders.bulk_runner", "orders.notifications"], is_wrong=never(*behind)) == []
-
-
 def test_operators_services_know_of_the_business_only_what_may_be_edited() -> None:
-    behind = (*ROLES, *BUSINESS, *WEB, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
-    acts = [module for module in modules() if module.startswith("orders.operator_")]
+    behind = (*ROLES, *BUSINESS, *FACES, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
+    acts = within("orders.services.operators")
     assert len(acts) >= 4
     editing = "orders.workflow.editing"
     assert offences(acts, is_wrong=never(*behind), unless=lambda one: one.target == editing) == []
 
 
-def test_who_reads_for_pages_has_no_door_to_write_by() -> None:
-    doors = [f"orders.engine.{door}" for door in ("state_store", "channels", "leases", "alerts")]
-    behind = (
-        *ROLES,
-        *doors,
-        *BUSINESS,
-        *WEB,
-        "orders.services",
-        "orders.wiring",
-        "orders.management",
-        "sandbox",
-    )
-    drawn = "orders.workflow.declared"  # the console draws the workflows from their declaration
-    assert offences(within(*READERS), is_wrong=never(*behind), unless=lambda one: one.target == drawn) == []
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_a_room_imports_only_what_it_may(room: str) -> None:
+    found = offences(within(room), is_wrong=only(room, *ROOMS[room]))
+    assert [line for line in found if line.split()[0].partition(":")[0] not in STILL_OPEN] == []
 
 
 @pytest.mark.pattern("C4")
@@ -231,7 +328,7 @@ def test_a_module_is_small_and_imports_by_full_names(module: str) -> None:
 def test_these_tests_see_every_form_of_import() -> None:
     """A test that looks for imports and finds none proves nothing unless it can see them."""
     source = """
-import orders.services
+import orders.services.orders
 import django.db as database
 from orders import wiring
 from orders.engine import alerts, state_store
@@ -243,7 +340,7 @@ if TYPE_CHECKING:
     from orders.agents.mail import Mail as Post
 """
     assert [one.target for one in read_imports("made_up", ast.parse(source))] == [
-        "orders.services",
+        "orders.services.orders",
         "django.db",
         "orders.wiring",
         "orders.engine.alerts",
@@ -254,4 +351,4 @@ if TYPE_CHECKING:
         "orders.engine.channels.replies",
         "orders.agents.mail",
     ]
-    assert {"orders.engine.supervisor", "orders.engine.state_store.claims"} < reach("orders.wiring")
+    assert {"orders.engine.supervisor.role", "orders.engine.state_store.claims"} < reach("orders.wiring")

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import setup_databases, teardown_databases
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from orders.engine.sql import fetch
+from orders.engine.runtime.sql import fetch
 from tests.browser import buying
 from tests.browser.chromium import launch
 from tests.browser.running import PASSWORD, Shop, running_shop

@@ -16,8 +16,8 @@ import psycopg
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from orders.account_services import NewAddress, save_address
-from orders.services import NewLine, NewOrder, compensate, place_order
+from orders.services.accounts import NewAddress, save_address
+from orders.services.orders import NewLine, NewOrder, compensate, place_order
 from orders.storefront.order_address import order_address
 from tests.support.people import person
 from tests.support.system import ADDRESS, System, database_url

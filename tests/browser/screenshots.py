@@ -75,8 +75,8 @@ def add_customer() -> None:
     # Only now: they import models.
     from django.contrib.auth.models import User  # noqa: PLC0415
 
-    from orders.account_services import NewAddress, save_address  # noqa: PLC0415
-    from orders.services import NewLine, NewOrder, place_order  # noqa: PLC0415
+    from orders.services.accounts import NewAddress, save_address  # noqa: PLC0415
+    from orders.services.orders import NewLine, NewOrder, place_order  # noqa: PLC0415
 
     user = User.objects.create_user("ada@example.com", "ada@example.com", PASSWORD)
     home = {"name": "Ada Lovelace", "street": "12 St James's Square", "postal_code": "SW1Y 4JH"}

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from orders.engine.sql import database_now
+from orders.engine.runtime.sql import database_now
 from orders.management.operator import OperatorCommand
 from orders.models import Event, OrderProcess, SetAside, SubmissionMessage
 from tests.commands.running import make_alert, make_event, make_purchase, queries, run

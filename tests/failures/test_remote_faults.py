@@ -2,8 +2,8 @@
 
 import pytest
 
-from orders import services
 from orders.models import Alert, Event, OrderProcess, StatusMessage
+from orders.services import orders as services
 from tests.support.factories import step_of
 from tests.support.system import System
 from tests.support.wait import until

@@ -15,9 +15,9 @@ import pytest
 from django.db import connection
 from django_q.tasks import async_task
 
-from orders import services
-from orders.engine.sql import database_now
+from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Alert, AlertDelivery, Event, OrderProcess, StepState
+from orders.services import orders as services
 from tests.support.system import System, free_ports
 from tests.support.wait import until
 

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-from sasweb import jobs_cluster
+from sasweb.launcher import jobs_cluster
 
 IS_OBEDIENT = "obedient" in sys.argv
 

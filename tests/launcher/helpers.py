@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from sasweb import children
+from sasweb.launcher import children
 
 PROJECT = Path(__file__).resolve().parents[2]
 

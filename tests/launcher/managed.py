@@ -3,8 +3,8 @@
 import json
 import sys
 
-from sasweb.log_lines import Output
-from sasweb.processes import ProcessManager, Spec
+from sasweb.launcher.log_lines import Output
+from sasweb.launcher.processes import ProcessManager, Spec
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sasweb import children
-from sasweb.jobs_watch import SweepAge
+from sasweb.launcher import children
+from sasweb.launcher.jobs_watch import SweepAge
 from tests.launcher.helpers import is_alive, line_with, python, wait_for
 
 SWEEP = datetime(2025, 1, 1, tzinfo=UTC)

@@ -12,9 +12,9 @@ import pytest
 from django.conf import settings
 
 from orders.management.commands import up
-from sasweb import launch
-from sasweb.launch import LaunchError
-from sasweb.postgres import temporary_server
+from sasweb.embedded_postgres.server import temporary_server
+from sasweb.launcher import launch
+from sasweb.launcher.launch import LaunchError
 from tests.launcher.helpers import python
 from tests.support.system import free_ports
 

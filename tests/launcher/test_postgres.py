@@ -12,9 +12,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from sasweb import children, postgres_place, settings
-from sasweb.postgres import FOR_TESTS, EmbeddedPostgres
-from sasweb.postgres_place import PostgresError
+from sasweb import settings
+from sasweb.embedded_postgres import place as postgres_place
+from sasweb.embedded_postgres.place import PostgresError
+from sasweb.embedded_postgres.server import FOR_TESTS, EmbeddedPostgres
+from sasweb.launcher import children
 from tests.launcher.helpers import is_alive, line_with, python, wait_for
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has to run the server as another user")
@@ -22,7 +24,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has to run the
 START_AND_WAIT = """
 import sys, time
 from pathlib import Path
-from sasweb.postgres import FOR_TESTS, EmbeddedPostgres
+from sasweb.embedded_postgres.server import FOR_TESTS, EmbeddedPostgres
 server = EmbeddedPostgres(Path(sys.argv[1]), settings=FOR_TESTS)
 server.start()
 print("started", flush=True)
@@ -245,7 +247,7 @@ def test_as_root_binaries_out_of_the_server_users_reach_are_copied_once(
 
 def test_the_wrapper_gives_the_command_a_server_and_its_exit_status() -> None:
     command = 'echo "url $DATABASE_URL"; test -n "$VAR_DIR" && exit 7'
-    with python("-m", "sasweb.postgres", "--", "sh", "-c", command) as wrapper:
+    with python("-m", "sasweb.embedded_postgres", "--", "sh", "-c", command) as wrapper:
         url = line_with(wrapper, "url ").removeprefix("url ")
         assert wrapper.wait(timeout=20) == 7
     assert not Path(str(conninfo_to_dict(url)["host"])).exists()
@@ -254,7 +256,7 @@ def test_the_wrapper_gives_the_command_a_server_and_its_exit_status() -> None:
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 def test_the_wrapper_leaves_nothing_when_it_is_stopped(signum: signal.Signals) -> None:
     script = 'echo "url $DATABASE_URL"; exec sleep 60'
-    with python("-m", "sasweb.postgres", "--", "sh", "-c", script) as wrapper:
+    with python("-m", "sasweb.embedded_postgres", "--", "sh", "-c", script) as wrapper:
         url = line_with(wrapper, "url ").removeprefix("url ")
         os.killpg(wrapper.pid, signum)  # as Ctrl-C does
         assert wrapper.wait(timeout=20) == 128 + signum
@@ -269,7 +271,7 @@ def test_the_wrapper_killed_leaves_no_server() -> None:
             print("sockets", connection.execute("SHOW unix_socket_directories").fetchone()[0])
         time.sleep(60)
     """
-    with python("-m", "sasweb.postgres", "--", sys.executable, "-c", script) as wrapper:
+    with python("-m", "sasweb.embedded_postgres", "--", sys.executable, "-c", script) as wrapper:
         data = Path(line_with(wrapper, "data ").removeprefix("data "))
         sockets = Path(line_with(wrapper, "sockets ").removeprefix("sockets "))
         pid = int((data / "postmaster.pid").read_text().split()[0])
@@ -280,5 +282,5 @@ def test_the_wrapper_killed_leaves_no_server() -> None:
 
 
 def test_a_command_that_does_not_exist_is_told_in_one_line() -> None:
-    with python("-m", "sasweb.postgres", "--", "/no/such/command") as wrapper:
+    with python("-m", "sasweb.embedded_postgres", "--", "/no/such/command") as wrapper:
         assert wrapper.wait(timeout=20) == 1

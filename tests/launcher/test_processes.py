@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from sasweb import children
-from sasweb.children import Deaths
-from sasweb.log_lines import Output
+from sasweb.launcher import children
+from sasweb.launcher.children import Deaths
+from sasweb.launcher.log_lines import Output
 from tests.launcher.helpers import is_alive, line_with, python, wait_for
 
 STUBBORN = "trap '' TERM; echo pid $$; while :; do sleep 1; done"

@@ -107,7 +107,7 @@ def test_checks_run_in_the_checkout_and_the_first_failure_counts(checkout: Check
 def test_a_part_of_the_tests_runs_without_the_checks(checkout: Checkout) -> None:
     checkout.run("test", "tests/unit", "-k", "foo")
     pytest_call = f"{checkout.root}/.venv/bin/python -m pytest tests/unit -k foo"
-    assert checkout.calls[-1] == f"-m sasweb.postgres -- {pytest_call}"
+    assert checkout.calls[-1] == f"-m sasweb.embedded_postgres -- {pytest_call}"
 
 
 def one_line_error(checkout: Checkout, **env: str) -> str:

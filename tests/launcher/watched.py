@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sasweb import jobs_watch
+from sasweb.launcher import jobs_watch
 
 
 def last_sweep() -> datetime | None:

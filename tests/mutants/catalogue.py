@@ -21,14 +21,14 @@ MUTANTS = (
     # Attempts (I4)
     Mutant(
         name="no-attempt-check",
-        path=f"{ENGINE}/progress.py",
+        path=f"{ENGINE}/scheduler/progress.py",
         old="return reply.attempt == step.attempt and step.answered != step.attempt",
         new="return step.answered != step.attempt",
         test="tests/unit/test_order_pass.py::test_a_reply_for_an_earlier_attempt_changes_nothing",
     ),
     Mutant(
         name="replies-count-twice",
-        path=f"{ENGINE}/progress.py",
+        path=f"{ENGINE}/scheduler/progress.py",
         old="return reply.attempt == step.attempt and step.answered != step.attempt",
         new="return reply.attempt == step.attempt",
         test="tests/unit/test_order_pass.py::test_the_second_copy_of_a_reply_changes_nothing",
@@ -65,14 +65,14 @@ MUTANTS = (
     # Leadership (I6)
     Mutant(
         name="no-term-check",
-        path=f"{ENGINE}/leases.py",
+        path=f"{ENGINE}/supervisor/leadership.py",
         old="WHERE name = %s AND term = %s FOR SHARE",
         new="WHERE name = %s AND term >= %s FOR SHARE",
         test="tests/store/test_leader_lease.py::test_an_earlier_term_is_refused_everywhere_and_changes_nothing",
     ),
     Mutant(
         name="a-successor-does-not-wait",
-        path=f"{ENGINE}/leases.py",
+        path=f"{ENGINE}/supervisor/leadership.py",
         old="WHERE name = %s AND term = %s FOR SHARE",
         new="WHERE name = %s AND term = %s",
         test="tests/store/test_leader_lease.py::test_a_successor_waits_until_the_sweep_that_checked_its_term_has_ended",
@@ -116,14 +116,14 @@ MUTANTS = (
     ),
     Mutant(
         name="a-new-key-for-every-attempt",
-        path=f"{ENGINE}/order_pass.py",
+        path=f"{ENGINE}/scheduler/order_pass.py",
         old="key = step.undo_key() if undo else step.key()",
         new='key = step.undo_key() if undo else f"{step.key()}/{step.attempt}"',
         test="tests/unit/test_order_pass.py::test_an_automatic_retry_is_a_new_attempt_with_the_same_key",
     ),
     Mutant(
         name="key-retention-ignored",
-        path=f"{ENGINE}/asking.py",
+        path=f"{ENGINE}/scheduler/dispatch.py",
         old="if now - step.sent_at <= timedelta(seconds=declared.key_retention):",
         new="if True:",
         test="tests/unit/test_order_machine.py",
@@ -131,28 +131,28 @@ MUTANTS = (
     # The order of steps (I3, I10)
     Mutant(
         name="predecessors-not-awaited",
-        path=f"{ENGINE}/progress.py",
+        path=f"{ENGINE}/scheduler/progress.py",
         old="elif all(rows[earlier].state in FINISHED for earlier in declared.after):",
         new="else:",
         test="tests/unit/test_order_machine.py",
     ),
     Mutant(
         name="undone-in-any-order",
-        path=f"{ENGINE}/compensation.py",
+        path=f"{ENGINE}/scheduler/compensation.py",
         old="elif not blockers:",
         new="else:",
         test="tests/unit/test_order_machine.py",
     ),
     Mutant(
         name="no-settle-time",
-        path=f"{ENGINE}/compensation.py",
+        path=f"{ENGINE}/scheduler/compensation.py",
         old="if row.outcome == Outcome.UNKNOWN and row.settles_at is not None:",
         new="if False:",
         test="tests/unit/test_compensation.py::test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first",
     ),
     Mutant(
         name="an-unknown-outcome-is-not-undone",
-        path=f"{ENGINE}/compensation.py",
+        path=f"{ENGINE}/scheduler/compensation.py",
         old="row.outcome in (Outcome.NONE, Outcome.REFUSED)",
         new="row.outcome != Outcome.DONE",
         test="tests/unit/test_order_machine.py",
@@ -160,49 +160,49 @@ MUTANTS = (
     # Outages and retries (A8, A9, I8)
     Mutant(
         name="no-circuit-check",
-        path=f"{ENGINE}/calls.py",
+        path=f"{ENGINE}/agent_host/call.py",
         old="if not self._lane.admits():",
         new="if False:",
-        test="tests/roles/test_waiting_for_agents.py::test_a_host_hands_requests_back_uncalled_while_the_circuit_is_open",
+        test="tests/engine/test_waiting_for_agents.py::test_a_host_hands_requests_back_uncalled_while_the_circuit_is_open",
     ),
     Mutant(
         name="an-open-circuit-has-room",
-        path=f"{ENGINE}/breaker.py",
+        path=f"{ENGINE}/circuits/rules.py",
         old="return int(is_probe_due(circuit, now))",
         new="return 1",
         test="tests/unit/test_breaker.py::test_room_is_about_twice_the_capacity_and_none_but_a_probe_while_it_is_not_closed",
     ),
     Mutant(
         name="no-credit",
-        path=f"{ENGINE}/circuits.py",
+        path=f"{ENGINE}/circuits/store.py",
         old="if self.rooms.get(agent, 0) <= 0 or (is_retry and self.retries <= 0):",
         new="if is_retry and self.retries <= 0:",
-        test="tests/roles/test_waiting_for_agents.py::test_a_step_without_room_waits_with_no_complete_by_and_no_failure",
+        test="tests/engine/test_waiting_for_agents.py::test_a_step_without_room_waits_with_no_complete_by_and_no_failure",
     ),
     Mutant(
         name="no-budget",
-        path=f"{ENGINE}/circuits.py",
+        path=f"{ENGINE}/circuits/store.py",
         old="granted = min(wanted, int(full))",
         new="granted = wanted",
         test="tests/store/test_circuits.py::test_retries_are_granted_up_to_two_seconds_worth_and_then_at_the_rate",
     ),
     Mutant(
         name="failure-counted-while-waiting",
-        path=f"{ENGINE}/remedies.py",
+        path=f"{ENGINE}/supervisor/remedies.py",
         old="if not is_available and (goal == Goal.COMPLETE or step.state == StepStatus.COMPENSATING):",
         new="if False:",
         test="tests/unit/test_order_machine.py",
     ),
     Mutant(
         name="deferred-means-never-begun",
-        path=f"{ENGINE}/calls.py",
+        path=f"{ENGINE}/agent_host/call.py",
         old="return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))",
         new="return answer",
         test="tests/unit/test_deferral.py",
     ),
     Mutant(
         name="waits-outlive-the-order",
-        path=f"{ENGINE}/order_pass.py",
+        path=f"{ENGINE}/scheduler/order_pass.py",
         old="        self._waits.clear()\n",
         new="",
         test="tests/unit/test_deferral.py",
@@ -210,18 +210,18 @@ MUTANTS = (
     # Operators (F33)
     Mutant(
         name="bulk-item-acted-twice",
-        path="orders/bulk_runner.py",
+        path="orders/services/operators/bulk_runner.py",
         old='item.save(update_fields=["state", "said", "acted_at", "ended_at"])',
         new='item.save(update_fields=["said", "acted_at", "ended_at"])',
-        test="tests/roles/test_bulk_runner.py::test_runners_at_once_and_operators_at_once_act_on_each_order_once",
+        test="tests/services/test_bulk_runner.py::test_runners_at_once_and_operators_at_once_act_on_each_order_once",
     ),
     Mutant(
         name="bulk-act-without-its-item",
-        path="orders/bulk_runner.py",
+        path="orders/services/operators/bulk_runner.py",
         old="        item.state, item.said = _act(action, item)\n",
         new="        item.state, item.said = _act(action, item)\n"
         "        __import__('django.db').db.connection.connection.commit()\n",
-        test="tests/roles/test_bulk_runner.py::test_a_runner_that_ends_at_any_statement_repeats_nothing_and_loses_nothing",
+        test="tests/services/test_bulk_runner.py::test_a_runner_that_ends_at_any_statement_repeats_nothing_and_loses_nothing",
     ),
 )
 BY_NAME = {mutant.name: mutant for mutant in MUTANTS}

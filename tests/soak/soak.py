@@ -15,8 +15,8 @@ from uuid import UUID, uuid4
 
 from django.db import InterfaceError, InternalError, OperationalError, connection
 
-from orders import services
 from orders.models import Event, LeaderLease
+from orders.services import orders as services
 from tests.support.own_database import OwnDatabase
 from tests.support.proxy import Moment
 from tests.support.system import ADDRESS, SERVICES, Process, System

@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 from uuid_utils.compat import uuid7
 
 from orders.engine.alerts import NewAlert, close_alerts, open_alerts
-from orders.engine.sql import database_now
+from orders.engine.runtime.sql import database_now
 from orders.models import Alert
 from tests.support.two_sessions import PATIENCE, Session, all_at_once
 

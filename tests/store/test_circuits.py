@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from orders.engine import circuits
-from orders.engine.breaker import BreakerRules, Tally
-from orders.engine.sql import database_now
+from orders.engine.circuits import store as circuits
+from orders.engine.circuits.rules import BreakerRules, Tally
+from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Alert, Circuit, RetryBudget
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 from tests.support.two_sessions import Session, all_at_once

@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 
 from orders.engine import state_store
 from orders.engine.rows import ProcessRow
-from orders.engine.sql import database_now
+from orders.engine.runtime.sql import database_now
 from orders.models import OrderProcess, StepState
 from tests.support.factories import ago, ahead, make_order, step_of
 from tests.support.two_sessions import PATIENCE, Session, all_at_once, held, switch_off

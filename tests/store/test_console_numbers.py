@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from orders.engine import leases
-from orders.engine.sql import database_now
+from orders.engine.runtime.sql import database_now
+from orders.engine.supervisor import leadership as leases
 from orders.models import (
     AgentInstance,
     Alert,
@@ -23,15 +23,15 @@ from orders.models import (
     SubmissionMessage,
     SweepRecord,
 )
-from orders.operations import workflow_graph
-from orders.operations.agent_status import AgentStatus, agent_statuses
-from orders.operations.listing import list_orders
-from orders.operations.numbers import numbers
-from orders.operations.pulse import pulse
-from orders.operations.standing import Kind, Tries
-from orders.operations.supervision import supervision
-from orders.operations.workflow_graph import Counts, draw, layers
-from orders.workflow.declared import declared
+from orders.selectors.desk import workflows as workflow_graph
+from orders.selectors.desk.agents import AgentStatus, agent_statuses
+from orders.selectors.desk.listing import list_orders
+from orders.selectors.desk.overview import numbers
+from orders.selectors.desk.standing import Kind, Tries
+from orders.selectors.desk.supervisor import supervision
+from orders.selectors.desk.version import pulse
+from orders.selectors.desk.workflows import Counts, draw, layers
+from orders.workflow.versions import declared
 from tests.support.factories import ago, ahead, make_alert, make_order, make_request, step_of
 from tests.support.roles import a_leader
 from tests.support.workflows import CAKE

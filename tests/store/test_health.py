@@ -2,9 +2,9 @@
 
 import pytest
 
-from orders.engine.calls import CallStats
-from orders.engine.health import beat, forget
-from orders.engine.sql import database_now
+from orders.engine.agent_host.call import CallStats
+from orders.engine.agent_host.heartbeat import beat, forget
+from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance
 from tests.support.factories import ago
 

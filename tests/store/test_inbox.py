@@ -7,10 +7,10 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from orders.engine.alerts import NewAlert, close_alerts, open_alerts, open_outage
-from orders.engine.sql import database_now, run
+from orders.engine.runtime.sql import database_now, run
 from orders.models import Alert, AlertGroup, BulkAction, Order, StepState
-from orders.operations import inbox
-from orders.operations.inbox import CauseGroup
+from orders.selectors.desk import alerts as inbox
+from orders.selectors.desk.alerts import CauseGroup
 from tests.support.factories import ago, make_order
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]

@@ -11,7 +11,7 @@ from psycopg import IsolationLevel
 
 from orders.engine import alerts
 from orders.engine.alerts import NewAlert
-from orders.engine.sql import database_now
+from orders.engine.runtime.sql import database_now
 from orders.models import Circuit, Event, LeaderLease, OrderProcess
 from tests.support import invariants
 from tests.support.factories import make_order, make_request, step_of

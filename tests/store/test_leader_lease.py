@@ -6,9 +6,9 @@ import pytest
 from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
-from orders.engine import leases
 from orders.engine.errors import LeadershipLost
-from orders.engine.sql import database_now
+from orders.engine.runtime.sql import database_now
+from orders.engine.supervisor import leadership as leases
 from orders.models import LeaderLease
 from tests.support.factories import ago
 from tests.support.two_sessions import PATIENCE, Session, all_at_once

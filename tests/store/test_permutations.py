@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from orders import services
 from orders.engine.channels import leases
 from orders.engine.channels.leases import Answered
 from orders.engine.errors import LeadershipLost
-from orders.engine.sql import run
+from orders.engine.runtime.sql import run
 from orders.models import AgentReply, AgentRequest, Alert, Event, LeaderLease, OrderProcess, StepState
+from orders.services import orders as services
 from tests.support import invariants
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
 from tests.support.roles import a_leader, a_scheduler, a_supervisor, all_due, answer, drain

@@ -12,12 +12,14 @@ import pytest
 from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
-from orders.engine import alerts, circuits, leases, state_store
-from orders.engine.breaker import BreakerRules
+from orders.engine import alerts, state_store
 from orders.engine.channels import leases as request_leases
 from orders.engine.channels import replies, requests, submissions
-from orders.engine.sql import database_now, fetch, run
+from orders.engine.circuits import store as circuits
+from orders.engine.circuits.rules import BreakerRules
+from orders.engine.runtime.sql import database_now, fetch, run
 from orders.engine.state_store.writes import StepWrite
+from orders.engine.supervisor import leadership as leases
 from orders.models import AgentRequest, OrderProcess, StepState
 from tests.support.workflows import CAKES
 

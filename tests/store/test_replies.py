@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 from orders.engine.channels import replies, status
 from orders.engine.channels.status import Status, StatusKind
 from orders.engine.rows import ReplyRow
-from orders.engine.scheduler import Scheduler, SchedulerConfig
+from orders.engine.scheduler.role import Scheduler, SchedulerConfig
 from orders.models import AgentReply, StatusMessage
 from tests.support.factories import make_order, make_reply, step_of
 from tests.support.two_sessions import Session, all_at_once, switch_off

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from orders.engine.channels import leases, requests
 from orders.engine.channels.leases import ABANDONED, SUSPECT_DELIVERIES, Answered, Lease
-from orders.engine.sql import database_now, fetch, run
+from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import AgentReply, AgentRequest
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 from tests.support.two_sessions import BAD_PLANS, PATIENCE, Session, all_at_once, held, switch_off

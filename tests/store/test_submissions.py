@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 from orders.engine.channels import submissions
 from orders.engine.channels.submissions import Posted
 from orders.engine.contracts import Rejected, Submission
-from orders.engine.sql import fetch
+from orders.engine.runtime.sql import fetch
 from orders.models import SetAside, SubmissionKey, SubmissionMessage
 from tests.support.two_sessions import PATIENCE, Session, all_at_once, switch_off
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from orders.engine import circuits
-from orders.engine.breaker import BreakerRules
-from orders.engine.sql import database_now
+from orders.engine.circuits import store as circuits
+from orders.engine.circuits.rules import BreakerRules
+from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Circuit
 from tests.support.factories import ago, make_order
 

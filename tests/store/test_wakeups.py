@@ -10,10 +10,10 @@ import pytest
 from django.db import connection, transaction
 
 from orders import wiring
-from orders.engine import listener as listener_module
 from orders.engine.channels.wakeups import PG_CHANNEL, Topic, wake
-from orders.engine.listener import Listener
-from orders.engine.sql import fetch
+from orders.engine.runtime import listener as listener_module
+from orders.engine.runtime.listener import Listener
+from orders.engine.runtime.sql import fetch
 from tests.support.two_sessions import PATIENCE, Session
 from tests.support.wait import until
 

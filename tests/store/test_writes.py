@@ -16,7 +16,7 @@ from orders.engine.alerts import NewAlert, open_alerts
 from orders.engine.contracts import Accepted, Submission
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
-from orders.engine.sql import database_now, fetch
+from orders.engine.runtime.sql import database_now, fetch
 from orders.engine.state_store.writes import StepWrite
 from orders.models import Alert, Event, OrderProcess, StepState
 from tests.support.factories import ago, ahead, make_order, step_of

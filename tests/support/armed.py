@@ -16,7 +16,7 @@ from pathlib import Path
 
 import django
 
-from sasweb.children import set_death_signal
+from sasweb.launcher.children import set_death_signal
 
 COMMANDS = {"submission": "run_submission", "scheduler": "run_scheduler", "agents": "run_agents"}
 
@@ -72,7 +72,7 @@ def place_orders() -> None:
     """
     from django.db import connection  # noqa: PLC0415
 
-    from orders import services  # noqa: PLC0415
+    from orders.services import orders as services  # noqa: PLC0415
 
     given = json.loads(os.environ["SAS_ORDERS"])
     line = services.NewLine(sku=given["sku"], quantity=1)

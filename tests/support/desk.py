@@ -2,11 +2,11 @@
 
 from uuid import UUID
 
-from orders import audit
-from orders.bulk_runner import run_once
 from orders.engine.alerts import NewAlert, open_alerts
-from orders.engine.worker import Counts
+from orders.engine.runtime.loop import Counts
 from orders.models import AlertGroup, BulkAction, BulkItem, Event, OrderProcess
+from orders.services import audit
+from orders.services.operators.bulk_runner import run_once
 from tests.support.factories import ago, make_order
 
 OLGA = audit.Actor(name="operator:olga", address="192.0.2.7")

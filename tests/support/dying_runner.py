@@ -34,7 +34,7 @@ def live(last: int) -> None:
     """Runs passes until there is nothing to do, or the `last` statement comes."""
     from django.db import connection  # noqa: PLC0415 - needs Django to be set up
 
-    from orders import bulk_runner  # noqa: PLC0415
+    from orders.services.operators import bulk_runner  # noqa: PLC0415
 
     begun = 0
 

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from orders.engine.cause_pattern import pattern
 from orders.engine.contracts import Workflow
-from orders.engine.grouping import pattern
-from orders.engine.sql import database_now
+from orders.engine.runtime.sql import database_now
 from orders.models import AgentReply, AgentRequest, Alert, AlertGroup, OrderProcess, StepState
 from tests.support.workflows import CAKE
 

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from orders.engine.contracts import Workflow
-from orders.engine.sql import fetch
+from orders.engine.runtime.sql import fetch
 from orders.models import (
     AgentReply,
     AgentRequest,

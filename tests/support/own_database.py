@@ -11,8 +11,8 @@ from django.core.management import call_command
 from django.db import connection
 from psycopg.conninfo import conninfo_to_dict
 
-from sasweb import children
-from sasweb.postgres import FOR_TESTS, EmbeddedPostgres
+from sasweb.embedded_postgres.server import FOR_TESTS, EmbeddedPostgres
+from sasweb.launcher import children
 from tests.support.proxy import DatabaseProxy
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.contrib.auth.models import User
 from django.test import Client
 
-from orders.roles import ROLES, permissions
+from orders.access.roles import ROLES, permissions
 
 PASSWORD = "nine grey geese at dusk"
 

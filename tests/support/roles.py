@@ -11,13 +11,13 @@ from uuid import UUID
 
 from django.db import connection
 
-from orders.engine.agent_host import AgentHost, HostConfig
+from orders.engine.agent_host.role import AgentHost, HostConfig
 from orders.engine.contracts import Agent, Workflows
-from orders.engine.remedies import SupervisorRules
-from orders.engine.scheduler import Scheduler, SchedulerConfig
-from orders.engine.sql import fetch, run
-from orders.engine.supervisor import Supervisor, SupervisorConfig
-from orders.engine.worker import Counts
+from orders.engine.runtime.loop import Counts
+from orders.engine.runtime.sql import fetch, run
+from orders.engine.scheduler.role import Scheduler, SchedulerConfig
+from orders.engine.supervisor.remedies import SupervisorRules
+from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 from orders.models import AgentReply, AgentRequest, Alert, Event, OrderProcess, StatusMessage, StepState
 from tests.support.factories import make_reply
 from tests.support.workflows import CAKES

@@ -18,9 +18,10 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-from orders import services, wiring
-from orders.engine.sql import database_now
+from orders import wiring
+from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Circuit, Event, OrderProcess, Product, SetAside, StepState
+from orders.services import orders as services
 from tests.support import invariants
 from tests.support.wait import until
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from django.db import connection, transaction
 
-from orders.engine.sql import fetch, run
+from orders.engine.runtime.sql import fetch, run
 from tests.support.wait import until
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orders.engine.asking import is_retry, out_of_patience, unsent, why_not_again
+from orders.engine.scheduler.dispatch import is_retry, out_of_patience, unsent, why_not_again
 from tests.support.workflows import CAKE
 from tests.unit.rows import NOW, at, step_row
 

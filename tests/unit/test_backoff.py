@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from orders.engine.backoff import full_jitter
+from orders.engine.runtime.backoff import full_jitter
 
 
 class Highest(random.Random):

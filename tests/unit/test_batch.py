@@ -6,9 +6,9 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import DataError, InterfaceError, InternalError, OperationalError
 
-from orders.engine.batch import AdaptiveBatch
 from orders.engine.errors import LeadershipLost
-from orders.engine.worker import Counts
+from orders.engine.runtime.batch import AdaptiveBatch
+from orders.engine.runtime.loop import Counts
 
 
 class Queue:

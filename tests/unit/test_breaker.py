@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.engine.breaker import (
+from orders.engine.circuits.rules import (
     BreakerRules,
     CircuitRow,
     Tally,

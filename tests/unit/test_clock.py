@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from orders.engine.clock import Deadline
+from orders.engine.runtime.clock import Deadline
 
 
 def test_the_seconds_left_count_down_from_what_was_granted() -> None:

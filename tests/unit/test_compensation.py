@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from orders.engine.compensation import is_settled, next_undo_moves
 from orders.engine.contracts import Undo, Workflow
 from orders.engine.errors import WorkflowError
-from orders.engine.progress import Moves, Verdict
 from orders.engine.rows import StepRow
+from orders.engine.scheduler.compensation import is_settled, next_undo_moves
+from orders.engine.scheduler.progress import Moves, Verdict
 from tests.support.workflows import CAKE
 from tests.unit.rows import NOW, at, chain, step_row, step_rows
 

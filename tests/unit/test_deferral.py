@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from orders.engine.calls import Call, CallStats
+from orders.engine.agent_host.call import Call, CallStats
+from orders.engine.agent_host.circuit_view import Lane
 from orders.engine.channels.leases import Lease
 from orders.engine.contracts import Step, Workflow
-from orders.engine.lane import Lane
-from orders.engine.order_pass import OrderPass
+from orders.engine.scheduler.order_pass import OrderPass
 from tests.support.agents import ScriptedAgent
 from tests.unit.rows import ME, NOW, ORDER, at, process_row, reply_to, step_rows
 

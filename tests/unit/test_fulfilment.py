@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from orders.demo.catalogue import CATALOGUE
 from orders.engine.contracts import Step, Undo, Workflow
-from orders.workflow.catalogue import CATALOGUE
 from orders.workflow.fulfilment import fulfil_order
 
 ORDER: dict[str, Any] = {

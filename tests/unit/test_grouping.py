@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.engine.grouping import LONGEST_PATTERN, pattern
+from orders.engine.cause_pattern import LONGEST_PATTERN, pattern
 
 pytestmark = pytest.mark.pattern("O1")
 

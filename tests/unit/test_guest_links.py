@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from django.core import signing
 
-from orders.storefront.guest_links import make_token, read_token
+from orders.access.guest_links import make_token, read_token
 
 
 def test_a_token_is_read_as_the_order_it_was_made_for() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from orders.engine.breaker import CircuitRow, Tally
+from orders.engine.agent_host.circuit_view import Lane, Purse
+from orders.engine.circuits.rules import CircuitRow, Tally
 from orders.engine.errors import Transient
-from orders.engine.lane import Lane, Purse
 from tests.unit.rows import NOW, at
 
 pytestmark = pytest.mark.pattern("A8")

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 )
 
 from orders.engine.contracts import Undo, Workflow
-from orders.services import again
+from orders.services.orders import again
 from tests.unit.rows import reply_to
 from tests.unit.test_progress_properties import COMPLETE_BY, RULES, SETTLE, SOME_TURNS, Call, World, workflows
 
@@ -101,7 +101,7 @@ class WholeWorld(World):
             self.unread.append(reply)
 
     def resubmit(self) -> None:
-        """As an operator does it: see `orders.services.resubmit`."""
+        """As an operator does it: see `orders.services.orders.resubmit`."""
         for name, step in self.steps.items():
             if step.state == "failed":
                 self.steps[name] = again(step, self.row.goal)

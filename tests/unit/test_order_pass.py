@@ -9,8 +9,8 @@ from orders.engine.alerts import NewAlert
 from orders.engine.channels.requests import Ask
 from orders.engine.channels.status import Status
 from orders.engine.errors import WorkflowError
-from orders.engine.order_pass import OrderPass
 from orders.engine.rows import StepRow
+from orders.engine.scheduler.order_pass import OrderPass
 from tests.support.workflows import CAKE
 from tests.unit.rows import ME, NOW, ORDER, at, process_row, reply_to, step_row, step_rows
 

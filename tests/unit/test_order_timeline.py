@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from orders.console import order_chart
-from orders.console.event_words import shorten, tell
-from orders.operations.history import EventFacts
-from orders.operations.standing import Kind, StepFacts, Tries, of_step
-from orders.operations.timeline import Lane, SpanKind, lanes
+from orders.selectors.desk.history import EventFacts
+from orders.selectors.desk.standing import Kind, StepFacts, Tries, of_step
+from orders.selectors.desk.timeline import Lane, SpanKind, lanes
+from orders.wording.events import shorten, tell
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 Told = tuple[str, float, bool, bool]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.storefront import posters
-from orders.storefront.posters import lines
-from orders.storefront.posters.sheet import Chance, Palette, Sheet
-from orders.workflow.catalogue import CATALOGUE
+from orders import posters
+from orders.demo.catalogue import CATALOGUE
+from orders.posters import lines
+from orders.posters.sheet import Chance, Palette, Sheet
 
 LARGEST = 6 * 1024
 EVERY_FORM = [(family, form) for family, forms in posters.FAMILIES.items() for form in forms]

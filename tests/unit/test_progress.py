@@ -3,7 +3,7 @@
 import pytest
 
 from orders.engine.errors import WorkflowError
-from orders.engine.progress import Moves, Verdict, answers, next_moves
+from orders.engine.scheduler.progress import Moves, Verdict, answers, next_moves
 from tests.support.workflows import CAKE
 from tests.unit.rows import NOW, at, reply_to, step_row, step_rows
 

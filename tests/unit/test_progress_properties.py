@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orders.engine.contracts import Remedy, Step, Undo, Workflow
-from orders.engine.order_pass import ENDED, OrderPass
-from orders.engine.remedies import Ruling, SupervisorRules, rule_on
 from orders.engine.rows import ReplyRow, StepRow
+from orders.engine.scheduler.order_pass import ENDED, OrderPass
+from orders.engine.supervisor.remedies import Ruling, SupervisorRules, rule_on
 from tests.unit.rows import ME, NOW, process_row, reply_to, step_rows
 
 RULES = SupervisorRules(threshold=3, undo_patience=2)

@@ -3,8 +3,8 @@
 import pytest
 
 from orders.engine.contracts import Step
-from orders.engine.remedies import Ruling, SupervisorRules, rule_on
 from orders.engine.rows import StepRow
+from orders.engine.supervisor.remedies import Ruling, SupervisorRules, rule_on
 from tests.support.workflows import CAKE
 from tests.unit.rows import NOW, at, step_row
 

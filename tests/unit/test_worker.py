@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import Error, InterfaceError, InternalError, OperationalError
 
-from orders.engine.worker import LOCKED_PAUSE, Counts, Worker, instance_id
+from orders.engine.runtime.loop import LOCKED_PAUSE, Counts, Worker, instance_id
 
 NEVER = 3_600.0
 """Seconds between polls in tests in which no poll is to help."""
@@ -175,7 +175,7 @@ def test_a_stop_that_arrives_between_two_passes_does_not_wait_for_the_poll() -> 
 
 INTERRUPTED = """
 import os, signal, threading
-from orders.engine.worker import Counts, Worker, stop_on_signals
+from orders.engine.runtime.loop import Counts, Worker, stop_on_signals
 
 class Interrupted(threading.Event):
     def clear(self):

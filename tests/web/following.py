@@ -7,12 +7,12 @@ from django.db import transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
-from orders import selectors
+from orders.access.guest_links import make_token
 from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import EventRow
-from orders.engine.sql import fetch
-from orders.storefront.guest_links import make_token
+from orders.engine.runtime.sql import fetch
+from orders.selectors import orders as selectors
 
 
 def cookie(who: APIClient) -> str:

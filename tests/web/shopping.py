@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from orders.access.guest_links import make_token
 from orders.models import Event, Order, OrderLine, OrderProcess
-from orders.storefront.guest_links import make_token
 from orders.workflow.fulfilment import fulfil_order
 from tests.support.factories import make_order
 

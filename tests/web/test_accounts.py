@@ -11,10 +11,10 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from orders import account_services
 from orders.management.commands.load_demo import load_catalogue
 from orders.models import Address
-from sasweb import mail
+from orders.services import accounts as account_services
+from sasweb import mail_server as mail
 from tests.web.mailbox import Mailbox, links
 from tests.web.markup import Markup
 
@@ -109,7 +109,7 @@ def test_a_link_that_was_changed_or_is_old_makes_nothing(
     client.post("/account/sign-up/", {"email": EMAIL})
     link = inbox.link()
     assert client.post(link[:-3] + "x/", twice(PASSWORD)).status_code == 410
-    monkeypatch.setattr("orders.account_mail.SIGN_UP_AGE", -1)
+    monkeypatch.setattr("orders.mail.accounts.SIGN_UP_AGE", -1)
     assert client.post(link, twice(PASSWORD)).status_code == 410
     assert not User.objects.exists()
 
@@ -215,7 +215,7 @@ def test_a_mail_that_cannot_be_sent_is_tried_again(
     inbox: Mailbox, client: Client, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("orders.account_mail.time.sleep", waited.append)
+    monkeypatch.setattr("orders.mail.accounts.time.sleep", waited.append)
     answers, connect = iter([OSError("away"), None]), mail.connect
 
     def flaky(url: str) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from orders.models import AuditEntry
-from sasweb import living
+from sasweb.launcher import running as living
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
 from tests.support.system import System

@@ -47,7 +47,7 @@ def test_a_guest_orders_and_comes_to_the_page_of_the_order_at_once(client: Clien
 def test_a_guest_is_mailed_the_link_to_the_order_once_also_before_it_is_inserted(
     client: Client, monkeypatch: pytest.MonkeyPatch, mailoutbox: list[Any]
 ) -> None:
-    monkeypatch.setattr("sasweb.mail.BACKEND", "django.core.mail.backends.locmem.EmailBackend")
+    monkeypatch.setattr("sasweb.mail_server.BACKEND", "django.core.mail.backends.locmem.EmailBackend")
     form = fill(client)
     address = client.post("/checkout/", form).headers["Location"]
     client.post("/checkout/", form)

@@ -9,11 +9,11 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import resolve, reverse
 
-from orders import audit
 from orders.console import urls
 from orders.console.csv_safe import csv_lines
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.models import AlertGroup, AuditEntry, BulkAction, Circuit, Event, OrderProcess, StepState
+from orders.services import audit
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
 

@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
-from orders import alert_services, bulk_services
 from orders.engine.alerts import close_alerts, open_outage
 from orders.models import AlertDelivery, AuditEntry, BulkAction, GroupNote, Order, StepState
+from orders.services.operators import alerts as alert_services
+from orders.services.operators import bulk as bulk_services
 from tests.support.desk import (
     OLGA,
     carry_on,

@@ -14,7 +14,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from orders.console import second_factor, sessions
+from orders.access import second_factor, sessions
 from orders.models import AuditEntry
 from tests.support.people import PASSWORD, person, signed_in
 

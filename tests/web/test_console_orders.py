@@ -11,7 +11,6 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from uuid_utils.compat import uuid7
 
-from orders import bulk_services
 from orders.models import (
     Alert,
     AlertGroup,
@@ -24,9 +23,10 @@ from orders.models import (
     StepState,
     SubmissionMessage,
 )
-from orders.operations import search
-from orders.operations.filters import read_filter
-from orders.operations.limits import tries
+from orders.selectors.desk import search
+from orders.selectors.desk.filters import read_filter
+from orders.selectors.desk.limits import tries
+from orders.services.operators import bulk as bulk_services
 from orders.workflow.editing import WORKFLOWS
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 from tests.support.roles import happened, stored

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from orders.console import sessions
+from orders.access import sessions
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
 from tests.support.system import database_url

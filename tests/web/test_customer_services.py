@@ -6,11 +6,11 @@ import pytest
 from rest_framework.test import APIClient
 from uuid_utils.compat import uuid7
 
-from orders.customer_services import cancel, pay_again
-from orders.customer_words import NOT_MENDED
 from orders.engine.contracts import Workflows
 from orders.models import AgentRequest, Alert, OrderProcess, StepState
-from orders.services import Act, NoSuchOrderError
+from orders.services.customers import cancel, pay_again
+from orders.services.orders import Act, NoSuchOrderError
+from orders.workflow.customer_steps import NOT_MENDED
 from tests.support.factories import ahead, make_alert, make_request, step_of
 from tests.support.roles import (
     a_scheduler,

@@ -12,12 +12,12 @@ from django.conf import settings
 from django.db import connection, transaction
 from rest_framework.test import APIClient
 
-from orders import selectors
+from orders.access.guest_links import make_token
 from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import EventRow
-from orders.engine.sql import fetch
-from orders.storefront.guest_links import make_token
+from orders.engine.runtime.sql import fetch
+from orders.selectors import orders as selectors
 from tests.support.system import database_url
 from tests.support.wait import until
 from tests.web.following import as_guest, as_owner, cookie, happen, listening, sessions

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from orders import selectors, services
 from orders.models import Event, OrderProcess, Product, SetAside, SubmissionMessage
-from orders.order_views import last_events
+from orders.selectors import orders as selectors
+from orders.selectors.order_view import last_events
+from orders.services import orders as services
 from tests.web.helpers import in_threads, place, run_submission
 
 pytestmark = pytest.mark.django_db

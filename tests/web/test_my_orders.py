@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 
 from orders.management.commands.load_demo import load_catalogue
 from orders.models import OrderProcess
-from orders.order_views import Money, OrderView, StepView
-from orders.services import NewLine, NewOrder, place_order
-from orders.storefront import order_words
+from orders.selectors.order_view import Money, OrderView, StepView
+from orders.services.orders import NewLine, NewOrder, place_order
+from orders.wording import order_states as order_words
 from tests.web.helpers import BODY, change_state, run_submission
 
 PATH = "/account/orders/"

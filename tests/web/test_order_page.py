@@ -13,9 +13,10 @@ from django_q.models import OrmQ
 from pytest_django import DjangoAssertNumQueries
 from uuid_utils.compat import uuid7
 
-from orders import link_mails, selectors
-from orders.customer_words import CANCELLED, NOT_MENDED
+from orders.mail import order_links as link_mails
 from orders.models import Event, Order, OrderProcess, SetAside, StepState, SubmissionMessage
+from orders.selectors import orders as selectors
+from orders.workflow.customer_steps import CANCELLED, NOT_MENDED
 from tests.support.factories import ahead
 from tests.support.roles import stored
 from tests.web.markup import Markup
@@ -383,7 +384,7 @@ def test_a_number_that_is_none_is_told_beside_its_field(client: Client) -> None:
 def test_only_the_address_of_the_order_is_mailed_and_not_again_at_once(
     monkeypatch: pytest.MonkeyPatch, mailoutbox: list[Any]
 ) -> None:
-    monkeypatch.setattr("sasweb.mail.BACKEND", "django.core.mail.backends.locmem.EmailBackend")
+    monkeypatch.setattr("sasweb.mail_server.BACKEND", "django.core.mail.backends.locmem.EmailBackend")
     user, _ = customer()
     guests, hers = shop_order(), shop_order(customer=user)
     for order_id in (hers.order_id, uuid7()):

@@ -9,8 +9,9 @@ from knox.models import AuthToken
 from rest_framework.exceptions import Throttled
 from rest_framework.test import APIClient
 
-from orders import selectors, services
 from orders.api.problems import PROBLEMS
+from orders.selectors import orders as selectors
+from orders.services import orders as services
 from tests.web.helpers import ORDERS, assert_problem, order_body
 
 pytestmark = pytest.mark.django_db

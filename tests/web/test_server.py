@@ -11,7 +11,7 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from orders.models import SubmissionMessage
-from sasweb.postgres import temporary_server
+from sasweb.embedded_postgres.server import temporary_server
 from tests.support.system import database_url
 from tests.support.wait import until
 from tests.web.helpers import BODY, ORDERS, place, run_submission

@@ -4,11 +4,11 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from orders import shop_selectors
 from orders.management.commands.load_demo import load_catalogue
 from orders.models import Product
 from orders.models.shop import Edition
-from orders.shop_selectors import Wanted
+from orders.selectors import catalogue as shop_selectors
+from orders.selectors.catalogue import Wanted
 from tests.web.markup import Markup
 
 

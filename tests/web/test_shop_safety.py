@@ -9,9 +9,9 @@ from django.db import OperationalError
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from orders import shop_selectors
 from orders.management.commands.load_demo import load_catalogue
 from orders.models import Product
+from orders.selectors import catalogue as shop_selectors
 from tests.web.markup import Markup
 
 HOSTILE = "\"'><script>alert(1)</script>{{ 7 }}"

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from orders.storefront.lockout import address_of
+from orders.access.lockout import address_of
 from tests.web.helpers import in_threads
 from tests.web.mailbox import Mailbox
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from orders import selectors
 from orders.api import views, waiting
 from orders.api.waiting import WaitingRoom
+from orders.selectors import orders as selectors
 from sasweb import shutdown
 from tests.web.helpers import in_threads, place, run_submission
 

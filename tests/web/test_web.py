@@ -11,8 +11,8 @@ from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from orders.api.problems import PROBLEMS
-from sasweb import health
-from sasweb.health import Readiness
+from sasweb import readiness as health
+from sasweb.readiness import Readiness
 
 DOCS = "/api/docs/"
 

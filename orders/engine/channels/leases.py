@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.engine.sql import fetch, recordset, run
+from orders.engine.runtime.sql import fetch, recordset, run
 
 SUSPECT_DELIVERIES = 2
 """A request that was delivered this often without an answer may be what kills its hosts: it is run alone."""

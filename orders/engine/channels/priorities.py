@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from orders.engine.sql import run
+from orders.engine.runtime.sql import run
 
 
 def set_priority(order_id: UUID, priority: int) -> int:

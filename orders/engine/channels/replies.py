@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from orders.engine.rows import ReplyRow
-from orders.engine.sql import fetch, run
+from orders.engine.runtime.sql import fetch, run
 from orders.models import AgentReply
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from orders.engine.sql import fetch, recordset, run
+from orders.engine.runtime.sql import fetch, recordset, run
 
 
 class Ask(NamedTuple):

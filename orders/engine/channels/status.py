@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.engine.sql import recordset, run
+from orders.engine.runtime.sql import recordset, run
 
 
 class StatusKind(StrEnum):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from orders.engine.contracts import Json, Rejected, Submission
-from orders.engine.sql import fetch, recordset, run
+from orders.engine.runtime.sql import fetch, recordset, run
 from orders.models import SubmissionMessage
 
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from orders.engine.sql import run
+from orders.engine.runtime.sql import run
 
 PG_CHANNEL = "sasweb"
 

@@ -9,9 +9,9 @@ from django.db.models import Q
 
 from orders.engine.contracts import WorkflowKey
 from orders.engine.rows import ProcessRow, StepRow
-from orders.engine.sql import fetch, run
-from orders.engine.vocabulary import ProcessState
+from orders.engine.runtime.sql import fetch, run
 from orders.models import OrderProcess
+from orders.vocabulary import ProcessState
 
 
 def _known(workflows: Collection[WorkflowKey]) -> Q:

@@ -6,7 +6,7 @@ from typing import Any
 from orders.engine.contracts import Json
 from orders.engine.errors import StateConflict
 from orders.engine.rows import StepRow
-from orders.engine.sql import fetch, run
+from orders.engine.runtime.sql import fetch, run
 
 
 def request_of(step: StepRow) -> dict[str, Any]:

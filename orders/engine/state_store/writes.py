@@ -8,7 +8,7 @@ from uuid import UUID
 from orders.engine.contracts import Accepted, Json
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
-from orders.engine.sql import fetch, recordset, run
+from orders.engine.runtime.sql import fetch, recordset, run
 
 
 class StepWrite(NamedTuple):

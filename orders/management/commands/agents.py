@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from orders import wiring
-from orders.engine.breaker import CircuitState
+from orders.engine.circuits.rules import CircuitState
 from orders.management.operator import DONE, REFUSED, ReadingCommand, now
 from orders.management.tables import Column, Fit, duration, number, table
-from orders.operations.agent_status import AgentStatus, agent_statuses
-from orders.operations.frame import MOST_COUNTED
-from orders.operations.health import STALE, Agents, Instance, agents
+from orders.selectors.desk.agents import AgentStatus, agent_statuses
+from orders.selectors.desk.health import STALE, Agents, Instance, agents
+from orders.selectors.desk.status_bar import MOST_COUNTED
 
 
 class Command(ReadingCommand):

@@ -9,10 +9,10 @@ from django.core.management.base import CommandParser
 
 from orders.management.operator import DONE, ReadingCommand, now, short
 from orders.management.tables import duration, number, paragraph, printable
-from orders.models.operations import AlertKind
-from orders.operations.agent_status import waiting_for
-from orders.operations.frame import MOST_COUNTED
-from orders.operations.health import AlertGroup, alert_groups
+from orders.models.health import AlertKind
+from orders.selectors.desk.agents import waiting_for
+from orders.selectors.desk.health import AlertGroup, alert_groups
+from orders.selectors.desk.status_bar import MOST_COUNTED
 
 SHOWN = 12
 """Orders of a group that are named; `--json` names all."""

@@ -4,12 +4,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders import services
-from orders.audit import Actor
 from orders.engine.rows import ProcessRow, StepRow
 from orders.management.operator import ActingCommand, find_order, operator_name
-from orders.operator_acts import act_on
-from orders.services import Result
+from orders.services import orders as services
+from orders.services.audit import Actor
+from orders.services.operators.acts import act_on
+from orders.services.orders import Result
 
 
 class Command(ActingCommand):

@@ -5,9 +5,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from orders import audit
-from orders.console import second_factor
+from orders.access import second_factor
 from orders.management.operator import operator_name
+from orders.services import audit
 
 
 class Command(BaseCommand):

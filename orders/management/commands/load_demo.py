@@ -15,9 +15,9 @@ from knox.auth import TokenAuthentication
 from knox.models import get_token_model
 from rest_framework.exceptions import AuthenticationFailed
 
+from orders.access.roles import ROLES, make_roles
+from orders.demo.catalogue import CATALOGUE, CURRENCY, OFFERS, SHOWN, Offer, Poster
 from orders.models import Product
-from orders.roles import ROLES, make_roles
-from orders.workflow.catalogue import CATALOGUE, CURRENCY, OFFERS, SHOWN, Offer, Poster
 
 API_USER = "api-demo"
 

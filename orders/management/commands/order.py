@@ -6,8 +6,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from orders.management import order_text
-from orders.management.operator import DONE, ReadingCommand, Stop, find_order, now, tries
-from orders.operations.detail import order_detail
+from orders.management.operator import DONE, ReadingCommand, Stop, find_order, now
+from orders.selectors.desk.limits import tries
+from orders.selectors.desk.order_detail import order_detail
 
 
 class Command(ReadingCommand):

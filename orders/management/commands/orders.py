@@ -5,11 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders.management import wording
-from orders.management.operator import DONE, ReadingCommand, now, short, tries
+from orders.management.operator import DONE, ReadingCommand, now, short
 from orders.management.tables import Column, Fit, brief, number, paragraph, table
-from orders.models.state import ProcessState
-from orders.operations.listing import ListedOrder, Listing, list_orders
+from orders.selectors.desk.limits import tries
+from orders.selectors.desk.listing import ListedOrder, Listing, list_orders
+from orders.vocabulary import ProcessState
+from orders.wording import commands as wording
 
 
 class Command(ReadingCommand):

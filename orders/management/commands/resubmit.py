@@ -6,8 +6,6 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from orders import operator_services
-from orders.audit import Actor
 from orders.management.operator import (
     DONE,
     NOTHING,
@@ -18,8 +16,10 @@ from orders.management.operator import (
     operator_name,
 )
 from orders.management.tables import number
-from orders.models.operations import AlertKind
-from orders.operations.health import orders_with_alert
+from orders.models.health import AlertKind
+from orders.selectors.desk.health import orders_with_alert
+from orders.services.audit import Actor
+from orders.services.operators import orders as operator_services
 
 
 class Command(ActingCommand):

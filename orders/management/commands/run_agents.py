@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 
 from orders import wiring
 from orders.engine.channels.wakeups import Topic
-from orders.engine.worker import stop_on_signals
+from orders.engine.runtime.loop import stop_on_signals
 from orders.management.role import RoleCommand
 
 

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand
 from django.db import Error, close_old_connections, connections
 
 from orders import jobs
-from orders.selectors import last_sweep_at
-from sasweb import jobs_cluster, jobs_watch
+from orders.selectors.orders import last_sweep_at
+from sasweb.launcher import jobs_cluster, jobs_watch
 
 
 class Command(BaseCommand):

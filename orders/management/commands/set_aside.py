@@ -5,8 +5,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders import operator_services
-from orders.audit import Actor
 from orders.management.operator import (
     DONE,
     NOTHING,
@@ -18,7 +16,9 @@ from orders.management.operator import (
     short,
 )
 from orders.management.tables import Column, Fit, duration, number, table
-from orders.operations.health import KeptSubmission, set_aside_submissions
+from orders.selectors.desk.health import KeptSubmission, set_aside_submissions
+from orders.services.audit import Actor
+from orders.services.operators import orders as operator_services
 
 
 class Command(ActingCommand, ReadingCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from orders.management.operator import DONE, REFUSED, ReadingCommand, now
 from orders.management.tables import duration, number
-from orders.operations.health import LATE, SupervisorHealth, supervisor
+from orders.selectors.desk.health import LATE, SupervisorHealth, supervisor
 
 
 class Command(ReadingCommand):

@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from knox.models import get_token_model
 
-from orders import audit
 from orders.management.operator import operator_name
+from orders.services import audit
 
 
 class Command(BaseCommand):

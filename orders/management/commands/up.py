@@ -12,14 +12,14 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from sasweb import launch
-from sasweb.children import wait_until
 from sasweb.config import Config
-from sasweb.launch import LaunchError
-from sasweb.log_lines import Output
-from sasweb.postgres import LOCK_PATIENCE, EmbeddedPostgres, try_lock
-from sasweb.postgres_place import PostgresError
-from sasweb.processes import ProcessManager, Spec
+from sasweb.embedded_postgres.place import PostgresError
+from sasweb.embedded_postgres.server import LOCK_PATIENCE, EmbeddedPostgres, try_lock
+from sasweb.launcher import launch
+from sasweb.launcher.children import wait_until
+from sasweb.launcher.launch import LaunchError
+from sasweb.launcher.log_lines import Output
+from sasweb.launcher.processes import ProcessManager, Spec
 
 POSTGRES_START = 60.0  # seconds; recovery after a crash takes long when much had been written
 SLOW_START = 30.0  # seconds after which it is said that the start takes long

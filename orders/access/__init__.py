@@ -1,0 +1,1 @@
+"""Who may do what: roles, the second factor, sessions, signed links."""

@@ -1,0 +1,200 @@
+"""One remote call with its retries, inside the complete-by time (A2, A5, A6)."""
+
+import asyncio
+import json
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from orders.engine.agent_host.circuit_view import Lane
+from orders.engine.channels.leases import ABANDONED, DEFERRED, Answered, Lease
+from orders.engine.contracts import Agent, Request
+from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
+from orders.engine.runtime.backoff import full_jitter
+from orders.engine.runtime.clock import Deadline
+from orders.engine.runtime.text import keepable, strict_json
+
+log = structlog.get_logger()
+
+FIRST_BACKOFF = 0.2
+BACKOFF_CAP = 5.0
+MARGIN = 0.2
+"""Seconds before complete-by at which an agent is stopped, so that what it met with is on record when the supervisor
+looks. A local clock may stop work earlier, never later."""
+LAST_TRY = 0.5
+"""Seconds of the time left below which no further try is squeezed in."""
+MOST_RECENT = 2_000
+"""Tries of the last minute that are looked at, at most."""
+FAILURES_KEPT = 20
+"""How many failed tries of one attempt are written to the order's history."""
+
+
+@dataclass
+class CallStats:
+    """How an agent's calls have gone since its host started."""
+
+    calls: int = 0
+    failed_calls: int = 0
+    mean_seconds: float | None = None
+    recent: deque[tuple[float, float, bool]] = field(
+        default_factory=lambda: deque(maxlen=MOST_RECENT), compare=False
+    )
+
+    def record(self, *, seconds: float, failed: bool) -> None:
+        """Counts one try."""
+        self.calls += 1
+        self.failed_calls += failed
+        self.mean_seconds = seconds if self.mean_seconds is None else 0.9 * self.mean_seconds + 0.1 * seconds
+        self.recent.append((time.monotonic(), seconds, failed))
+
+    def last_minute(self) -> tuple[int, int, float | None]:
+        """Tries of the last minute: how many, how many failed, and what 95 of 100 took at most, in seconds."""
+        since = time.monotonic() - 60.0
+        while self.recent and self.recent[0][0] < since:
+            self.recent.popleft()
+        took = sorted(seconds for _, seconds, _ in self.recent)
+        failed = sum(has_failed for _, _, has_failed in self.recent)
+        return len(took), failed, took[int(0.95 * (len(took) - 1))] if took else None
+
+
+class Call:
+    """A leased request while its agent works on it."""
+
+    def __init__(
+        self,
+        *,
+        lease: Lease,
+        agent: Agent,
+        stats: CallStats,
+        lease_seconds: float,
+        lane: Lane | None = None,
+    ) -> None:
+        self.lease = lease
+        self._lane = lane or Lane(lease.agent)
+        self.failures: list[dict[str, Any]] = []
+        self.held_until = Deadline.after(lease_seconds)
+        self._agent = agent
+        self._stats = stats
+        self._complete_by = Deadline.after(lease.seconds_left - MARGIN)
+        self._tries = 0
+        self._began = time.monotonic()
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """The request and the delivery of it that this call holds."""
+        return self.lease.id, self.lease.deliveries
+
+    def confirm(self, seconds: float) -> None:
+        """Notes that the lease is ours for that long from now, at least."""
+        self.held_until = Deadline.after(seconds)
+
+    async def run(self) -> Answered:
+        """Tries until there is an answer, or until complete-by; then it is abandoned in silence (A5).
+
+        While the agent's circuit is not closed nothing is tried again, and nothing but a probe at all: the request is
+        handed back as deferred.
+        """
+        request = self._request()
+        if not self._lane.admits():
+            return self._deferred()
+        while self._complete_by.left() > 0:
+            self._tries += 1
+            began = time.monotonic()
+            try:
+                result = await self._try(request)
+            except Transient as fault:
+                self._note(fault, began)
+                self._lane.count(failed=True, is_retry=self._tries > 1, fault=fault)
+                if self._lane.is_clear and not await self._pause(fault):
+                    break
+                if not self._lane.is_clear:
+                    return self._deferred(fault)
+            except Fault as fault:
+                self._note(fault, began)
+                self._lane.count(failed=False, is_retry=self._tries > 1)  # it answered
+                error = {"code": fault.code, "message": keepable(fault.message)}
+                return self._ended(_outcome(fault), json.dumps(error))
+            else:
+                self._stats.record(seconds=time.monotonic() - began, failed=False)
+                self._lane.count(failed=False, is_retry=self._tries > 1)
+                return self._ended("done", result)
+        return self._ended(ABANDONED, "{}")
+
+    async def _pause(self, fault: Transient) -> bool:
+        """Waits before the next try, and for its share of the budget; False when there is no time for one."""
+        left = self._complete_by.left()
+        wait = full_jitter(self._tries, first=FIRST_BACKOFF, cap=BACKOFF_CAP)
+        if wait >= left > LAST_TRY:
+            wait = left / 2  # the time is better used for another try than for waiting until it is over
+        wait = max(wait, fault.retry_after or 0.0)
+        if wait >= left:
+            return False
+        await asyncio.sleep(wait)
+        return not self._lane.is_clear or await self._lane.retry(within=self._complete_by.left())
+
+    async def _try(self, request: Request) -> str:
+        """One try; returns the answer as JSON.
+
+        An agent that breaks in an unforeseen way, or answers what cannot be kept, leaves it unknown whether its effect
+        happened.
+        """
+        limit = max(0.0, min(self._agent.call_timeout, self._complete_by.left()))
+        method = self._agent.compensate if request.undo else self._agent.perform
+        try:
+            async with asyncio.timeout(limit):
+                return strict_json(await method(request))
+        except TimeoutError as error:
+            raise Transient("no_answer", f"no answer within {limit:.1f} s") from error
+        except Fault:
+            raise
+        except Exception as error:
+            log.exception("agent failed", action="call", agent=self._agent.name, key=request.key)
+            raise Unresolved("agent_failed", keepable(f"{type(error).__name__}: {error}")) from error
+
+    def _request(self) -> Request:
+        lease = self.lease
+        return Request(
+            order_id=lease.order_id,
+            step=lease.step,
+            operation=lease.operation,
+            attempt=lease.attempt,
+            key=lease.key,
+            data=lease.body["data"],
+            results=lease.body["results"],
+            undo=lease.undo,
+            reverses=lease.reverses,
+            seconds_left=lease.seconds_left,
+        )
+
+    def _deferred(self, fault: Fault | None = None) -> Answered:
+        """Hands the request back, for the step to wait until its agent can be used again."""
+        code, message = (fault.code, fault.message) if fault else ("not_called", self._lane.cause)
+        answer = self._ended(DEFERRED, json.dumps({"code": code, "message": keepable(message)}))
+        # The host of an earlier delivery may have called before it died: this must not pass for a call never begun.
+        return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))
+
+    def _note(self, fault: Fault, began: float) -> None:
+        seconds = time.monotonic() - began
+        self._stats.record(seconds=seconds, failed=True)
+        if len(self.failures) < FAILURES_KEPT:
+            self.failures.append(
+                {
+                    "try": self._tries,
+                    "code": fault.code,
+                    "message": keepable(fault.message),
+                    "seconds": round(seconds, 3),
+                }
+            )
+
+    def _ended(self, outcome: str, body: str) -> Answered:
+        seconds = round(time.monotonic() - self._began, 3)
+        return Answered(self.lease.id, self.lease.deliveries, outcome, body, self._tries, seconds)
+
+
+def _outcome(fault: Fault) -> str:
+    if isinstance(fault, Declined):
+        return "declined"
+    return "refused" if isinstance(fault, Refused) else "failed"

@@ -1,0 +1,125 @@
+"""The database's side of an agent host: what its threads do, each call in transactions of its own.
+
+A host's exchange never waits for a circuit, and its reports never hold a request: nobody deadlocks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from django.db import transaction
+
+from orders.engine import state_store
+from orders.engine.agent_host import heartbeat as health
+from orders.engine.agent_host.call import CallStats
+from orders.engine.channels import leases
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.circuits import store as circuits
+from orders.engine.circuits.rules import BreakerRules, CircuitRow, Tally
+from orders.engine.rows import EventRow
+from orders.engine.runtime.sql import database_now
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostConfig:
+    """Times in seconds. `lease` is how long a request is held without renewal; it is renewed four times as often."""
+
+    instance: str
+    lease: float = 8.0
+    poll: float = 1.0
+    heartbeat: float = 5.0
+    grace: float = 2.0
+    """How long calls under way may still take after a stop."""
+    rate: float | None = None
+    """Calls a second to one agent's remote service at most, by all hosts together."""
+    retries: float = 100.0
+    """The global budget of retries, a second."""
+    breaker: BreakerRules = field(default_factory=BreakerRules)
+
+
+class Known(NamedTuple):
+    """The circuits as they were at a moment."""
+
+    circuits: Mapping[str, CircuitRow]
+    at: datetime
+
+
+NOTHING_NEW = Known({}, datetime.min.replace(tzinfo=UTC))
+
+
+class Load(NamedTuple):
+    """What one agent of a host can take, what it has under way, and how that goes."""
+
+    capacity: int
+    in_flight: int
+    stats: CallStats
+
+
+class HostRecords:
+    """One host's reads and writes for these agents."""
+
+    def __init__(self, *, config: HostConfig, agents: Sequence[str]) -> None:
+        self._config = config
+        self._agents = list(agents)
+
+    def exchange(
+        self,
+        ended: Sequence[leases.Answered],
+        notes: Sequence[EventRow],
+        room: Mapping[str, int],
+        alone: bool,
+    ) -> tuple[list[leases.Lease], Known]:
+        """Posts what has ended and claims new requests; with `alone`, one that may have killed its hosts, if there is.
+
+        Also says how the circuits are: a probe is committed together with the circuit's word that it is one.
+        """
+        me, seconds = self._config.instance, self._config.lease
+        with transaction.atomic():
+            posted = leases.complete(ended, me=me)
+            state_store.record_events(notes)
+            wake(*([Topic.SCHEDULER] if posted else []), *([Topic.PROGRESS] if notes else []))
+            claimed: list[leases.Lease] = []
+            if alone:
+                claimed = leases.claim_suspect(agents=self._agents, me=me, seconds=seconds)
+            claimed = claimed or leases.claim(room=room, me=me, seconds=seconds)
+            return claimed, self._known() if claimed else NOTHING_NEW
+
+    def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
+        """Renews leases; returns those that are confirmed, and whether a request waits that has to be run alone."""
+        with transaction.atomic():
+            confirmed = leases.renew(held, me=self._config.instance, seconds=self._config.lease)
+            leases.delete_expired()
+            if leases.free_lapsed():
+                wake(Topic.AGENTS)
+            return confirmed, leases.has_suspects(self._agents)
+
+    def report(self, tallies: Mapping[str, Tally], wanted: int) -> tuple[Known, int]:
+        """Reports how calls went, and asks for retries; returns the circuits, and how many retries are granted."""
+        granted = 0
+        if wanted:
+            with transaction.atomic():
+                granted = circuits.draw_retries(wanted, rate=self._config.retries)
+        with transaction.atomic():
+            if tallies and circuits.report(tallies, rules=self._config.breaker):
+                wake(Topic.SCHEDULER, Topic.PROGRESS)
+            return self._known(), granted
+
+    def beat(self, loads: Mapping[str, Load], *, is_first: bool) -> None:
+        """Says that the host is there: the first time to the schedulers too, which send nothing where nobody is."""
+        if is_first:
+            circuits.declare(sorted(loads), rate=self._config.rate)
+        for name, load in loads.items():
+            health.beat(instance=self._config.instance, agent=name, **load._asdict())
+        if is_first:
+            wake(Topic.SCHEDULER)
+
+    def give_back(self, held: Sequence[tuple[int, int]]) -> None:
+        """Gives back what the host will not finish, and takes it off the list."""
+        with transaction.atomic():
+            if leases.release(held, me=self._config.instance):
+                wake(Topic.AGENTS)
+            health.forget(self._config.instance)
+
+    def _known(self) -> Known:
+        return Known(circuits.read(self._agents), database_now())

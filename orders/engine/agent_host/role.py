@@ -1,0 +1,317 @@
+"""The agent host: runs agents, hundreds of remote calls at once, in one process (A1–A7).
+
+One asyncio loop makes the calls. The database work is done in threads with a connection each: one exchanges answers
+for new requests, one renews leases and reports health, so that a slow exchange cannot cost a lease, and one reports how
+the calls go to the agents' circuits, which all hosts share. The host
+keeps the time for every agent: after complete-by nothing is posted (rule 6), and a call whose lease could not be
+confirmed is cancelled, because another instance may have been given it.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import structlog
+from django.db import connection
+
+from orders.engine.agent_host.call import Call, CallStats
+from orders.engine.agent_host.circuit_view import Lane, Purse
+from orders.engine.agent_host.records import HostConfig, HostRecords, Known, Load
+from orders.engine.channels import leases
+from orders.engine.circuits.rules import Tally
+from orders.engine.contracts import Agent
+from orders.engine.rows import EventRow
+from orders.engine.runtime.backoff import full_jitter
+from orders.engine.runtime.loop import Counts
+from orders.engine.runtime.sql import DATABASE_TROUBLE
+
+log = structlog.get_logger()
+REPORT_PERIOD = 1.0
+"""Seconds between two reports to the circuits while no call fails."""
+REPORT_GAP = 0.05
+"""Seconds between two reports at least."""
+Result = TypeVar("Result")
+
+
+@dataclass
+class Hosted:
+    """An agent, the calls it has under way, and how they have gone."""
+
+    agent: Agent
+    lane: Lane
+    calls: dict[tuple[int, int], Call] = field(default_factory=dict)
+    stats: CallStats = field(default_factory=CallStats)
+
+
+class AgentHost:
+    """Runs some agents until it is stopped; any number of hosts run side by side."""
+
+    def __init__(self, *, config: HostConfig, agents: Sequence[Agent]) -> None:
+        self._config = config
+        self._records = HostRecords(config=config, agents=[agent.name for agent in agents])
+        self._news = asyncio.Event()
+        self._purse = Purse(self._news.set)
+        self._hosted = {
+            agent.name: Hosted(agent, Lane(agent.name, purse=self._purse, on_news=self._news.set))
+            for agent in agents
+        }
+        self._ended: list[leases.Answered] = []
+        self._notes: list[EventRow] = []
+        self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._suspects = False
+        self._told = 0
+        self._exchanges = ThreadPoolExecutor(1, "exchange")
+        self._care = ThreadPoolExecutor(1, "care")
+        self._reports = ThreadPoolExecutor(1, "reports")
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def wake(self) -> None:
+        """Says, from any thread, that there may be requests."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake.set)
+
+    def stop(self) -> None:
+        """Ends `run`, from any thread: no new requests, a short grace for calls under way, leases given back."""
+        self._stopping = True
+        self.wake()
+
+    def run_once(self) -> Counts:
+        """Claims once, makes those calls to their end and posts the answers: one turn, for tests and by hand."""
+        return asyncio.run(self._one_turn())
+
+    async def _one_turn(self) -> Counts:
+        reports = asyncio.create_task(self._report_calls())
+        claimed = await self._exchange()
+        await asyncio.gather(*self._tasks.values())
+        self._tasks.clear()
+        posted = len(self._ended)
+        await self._exchange(claim=False)
+        reports.cancel()
+        await asyncio.gather(reports, return_exceptions=True)
+        await self._in_thread(self._reports, partial(self._records.report, self._tallies(), 0))
+        await self._close()
+        return Counts(done={"claimed": claimed, "ended": posted})
+
+    async def run(self) -> None:
+        """Runs until `stop`."""
+        self._loop = asyncio.get_running_loop()
+        log.info("started", action="start", worker=self._config.instance, agents=sorted(self._hosted))
+        turns = asyncio.create_task(self._turn_over())
+        care = [
+            asyncio.create_task(self._renew_leases()),
+            asyncio.create_task(self._report_health()),
+            asyncio.create_task(self._report_calls()),
+        ]
+        try:
+            # Care ends only by an error that nobody foresaw. A host must not go on without it: a new one takes over.
+            for ended in (await asyncio.wait([turns, *care], return_when=asyncio.FIRST_COMPLETED))[0]:
+                ended.result()
+            if self._tasks:
+                await asyncio.wait(self._tasks.values(), timeout=self._config.grace)
+        finally:
+            held = [held for hosted in self._hosted.values() for held in hosted.calls]
+            tasks = [turns, *care, *self._tasks.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._leave(held)
+            log.info("stopped", action="stop", worker=self._config.instance)
+
+    async def _turn_over(self) -> None:
+        """Exchanges answers for requests, as often as there is something to exchange."""
+        failures = 0
+        while not self._stopping:
+            self._wake.clear()
+            try:
+                claimed = await self._exchange()
+            except DATABASE_TROUBLE as error:
+                failures += 1
+                log.warning("database unavailable", action="retry", error=str(error).strip().split("\n")[0])
+                await asyncio.sleep(full_jitter(failures, first=0.05, cap=2.0))
+                continue
+            failures = 0
+            if claimed or self._ended:
+                continue
+            try:
+                await asyncio.wait_for(self._wake.wait(), self._config.poll)
+            except TimeoutError:
+                continue
+
+    async def _exchange(self, *, claim: bool = True) -> int:
+        """Posts what has ended and claims what there is room for, in one transaction."""
+        ended, self._ended = self._ended, []
+        notes, self._notes = self._notes, []
+        room = {name: hosted.agent.capacity - len(hosted.calls) for name, hosted in self._hosted.items()}
+        idle = not self._tasks
+        if not claim or self._stopping or (self._suspects and not idle) or self._runs_a_suspect():
+            room = {}
+        alone = self._suspects and idle and claim
+        try:
+            claimed, known = await self._in_thread(
+                self._exchanges, partial(self._records.exchange, ended, notes, room, alone)
+            )
+        except BaseException:
+            self._ended[:0], self._notes[:0] = ended, notes
+            raise
+        if alone:
+            self._suspects = False
+        if claimed:
+            self._follow(known)
+            self._told += 1
+        for lease in claimed:
+            self._begin(lease)
+        return len(claimed)
+
+    def _follow(self, known: Known) -> None:
+        for name, circuit in known.circuits.items():
+            self._hosted[name].lane.follow(circuit, known.at)
+
+    async def _report_calls(self) -> None:
+        """Reports how calls went, at once when they failed, asks for retries, and learns how the circuits are."""
+        failures = 0
+        while True:
+            self._news.clear()
+            tallies, wanted, told = self._tallies(), self._purse.wanted(), self._told
+            try:
+                known, granted = await self._in_thread(
+                    self._reports, partial(self._records.report, tallies, wanted)
+                )
+            except DATABASE_TROUBLE as error:
+                failures += 1
+                log.warning("calls not reported", action="report", error=str(error).strip().split("\n")[0])
+                for name, tally in tallies.items():
+                    self._hosted[name].lane.put_back(tally)
+                await asyncio.sleep(full_jitter(failures, first=0.1, cap=2.0))
+                continue
+            failures = 0
+            self._purse.grant(granted)
+            is_news = told == self._told
+            if is_news:  # otherwise an exchange may have claimed a probe meanwhile, and knows better
+                self._follow(known)
+            await asyncio.sleep(REPORT_GAP)
+            if granted < wanted or not is_news:
+                continue
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), REPORT_PERIOD)
+
+    def _tallies(self) -> dict[str, Tally]:
+        taken = {name: hosted.lane.take() for name, hosted in self._hosted.items()}
+        return {name: tally for name, tally in taken.items() if tally.calls}
+
+    def _runs_a_suspect(self) -> bool:
+        return any(
+            call.lease.deliveries > leases.SUSPECT_DELIVERIES
+            for hosted in self._hosted.values()
+            for call in hosted.calls.values()
+        )
+
+    def _begin(self, lease: leases.Lease) -> None:
+        hosted = self._hosted[lease.agent]
+        call = Call(
+            lease=lease,
+            agent=hosted.agent,
+            stats=hosted.stats,
+            lease_seconds=self._config.lease,
+            lane=hosted.lane,
+        )
+        hosted.calls[call.held] = call
+        self._tasks[call.held] = asyncio.create_task(self._make(hosted, call))
+
+    async def _make(self, hosted: Hosted, call: Call) -> None:
+        """Makes one call to its end and hands the answer over; one that is cancelled leaves its request to others."""
+        try:
+            answer = await call.run()
+            for failure in call.failures:
+                self._notes.append(
+                    EventRow(
+                        call.lease.order_id,
+                        "call_failed",
+                        self._config.instance,
+                        call.lease.step,
+                        call.lease.attempt,
+                        failure,
+                    )
+                )
+            self._ended.append(answer)
+        finally:
+            hosted.calls.pop(call.held, None)
+            self._tasks.pop(call.held, None)
+            self._wake.set()
+
+    async def _renew_leases(self) -> None:
+        """Renews every lease in hand, and cancels the calls whose leases are lost or could not be confirmed in time."""
+        period = self._config.lease / 4
+        while True:
+            await asyncio.sleep(period)
+            calls = {held: call for hosted in self._hosted.values() for held, call in hosted.calls.items()}
+            try:
+                renewal = self._in_thread(self._care, partial(self._records.renew, list(calls)))
+                confirmed, self._suspects = await asyncio.wait_for(renewal, period)
+            except (*DATABASE_TROUBLE, TimeoutError):
+                log.warning("leases not confirmed", action="renew", calls=len(calls))
+                self._cancel([call for call in calls.values() if call.held_until.left() <= period])
+                continue
+            for held in confirmed:
+                calls[held].confirm(self._config.lease - period)
+            self._cancel([call for held, call in calls.items() if held not in confirmed])
+
+    def _cancel(self, calls: Sequence[Call]) -> None:
+        for call in calls:
+            task = self._tasks.get(call.held)
+            if task is not None:
+                log.warning("lease lost", action="cancel", key=call.lease.key)
+                task.cancel()
+
+    async def _report_health(self) -> None:
+        is_known = False
+        while True:
+            try:
+                await self._in_thread(
+                    self._care, partial(self._records.beat, self._loads(), is_first=not is_known)
+                )
+                is_known = True
+            except DATABASE_TROUBLE as error:
+                log.warning(
+                    "health not reported", action="heartbeat", error=str(error).strip().split("\n")[0]
+                )
+            await asyncio.sleep(self._config.heartbeat)
+
+    def _loads(self) -> dict[str, Load]:
+        return {
+            name: Load(hosted.agent.capacity, len(hosted.calls), hosted.stats)
+            for name, hosted in self._hosted.items()
+        }
+
+    async def _leave(self, held: list[tuple[int, int]]) -> None:
+        """Posts what has ended, gives back what has not, and takes this instance off the list."""
+        try:
+            await self._exchange(claim=False)
+            await self._in_thread(self._care, partial(self._records.give_back, held))
+        except DATABASE_TROUBLE as error:
+            log.warning("leases left to lapse", action="stop", error=str(error).strip().split("\n")[0])
+        await self._close()
+
+    async def _close(self) -> None:
+        for hosted in self._hosted.values():
+            await hosted.agent.close()
+        for executor in (self._exchanges, self._care, self._reports):
+            await asyncio.get_running_loop().run_in_executor(executor, lambda: connection.close())
+            executor.shutdown()
+
+    async def _in_thread(self, executor: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
+        """Runs database work in its thread. A connection that has failed is dropped, so that the next try opens one."""
+
+        def guarded() -> Result:
+            try:
+                return work()
+            except DATABASE_TROUBLE:
+                connection.close()
+                raise
+
+        return await asyncio.get_running_loop().run_in_executor(executor, guarded)

@@ -1,0 +1,1 @@
+"""The circuit breakers of the agents: pure rules, and the rows that all processes share."""

@@ -1,0 +1,203 @@
+"""The circuit breaker of one agent (A8), as pure rules.
+
+`orders.engine.circuits.store` keeps it in the database, for all.
+
+    closed ──least_failures in a window, half of its calls──▶ open ──probe due──▶ half_open
+       ▲                                                       ▲                     │  │
+       └──────────────────── the probe succeeds ───────────────┼─────────────────────┘  │
+                                                               └── it fails, or is lost ─┘
+
+While it is open nothing is sent but, now and then, one probe; what is to be done waits, and no failure is counted.
+After it has closed, what has waited is met by a ramp and not all at once (FAULTS, trap 10). Times are in seconds.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class CircuitState(StrEnum):
+    """What may be sent: everything, nothing, one probe."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakerRules:
+    """When a circuit opens, how soon it is probed, and how slowly what has waited is let through afterwards.
+
+    `probe_patience` is how long a probe may take, in its queue and at the remote service, before it counts as lost.
+    """
+
+    window: float = 20.0
+    least_failures: int = 5
+    share: float = 0.5
+    first_probe: float = 1.0
+    probe_cap: float = 15.0
+    probe_patience: float = 45.0
+    ramp: float = 30.0
+    ahead: float = 2.0
+    """How many times an agent's capacity may be outstanding."""
+
+
+class CircuitRow(NamedTuple):
+    """A `Circuit` as it was read."""
+
+    agent: str
+    state: str = CircuitState.CLOSED.value
+    since: datetime | None = None
+    openings: int = 0
+    cause_code: str = ""
+    cause_message: str = ""
+    opened_at: datetime | None = None
+    closed_at: datetime | None = None
+    probe_at: datetime | None = None
+    window_at: datetime | None = None
+    window_calls: int = 0
+    window_failures: int = 0
+    rate: float | None = None
+    tokens: float = 0.0
+    tokens_at: datetime | None = None
+    forced: str = ""
+    forced_until: datetime | None = None
+    paused: bool = False
+
+
+class Tally(NamedTuple):
+    """How calls went since the last report. `retries` of them were further tries of the same request."""
+
+    calls: int = 0
+    failures: int = 0
+    retries: int = 0
+    code: str = ""
+    message: str = ""
+
+
+def state_of(circuit: CircuitRow, now: datetime) -> str:
+    """The state that counts: an operator's, while it is forced, or else its own."""
+    return circuit.forced if _is_forced(circuit, now) else circuit.state
+
+
+def _is_forced(circuit: CircuitRow, now: datetime) -> bool:
+    return bool(circuit.forced) and circuit.forced_until is not None and circuit.forced_until > now
+
+
+def lets_calls_through(circuit: CircuitRow, now: datetime) -> bool:
+    """Whether calls may be made as usual."""
+    return state_of(circuit, now) == CircuitState.CLOSED and not circuit.paused
+
+
+def after_calls(
+    circuit: CircuitRow, tally: Tally, *, rules: BreakerRules, now: datetime, jitter: Callable[[int], float]
+) -> CircuitRow:
+    """The circuit after some calls. `jitter` gives the wait before the probe that follows so many openings."""
+    if circuit.rate is not None:
+        circuit = circuit._replace(tokens=circuit.tokens - tally.retries)
+    successes = tally.calls - tally.failures
+    if circuit.state == CircuitState.HALF_OPEN:
+        if successes:
+            return _closed(circuit, now)
+        return _opened(circuit, tally, now, jitter) if tally.failures else circuit
+    if circuit.state == CircuitState.OPEN:
+        return circuit  # a late answer to an earlier call; only a probe closes it
+    if circuit.window_at is None or now - circuit.window_at > timedelta(seconds=rules.window):
+        circuit = circuit._replace(window_at=now, window_calls=0, window_failures=0)
+    circuit = circuit._replace(
+        window_calls=circuit.window_calls + tally.calls,
+        window_failures=circuit.window_failures + tally.failures,
+    )
+    is_broken = (
+        tally.failures > 0
+        and circuit.window_failures >= rules.least_failures
+        and circuit.window_failures >= rules.share * circuit.window_calls
+    )
+    return _opened(circuit, tally, now, jitter) if is_broken else circuit
+
+
+def _opened(circuit: CircuitRow, tally: Tally, now: datetime, jitter: Callable[[int], float]) -> CircuitRow:
+    openings = circuit.openings + 1
+    return circuit._replace(
+        state=CircuitState.OPEN.value,
+        since=now,
+        openings=openings,
+        opened_at=circuit.opened_at if openings > 1 else now,
+        cause_code=tally.code,
+        cause_message=tally.message,
+        probe_at=now + timedelta(seconds=jitter(openings)),
+        window_at=None,
+        window_calls=0,
+        window_failures=0,
+    )
+
+
+def _closed(circuit: CircuitRow, now: datetime) -> CircuitRow:
+    return circuit._replace(
+        state=CircuitState.CLOSED.value,
+        since=now,
+        openings=0,
+        closed_at=now,
+        probe_at=None,
+        window_at=None,
+        window_calls=0,
+        window_failures=0,
+    )
+
+
+def is_probe_due(circuit: CircuitRow, now: datetime) -> bool:
+    """Whether one request may be sent to see if the remote service is back; a probe that was lost is sent again."""
+    if circuit.paused or circuit.state == CircuitState.CLOSED or _is_forced(circuit, now):
+        return False
+    return circuit.probe_at is not None and circuit.probe_at <= now
+
+
+def probing(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> CircuitRow:
+    """The circuit once a probe has been sent."""
+    return circuit._replace(
+        state=CircuitState.HALF_OPEN.value, since=now, probe_at=now + timedelta(seconds=rules.probe_patience)
+    )
+
+
+def ramp(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> float:
+    """How much of the usual is let through since the circuit has closed: from 0 to 1."""
+    began = circuit.closed_at
+    if circuit.forced == CircuitState.OPEN and circuit.forced_until is not None:
+        began = max(began or circuit.forced_until, circuit.forced_until)
+    if began is None:
+        return 1.0
+    return min(1.0, max(0.0, (now - began).total_seconds() / rules.ramp))
+
+
+def refilled(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> CircuitRow:
+    """The circuit with its tokens as of now. At most one second's worth is saved up."""
+    if circuit.rate is None:
+        return circuit
+    rate = circuit.rate * max(ramp(circuit, rules=rules, now=now), 0.05)
+    passed = 1.0 if circuit.tokens_at is None else max(0.0, (now - circuit.tokens_at).total_seconds())
+    return circuit._replace(tokens=min(max(rate, 1.0), circuit.tokens + rate * passed), tokens_at=now)
+
+
+def is_limited(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> bool:
+    """Whether what is dispatched has to be counted at this circuit: then only one scheduler does so at a time."""
+    return (
+        circuit.rate is not None
+        or not lets_calls_through(circuit, now)
+        or ramp(circuit, rules=rules, now=now) < 1.0
+    )
+
+
+def room(circuit: CircuitRow, *, capacity: int, outstanding: int, rules: BreakerRules, now: datetime) -> int:
+    """How many requests may be dispatched now (rule 9): up to about twice the live capacity outstanding."""
+    if not capacity or circuit.paused:
+        return 0
+    if not lets_calls_through(circuit, now):
+        return int(is_probe_due(circuit, now))
+    share = ramp(circuit, rules=rules, now=now)
+    free = max(1, math.ceil(rules.ahead * capacity * share)) - outstanding
+    if circuit.rate is not None:
+        free = min(free, math.floor(circuit.tokens))
+    return max(0, free)

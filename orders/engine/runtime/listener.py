@@ -1,0 +1,72 @@
+"""Listening for wake-ups: one connection a process, fanned out in memory.
+
+Only a hint: whoever is woken also polls, so a listener that is deaf costs time and nothing else. The connection has TCP
+keepalives and is asked a question when it has been silent for long, because a half-open socket looks like a quiet one.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import psycopg
+import structlog
+from django.db import connection
+
+from orders.engine.channels.wakeups import PG_CHANNEL, Topic
+from orders.engine.runtime.backoff import full_jitter
+
+log = structlog.get_logger()
+
+SILENCE = 5.0
+"""Seconds without a notification after which the connection is tested."""
+
+
+def connection_parameters() -> dict[str, Any]:
+    """How the project's database is reached, in psycopg's words."""
+    djangos_own = {"context", "cursor_factory", "prepare_threshold"}
+    known = connection.get_connection_params()
+    return {name: value for name, value in known.items() if name not in djangos_own}
+
+
+class Listener(threading.Thread):
+    """Calls the function of a topic whenever somebody wakes it, and each of them after a reconnection."""
+
+    def __init__(self, *, parameters: Mapping[str, Any], on_wake: Mapping[Topic, Callable[[], None]]) -> None:
+        super().__init__(name="listener", daemon=True)
+        self._parameters = dict(parameters)
+        self._on_wake = {topic.value: call for topic, call in on_wake.items()}
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Ends the thread within `SILENCE` seconds."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Listens until `stop`; reconnects as often as it must."""
+        failures = 0
+        while not self._stopping.is_set():
+            try:
+                with psycopg.connect(**self._parameters, autocommit=True) as connection:
+                    connection.execute(f"LISTEN {PG_CHANNEL}")
+                    failures = 0
+                    self._wake_all()
+                    self._listen(connection)
+            except psycopg.Error as error:
+                failures += 1
+                log.warning("not listening", action="reconnect", error=str(error).strip().split("\n")[0])
+                self._stopping.wait(full_jitter(failures, first=0.2, cap=5.0))
+
+    def _listen(self, connection: psycopg.Connection[Any]) -> None:
+        while not self._stopping.is_set():
+            heard = False
+            for notification in connection.notifies(timeout=SILENCE, stop_after=1):
+                heard = True
+                call = self._on_wake.get(notification.payload)
+                if call is not None:
+                    call()
+            if not heard:
+                connection.execute("SELECT 1")
+
+    def _wake_all(self) -> None:
+        for call in self._on_wake.values():
+            call()

@@ -1,0 +1,110 @@
+"""The loop that the submission and the scheduler run in: passes, wake-ups, polling, orderly stop.
+
+A role is a `run_once()` that returns `Counts`. The loop runs it again at once while there is work, and otherwise waits
+for a wake-up or for its poll, whichever comes first. The wake-up flag is cleared before the pass, never after it, or a
+message that arrives during the pass would wait for the poll.
+"""
+
+import gc
+import os
+import random
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from secrets import token_hex
+
+import structlog
+from django.db import connection
+
+from orders.engine.runtime.backoff import full_jitter
+from orders.engine.runtime.sql import DATABASE_TROUBLE
+
+log = structlog.get_logger()
+
+LOCKED_PAUSE = 0.01
+"""Seconds to wait when all the work there is, is in another instance's hands at this moment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What one pass did. `busy` asks for another pass at once."""
+
+    busy: bool = False
+    done: dict[str, int] = field(default_factory=dict)
+
+
+def instance_id(role: str) -> str:
+    """A name for this process that no other process has, readable in a table: role, host, process id, a random part."""
+    return f"{role}:{socket.gethostname()[:32]}:{os.getpid()}:{token_hex(2)}"
+
+
+def stop_on_signals(stop: Callable[[], None]) -> None:
+    """Calls `stop` at SIGTERM and SIGINT; the pass in hand is finished first.
+
+    In a thread of its own: a handler runs between two instructions of the main thread, which may be holding the very
+    lock that `stop` needs.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: threading.Thread(target=stop).start())
+
+
+def _collect_garbage_seldom() -> None:
+    """A pass makes hundreds of thousands of tuples that are gone at its end, and none of them is in a cycle: looking
+    for cycles among them took a fifth of a scheduler's time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
+class Worker:
+    """Runs one role until it is stopped. `poll` is the longest wait between passes, in seconds."""
+
+    def __init__(self, *, name: str, run_once: Callable[[], Counts], poll: float = 1.0) -> None:
+        self.wake = threading.Event()
+        self._name = name
+        self._run_once = run_once
+        self._poll = poll
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Ends `run` after the pass in hand."""
+        self._stopping.set()
+        self.wake.set()
+
+    def run(self) -> None:
+        """Runs passes until `stop`. A database that cannot be reached is waited for; any other error ends the process,
+        which whoever started it replaces."""
+        failures = 0
+        _collect_garbage_seldom()
+        log.info("started", action="start", worker=self._name)
+        while not self._stopping.is_set():
+            self.wake.clear()
+            if self._stopping.is_set():  # the stop's own wake-up may just have been cleared
+                break
+            try:
+                counts = self._run_once()
+            except DATABASE_TROUBLE as error:
+                failures += 1
+                self._recover(error, failures)
+                continue
+            failures = 0
+            if any(counts.done.values()):
+                log.debug("pass", action="pass", worker=self._name, **counts.done)
+            if not counts.busy:
+                self.wake.wait(self._poll * random.uniform(0.8, 1.2))
+            elif not any(counts.done.values()):
+                self._stopping.wait(LOCKED_PAUSE)
+        connection.close()
+        log.info("stopped", action="stop", worker=self._name)
+
+    def _recover(self, error: Exception, failures: int) -> None:
+        """Every transaction can be repeated, so the connection is dropped and the pass tried again after a pause."""
+        wait = full_jitter(failures, first=0.05, cap=2.0)
+        reason = str(error).strip().split("\n")[0]
+        log.warning(
+            "database unavailable", action="retry", worker=self._name, error=reason, wait=round(wait, 3)
+        )
+        connection.close()
+        self._stopping.wait(wait)

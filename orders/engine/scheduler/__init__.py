@@ -1,0 +1,1 @@
+"""The scheduler: the role, and the decisions of one order's pass."""

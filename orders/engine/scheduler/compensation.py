@@ -1,0 +1,75 @@
+"""What an order needs next when it is being undone: pure decisions of the scheduler, backward (C10).
+
+Every step whose outcome is done or unknown is undone, after all steps that depend on it, so in reverse order (I10). A
+forward call that is still under way is awaited, and one whose outcome is unknown is given its settle time first: it may
+still land after we stopped waiting for it. Notices are sent last.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from orders.engine.contracts import Step, Undo, Workflow
+from orders.engine.errors import WorkflowError
+from orders.engine.rows import StepRow
+from orders.engine.scheduler.progress import Moves, Verdict
+from orders.vocabulary import Outcome, StepStatus
+
+
+def is_settled(row: StepRow, declared: Step) -> bool:
+    """Whether nothing of this step's effect is left, or ever was."""
+    if row.state == StepStatus.RUNNING:
+        return False
+    if row.state == StepStatus.COMPENSATED or declared.undo is Undo.NONE:
+        return True
+    return declared.undo is Undo.REVERSE and row.outcome in (Outcome.NONE, Outcome.REFUSED)
+
+
+def next_undo_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> Moves:
+    """The undos that are due. Raises `WorkflowError` when the stored steps are not those of the workflow."""
+    rows = {step.name: step for step in steps}
+    if rows.keys() != workflow.by_name.keys():
+        raise WorkflowError(
+            f"the stored steps {sorted(rows)} are not those of {workflow.name} v{workflow.version}"
+        )
+    open_steps = {name for name, row in rows.items() if not is_settled(row, workflow.by_name[name])}
+    reversals_open = {name for name in open_steps if not _is_notice(rows[name], workflow.by_name[name])}
+    start: list[tuple[StepRow, Step]] = []
+    waits: list[datetime] = []
+    in_flight = False
+    for name in open_steps:
+        row, declared = rows[name], workflow.by_name[name]
+        blockers = (
+            reversals_open if name not in reversals_open else reversals_open & set(workflow.dependents[name])
+        )
+        if row.state == StepStatus.RUNNING or (
+            row.state == StepStatus.COMPENSATING and row.complete_by is not None
+        ):
+            in_flight = True
+        elif not blockers:
+            due = _due_at(row)
+            if due is None or due <= now:
+                start.append((row, declared))
+            else:
+                waits.append(due)
+    if not open_steps:
+        return Moves(verdict=Verdict.FINISHED)
+    return Moves(
+        verdict=Verdict.GOING,
+        start=start,
+        in_flight=in_flight,
+        wake_at=min(waits, default=None),
+    )
+
+
+def _is_notice(row: StepRow, declared: Step) -> bool:
+    return declared.undo is Undo.NOTICE and row.state != StepStatus.RUNNING
+
+
+def _due_at(row: StepRow) -> datetime | None:
+    """When the undo may be sent: after its own wait, and after an unanswered forward call can no longer land."""
+    waits = []
+    if row.state == StepStatus.COMPENSATING and row.not_before is not None:
+        waits.append(row.not_before)
+    if row.outcome == Outcome.UNKNOWN and row.settles_at is not None:
+        waits.append(row.settles_at)
+    return max(waits, default=None)

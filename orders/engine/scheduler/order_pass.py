@@ -1,0 +1,335 @@
+"""One order during one pass of the scheduler: its rows as read, as they are to be, and what follows from that.
+
+Nothing here touches the database; the scheduler writes what has been collected, for all orders of a pass at once.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from orders.engine.alerts import NewAlert
+from orders.engine.channels.requests import Ask
+from orders.engine.channels.status import Status, StatusKind
+from orders.engine.contracts import Step, Workflow
+from orders.engine.errors import WorkflowError
+from orders.engine.rows import EventRow, ProcessRow, ReplyRow, StepRow
+from orders.engine.scheduler.compensation import next_undo_moves
+from orders.engine.scheduler.dispatch import MayAsk, always, is_retry, out_of_patience, unsent, why_not_again
+from orders.engine.scheduler.progress import FINISHED, Moves, Verdict, answers, next_moves
+from orders.engine.state_store.writes import StepWrite
+from orders.models.health import AlertKind
+from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+
+ENDED = frozenset({ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value, ProcessState.ERROR.value})
+
+
+class OrderPass:
+    """Replies are taken first, then `advance` decides; the rest are the results."""
+
+    def __init__(
+        self, *, row: ProcessRow, steps: Sequence[StepRow], workflow: Workflow, instance: str
+    ) -> None:
+        self.row = row
+        self.steps = {step.name: step for step in steps}
+        self.asks: list[Ask] = []
+        self.asked_before: list[int] = []
+        self.alerts: list[NewAlert] = []
+        self.statuses: list[Status] = []
+        self.events: list[EventRow] = []
+        self._read_row = row
+        self._read_steps = dict(self.steps)
+        self._names = {step.id: step.name for step in steps}
+        self._results: dict[str, str] = {}
+        self._workflow = workflow
+        self._instance = instance
+        self._failed_undo: StepRow | None = None
+        self._next: Moves | None = None
+        self._waits: set[str] = set()
+
+    def step_writes(self) -> Iterator[StepWrite]:
+        """The steps that this pass changed."""
+        for name, step in self.steps.items():
+            read = self._read_steps[name]
+            if step is not read:
+                yield StepWrite(step, read.attempt, self._results.get(name))
+
+    def row_changed(self) -> bool:
+        """Whether this pass changed the process."""
+        return self.row != self._read_row
+
+    def take(self, reply: ReplyRow, now: datetime) -> None:
+        """Records a reply, whatever the state of the process (rule 4); one that no longer counts is only noted."""
+        step = self.steps.get(self._names.get(reply.step_id, ""))
+        if step is None or not answers(reply, step):
+            detail = {"outcome": reply.outcome, "instance": reply.instance, "posted_at": reply.posted_at}
+            self._note("reply_ignored", step, attempt=reply.attempt, **detail)
+            return
+        step = step._replace(answered=step.attempt, complete_by=None, not_before=None)
+        if reply.outcome == "deferred":
+            self._deferred(step, reply)
+            return
+        step = step._replace(wanted_since=None)
+        told = {
+            "calls": reply.calls,
+            "waited": reply.waited,
+            "seconds": reply.seconds,
+            "instance": reply.instance,
+        }
+        if reply.outcome == "done":
+            self._succeeded(step, reply, told)
+        elif reply.undo:
+            self._undo_failed(step, reply, told)
+        else:
+            self._failed(step, reply, told, now)
+
+    def _succeeded(self, step: StepRow, reply: ReplyRow, told: dict[str, Any]) -> None:
+        if reply.undo:
+            self.steps[step.name] = step._replace(state=StepStatus.COMPENSATED, error=None)
+            self._note("step_compensated", step, answer=json.loads(reply.body), **told)
+        else:
+            self.steps[step.name] = step._replace(
+                state=StepStatus.COMPLETED, outcome=Outcome.DONE, error=None
+            )
+            self._results[step.name] = reply.body
+            self._note("step_completed", step, **told)
+
+    def _failed(self, step: StepRow, reply: ReplyRow, told: dict[str, Any], now: datetime) -> None:
+        error = json.loads(reply.body)
+        outcome = Outcome.UNKNOWN if reply.outcome == "failed" else Outcome.REFUSED
+        waits_until = None
+        if reply.outcome == "declined":
+            waits_until = now + timedelta(seconds=self._workflow.by_name[step.name].customer_wait)
+            error["waits_for"] = "customer"
+            told["waits_until"] = waits_until
+        self.steps[step.name] = step._replace(
+            state=StepStatus.FAILED, outcome=outcome, error=error, not_before=waits_until
+        )
+        self._note(f"step_{reply.outcome}", step, error=error, **told)
+
+    def _deferred(self, step: StepRow, reply: ReplyRow) -> None:
+        """The agent cannot be used at present: the step waits for it, and no failure is counted (rule 9)."""
+        if reply.undo:
+            self.steps[step.name] = step._replace(state=StepStatus.COMPENSATING)
+        else:
+            self.steps[step.name] = unsent(step, was_begun=bool(reply.calls))
+        self._note("step_deferred", step, cause=json.loads(reply.body), calls=reply.calls)
+
+    def _undo_failed(self, step: StepRow, reply: ReplyRow, told: dict[str, Any]) -> None:
+        error = json.loads(reply.body)
+        # An undo that was definitely refused needs a key of its own to be tried again; see StepRow.undo_key.
+        refused = reply.outcome in ("refused", "declined")
+        failed = step._replace(
+            state=StepStatus.FAILED,
+            error=error,
+            undo_failure_count=step.undo_failure_count + 1,
+            undo_generation=step.undo_generation + (1 if refused else 0),
+        )
+        self.steps[step.name] = self._failed_undo = failed
+        self.row = self.row._replace(failure_count=self.row.failure_count + 1)
+        self._note("undo_failed", step, error=error, **told)
+
+    def urgency(self) -> tuple[int, Any]:
+        """What orders an agent's room is given out by: priority, then age (A9)."""
+        return -self.row.priority, self.row.order_id
+
+    def retries_ready(self) -> list[str]:
+        """The agents of those steps that may be asked for again after a failure, at most; one entry a step."""
+        if self.row.process_state in ENDED:
+            return []
+        return [
+            step.agent
+            for step in self.steps.values()
+            if is_retry(step, self.row.goal) and step.complete_by is None and step.state not in FINISHED
+        ]
+
+    def recallable(self) -> list[StepRow]:
+        """The forward steps under way of an order that is being undone."""
+        if self.row.goal != Goal.COMPENSATE or self.row.process_state in ENDED:
+            return []
+        return [step for step in self.steps.values() if step.state == StepStatus.RUNNING]
+
+    def recalled(self, step_id: int) -> None:
+        """Notes that the step's request was taken back before any agent had it."""
+        step = self.steps[self._names[step_id]]
+        self.steps[step.name] = unsent(
+            step._replace(answered=step.attempt, complete_by=None), was_begun=False
+        )
+        self._next = None
+        self._note("step_recalled", step)
+
+    def turn(self, now: datetime) -> None:
+        """Decides whether the order is to be undone from here on; before the recall, which that makes possible."""
+        if self._is_open(now) and self._failed_undo is None:
+            self._next = self._moves(now)
+            if self._next.verdict is Verdict.UNDO:
+                self.row = self.row._replace(goal=Goal.COMPENSATE)
+                self._note("undo_requested", None, why="the customer did not mend the refusal in time")
+                self._next = None
+
+    def advance(self, now: datetime, may_ask: MayAsk = always) -> None:
+        """Decides what comes next. An order that has ended, or has passed its complete-by, starts nothing (C8).
+
+        What `may_ask` does not let through waits for its agent.
+        """
+        self._advance(now, may_ask)
+        if self.row.process_state in ENDED or self._is_open(now):
+            for step in list(self.steps.values()):
+                if step.waiting_since is not None and step.name not in self._waits:
+                    self.steps[step.name] = step._replace(waiting_since=None, wanted_since=None)
+
+    def _advance(self, now: datetime, may_ask: MayAsk) -> None:
+        if self._failed_undo is not None and self.row.process_state not in ENDED:
+            self._to_error(self._failed_undo, AlertKind.COMPENSATION_FAILED)
+            return
+        if not self._is_open(now):
+            if self.row.process_state == ProcessState.PROCESSING:
+                self.row = self.row._replace(
+                    not_before=None
+                )  # the supervisor's now; not to be claimed meanwhile
+            return
+        if self._next is None:
+            self.turn(now)
+        moves = self._next or self._moves(now)
+        if moves.verdict is Verdict.FINISHED:
+            self._finish()
+        elif moves.verdict is Verdict.FAILED:
+            self._to_error(
+                next(step for step in self.steps.values() if _needs_a_person(step)), AlertKind.STEP_FAILED
+            )
+        else:
+            self._go_on(moves, now, may_ask)
+
+    def _is_open(self, now: datetime) -> bool:
+        row = self.row
+        if row.process_state == ProcessState.PROCESSING:
+            return row.complete_by is None or row.complete_by > now
+        return row.process_state == ProcessState.PENDING
+
+    def _moves(self, now: datetime) -> Moves:
+        decide = next_moves if self.row.goal == Goal.COMPLETE else next_undo_moves
+        return decide(self._workflow, self.steps.values(), now)
+
+    def _finish(self) -> None:
+        completed = self.row.goal == Goal.COMPLETE
+        state = ProcessState.PROCESSED if completed else ProcessState.COMPENSATED
+        self.row = self.row._replace(process_state=state, locked_by=None, not_before=None)
+        self._note(state.value, None)
+        self._tell(StatusKind.COMPLETED if completed else StatusKind.COMPENSATED)
+
+    def _to_error(self, step: StepRow, kind: AlertKind) -> None:
+        self.row = self.row._replace(process_state=ProcessState.ERROR, locked_by=None, not_before=None)
+        error = step.error or {}
+        code, message = error.get("code", "unknown"), error.get("message", "")
+        self.alerts.append(NewAlert(self.row.order_id, kind.value, code, message, step.name, step.agent))
+        self._note("error", step, alert=kind.value, error=error)
+        self._tell(StatusKind.FAILED, step=step.name, code=code)
+
+    def _go_on(self, moves: Moves, now: datetime, may_ask: MayAsk) -> None:
+        waits = [] if moves.wake_at is None else [moves.wake_at]
+        in_flight = moves.in_flight
+        for step, declared in moves.start:
+            error = why_not_again(step, declared, self.row.goal, now)
+            if error is None and may_ask(step.agent, is_retry(step, self.row.goal)):
+                self._start(step, declared, now)
+                in_flight = True
+                continue
+            wanted = step.wanted_since or now
+            due = wanted + timedelta(seconds=declared.patience)
+            if error is None and due <= now:
+                error = out_of_patience(step, declared)
+            if error is not None:
+                self._give_up(step, declared, error)
+                self._advance(now, may_ask)
+                return
+            self._wait(step._replace(wanted_since=wanted), now)
+            waits.append(due)
+        if in_flight:
+            self._hold(min(waits, default=None), now)
+        elif waits:
+            if self.row.process_state == ProcessState.PROCESSING and moves.wake_at is not None:
+                self._note("waiting", None, until=moves.wake_at)
+            self.row = self.row._replace(
+                process_state=ProcessState.PENDING, locked_by=None, not_before=min(waits)
+            )
+        else:
+            raise WorkflowError("nothing is under way, nothing waits and nothing can be started")
+
+    def _wait(self, step: StepRow, now: datetime) -> None:
+        """Has a step that is ready wait for its agent; no complete-by runs, and no failure is counted (rule 9)."""
+        if step.waiting_since is None:
+            self._note("waiting_for_agent", step, agent=step.agent)
+        self._waits.add(step.name)
+        since = step.waiting_since or now
+        self.steps[step.name] = step._replace(waiting_since=since, priority=self.row.priority)
+
+    def _give_up(self, step: StepRow, declared: Step, error: dict[str, Any]) -> None:
+        """Takes the remedy of a step that is not to be sent again by itself (V4)."""
+        failed = step._replace(
+            state=StepStatus.FAILED, error=error, not_before=None, waiting_since=None, wanted_since=None
+        )
+        self.steps[step.name] = failed
+        self._next = None
+        self._waits.clear()
+        self._note("step_given_up", step, error=error)
+        if self.row.goal == Goal.COMPENSATE:
+            self._failed_undo = failed
+        elif declared.remedy.then == "compensate" and error["code"] != "key_expired":
+            self.row = self.row._replace(goal=Goal.COMPENSATE)
+            self._note("undo_requested", step, why="the step's remedy")
+
+    def _hold(self, wake_at: datetime | None, now: datetime) -> None:
+        """Has the order in hand: claims it if it was free, takes it over if it was another instance's."""
+        if self.row.process_state == ProcessState.PENDING:
+            complete_by = now + timedelta(seconds=self._workflow.complete_by)
+            self.row = self.row._replace(process_state=ProcessState.PROCESSING, complete_by=complete_by)
+            self.events.insert(0, EventRow(self.row.order_id, "claimed", self._instance))
+            if self.row.started_at is None:
+                self.row = self.row._replace(started_at=now)
+                self._tell(StatusKind.STARTED)
+        self.row = self.row._replace(locked_by=self._instance, not_before=wake_at)
+
+    def _start(self, step: StepRow, declared: Step, now: datetime) -> None:
+        undo = self.row.goal == Goal.COMPENSATE
+        if step.attempt:
+            self.asked_before.append(step.id)
+        complete_by = now + timedelta(seconds=declared.complete_by)
+        started = step._replace(
+            attempt=step.attempt + 1, complete_by=complete_by, not_before=None, waiting_since=None
+        )
+        if undo:
+            started = started._replace(state=StepStatus.COMPENSATING)
+        else:
+            settles_at = complete_by + timedelta(seconds=declared.settle)
+            started = started._replace(
+                state=StepStatus.RUNNING,
+                outcome=Outcome.UNKNOWN,
+                settles_at=settles_at,
+                sent_at=step.sent_at or now,
+            )
+        self.steps[step.name] = started
+        key = step.undo_key() if undo else step.key()
+        self.asks.append(
+            Ask(
+                step_id=step.id,
+                operation=declared.operation,
+                needs=",".join((*declared.needs, step.name) if undo else declared.needs),
+                undo=undo,
+                key=key,
+                reverses=step.key() if undo else "",
+                priority=self.row.priority,
+            )
+        )
+        self._note("undo_started" if undo else "step_started", started, key=key, agent=step.agent)
+
+    def _note(self, kind: str, step: StepRow | None, *, attempt: int | None = None, **detail: Any) -> None:
+        name = step.name if step else ""
+        number = attempt if attempt is not None else (step.attempt if step else 0)
+        self.events.append(EventRow(self.row.order_id, kind, self._instance, name, number, detail))
+
+    def _tell(self, kind: StatusKind, **body: Any) -> None:
+        self.statuses.append(Status(self.row.reply_to, self.row.order_id, kind, body))
+
+
+def _needs_a_person(step: StepRow) -> bool:
+    return step.state == StepStatus.FAILED and step.not_before is None

@@ -1,0 +1,210 @@
+"""The scheduler: claims orders, takes replies, starts the steps that are ready, finishes (C1–C10).
+
+A pass is one transaction that reads, decides and writes (rule 1), for up to a few hundred orders with a fixed number of
+statements (rule 2). A scheduler holds nothing between passes: killed at any point it loses nothing, and the next reply
+is taken by another one. The decisions are in `progress` and `compensation`; this module carries them out.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from orders.engine import alerts, state_store
+from orders.engine.channels import replies, requests, status
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.circuits import store as circuits
+from orders.engine.circuits.rules import BreakerRules
+from orders.engine.contracts import Workflows
+from orders.engine.rows import EventRow, ProcessRow, ReplyRow
+from orders.engine.runtime.batch import AdaptiveBatch
+from orders.engine.runtime.loop import Counts
+from orders.engine.runtime.sql import database_now
+from orders.engine.scheduler.order_pass import OrderPass
+
+TIDY_SECONDS = 1.0
+TIDY_PASSES = 10
+"""What is not urgent is looked at when there is no reply to take and this time has passed, or after so many passes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulerConfig:
+    """`instance` is this scheduler's id, which LockedBy shows (T2); `batch` the most orders in one pass; `retries` the
+    global budget of retries a second (I8)."""
+
+    instance: str
+    batch: int = 200
+    retries: float = 100.0
+    breaker: BreakerRules = field(default_factory=BreakerRules)
+
+
+class Gathered(NamedTuple):
+    """The orders of a pass, and how many replies were taken. `is_held_up`: replies wait for an order in somebody else's
+    hands; `is_full`: there may be more orders than fit in."""
+
+    orders: list[OrderPass]
+    replies: int
+    is_held_up: bool
+    is_full: bool
+
+
+class Scheduler:
+    """One instance; any number of them run side by side (C3)."""
+
+    def __init__(self, *, config: SchedulerConfig, workflows: Workflows) -> None:
+        self._config = config
+        self._workflows = workflows
+        self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
+        self._batch = AdaptiveBatch(config.batch)
+        self._passes = 0
+        self._tidied_at = 0.0
+
+    def run_once(self) -> Counts:
+        """One pass. An unexpected error halves the batch until it is down to the one order that causes it, which is
+        set aside with an alert (rule 11); a database that cannot be reached is the caller's to wait for."""
+        counts = self._batch.run(self._pass, self._set_aside)
+        self._passes += 1
+        is_due = time.monotonic() - self._tidied_at > TIDY_SECONDS
+        if (is_due and not counts.done.get("replies")) or self._passes % TIDY_PASSES == 0:
+            self._tidy()
+            self._tidied_at = time.monotonic()
+        return counts
+
+    def _pass(self, limit: int, touched: list[UUID]) -> Counts:
+        with transaction.atomic():
+            now = database_now()
+            credit = circuits.credit(self._agents, rules=self._config.breaker, now=now)
+            gathered = self._gather(limit, now, touched, credit)
+            orders = gathered.orders
+            for order in orders:
+                order.turn(now)
+            recalled = self._recall(orders)
+            again = Counter(agent for order in orders for agent in order.retries_ready())
+            wanted = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in again.items())
+            credit.retries = circuits.draw_retries(wanted, rate=self._config.retries)
+            for order in sorted(orders, key=OrderPass.urgency):
+                order.advance(now, credit.take)
+            self._write(orders)
+            circuits.settle(credit, rules=self._config.breaker, now=now)
+        changed = sum(order.row_changed() for order in orders)
+        return Counts(
+            busy=gathered.replies > 0 or gathered.is_held_up or (gathered.is_full and changed > 0),
+            done={
+                "orders": len(orders),
+                "replies": gathered.replies,
+                "started": sum(len(order.asks) for order in orders),
+                "recalled": recalled,
+            },
+        )
+
+    def _gather(self, limit: int, now: datetime, touched: list[UUID], credit: circuits.Credit) -> Gathered:
+        """Locks the orders of this pass: those that were answered, those whose steps wait for an agent that can take
+        them, then as many that want a scheduler as fit."""
+        waiting, rows = self._answered(limit)
+        locked = {row.order_id for row in rows}
+        taken = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
+        # A part of the batch is kept for new orders: what waits for the budget of retries must not hold them up.
+        most = max(limit - len(rows) - limit // 4, limit // 4)
+        waited = state_store.claim_waiting(credit.for_waiting(), self._workflows, locked, limit=most)
+        rows += waited
+        locked |= {row.order_id for row in waited}
+        free = max(limit - len(rows), limit // 4)
+        probes = state_store.claim_probes(credit.for_probes()[:free], self._workflows, locked)
+        rows += probes
+        locked |= {row.order_id for row in probes}
+        if len(rows) < limit:
+            claimed = state_store.claim(limit - len(rows), self._workflows, now)
+            rows += [row for row in claimed if row.order_id not in locked]
+        touched.extend(row.order_id for row in rows)
+        held = {order_id for _, order_id in waiting} - locked
+        is_held_up = bool(held) and state_store.are_known(held, self._workflows)
+        return Gathered(
+            orders=self._load(rows, taken, now),
+            replies=len(taken),
+            is_held_up=is_held_up,
+            is_full=len(rows) >= limit or len(waited) >= max(most, 1),
+        )
+
+    def _answered(self, limit: int) -> tuple[list[tuple[int, UUID]], list[ProcessRow]]:
+        """The next replies, and their orders, locked.
+
+        Where a whole page of replies is about orders that cannot be had (in somebody else's hands, or on a workflow
+        that this release does not know), it looks at the next page, so that they hold up nobody else's.
+        """
+        after = 0
+        while True:
+            waiting = replies.peek(limit, after=after)
+            rows = state_store.lock({order_id for _, order_id in waiting}, self._workflows)
+            if rows or len(waiting) < limit:
+                return waiting, rows
+            after = waiting[-1][0]
+
+    def _load(self, rows: list[ProcessRow], taken: list[ReplyRow], now: datetime) -> list[OrderPass]:
+        steps = state_store.steps_of(row.order_id for row in rows)
+        orders = {
+            row.order_id: OrderPass(
+                row=row,
+                steps=steps[row.order_id],
+                workflow=self._workflows[row.workflow, row.version],
+                instance=self._config.instance,
+            )
+            for row in rows
+        }
+        for reply in taken:
+            orders[reply.order_id].take(reply, now)
+        return list(orders.values())
+
+    def _recall(self, orders: Iterable[OrderPass]) -> int:
+        """For orders that are being undone, takes back the requests that no agent has begun (rule 8)."""
+        running = {step.id: order for order in orders for step in order.recallable()}
+        recalled = requests.recall(list(running))
+        for step_id in recalled:
+            running[step_id].recalled(step_id)
+        return len(recalled)
+
+    def _write(self, orders: list[OrderPass]) -> None:
+        state_store.write_steps([write for order in orders for write in order.step_writes()])
+        rows = [order.row for order in orders if order.row_changed()]
+        state_store.write_processes(rows)
+        asks = [ask for order in orders for ask in order.asks]
+        requests.discard([step_id for order in orders for step_id in order.asked_before])
+        requests.post(asks)
+        alerts.open_alerts([alert for order in orders for alert in order.alerts])
+        status.post(message for order in orders for message in order.statuses)
+        events = [event for order in orders for event in order.events]
+        state_store.record_events(events)
+        wake(*([Topic.AGENTS] if asks else []), *([Topic.PROGRESS] if rows or events else []))
+
+    def _tidy(self) -> None:
+        """Tells the applications of orders that a supervisor put into Error, as it never touches a channel itself (V5);
+        deletes replies about orders that are gone."""
+        with transaction.atomic():
+            replies.delete_orphans()
+            rows = state_store.unannounced(self._config.batch, self._workflows)
+            state_store.write_processes([row._replace(announced=True) for row in rows])
+            status.post(status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED) for row in rows)
+
+    def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
+        """Puts the one order that no pass can handle into Error, with its replies in its history."""
+        with transaction.atomic():
+            for row in state_store.lock(order_ids, self._workflows):
+                unread = replies.take_all_of(row.order_id)
+                state_store.stop_waiting([row.order_id])
+                reason = f"{type(error).__name__}: {error}"
+                state_store.write_processes(
+                    [row._replace(process_state="error", locked_by=None, not_before=None)]
+                )
+                alerts.open_alerts(
+                    [alerts.NewAlert(row.order_id, "unprocessable", type(error).__name__, reason)]
+                )
+                status.post([status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED)])
+                detail = {"reason": reason, "unread_replies": [reply._asdict() for reply in unread]}
+                state_store.record_events(
+                    [EventRow(row.order_id, "error", self._config.instance, detail=detail)]
+                )
+            wake(Topic.PROGRESS)

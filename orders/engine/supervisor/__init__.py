@@ -1,0 +1,1 @@
+"""The supervisor: the role, its remedies and its leadership."""

@@ -1,0 +1,278 @@
+"""The supervisor: finds steps and orders that are past their complete-by time and asks for a remedy (V1–V7).
+
+It only changes rows: the retry, the undo and the waiting are carried out by schedulers and agents (V5). A sweep is one
+transaction for up to a few hundred orders, safe to run twice at once; the lease makes it economical, and its term,
+checked in the sweep's transaction, keeps a leader that was asleep from writing (V6, I6).
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from orders.engine import alerts, state_store
+from orders.engine.alerts import NewAlert
+from orders.engine.circuits import store as circuits
+from orders.engine.contracts import Workflow, Workflows
+from orders.engine.errors import LeadershipLost
+from orders.engine.rows import EventRow, ProcessRow, StepRow
+from orders.engine.runtime.backoff import full_jitter
+from orders.engine.runtime.batch import AdaptiveBatch
+from orders.engine.runtime.loop import Counts
+from orders.engine.runtime.sql import database_now
+from orders.engine.state_store.writes import StepWrite
+from orders.engine.supervisor import leadership as leases
+from orders.engine.supervisor.remedies import Ruling, SupervisorRules, rule_on
+from orders.models.health import AlertKind, LeaderLease
+from orders.vocabulary import Goal, ProcessState, StepStatus
+
+LEASE = LeaderLease.SUPERVISOR
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupervisorConfig:
+    """`lease` is how long leadership lasts without a sweep, in seconds; `batch` the most orders in one transaction."""
+
+    instance: str
+    lease: float = 10.0
+    batch: int = 500
+    rules: SupervisorRules = field(default_factory=SupervisorRules)
+
+
+@dataclass
+class Finding:
+    """One overdue order during a sweep: as it is to be, and what follows."""
+
+    row: ProcessRow
+    workflow: Workflow
+    writes: list[StepWrite] = field(default_factory=list)
+    events: list[EventRow] = field(default_factory=list)
+    failed: tuple[AlertKind, StepRow | None] | None = None
+
+
+class Supervisor:
+    """One leader's term, from `acquire` to `release`."""
+
+    def __init__(self, *, config: SupervisorConfig, workflows: Workflows) -> None:
+        self._config = config
+        self._workflows = workflows
+        self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
+        self._batch = AdaptiveBatch(config.batch)
+        self._term: int | None = None
+        self._passed_over: set[UUID] = set()
+
+    def acquire(self) -> bool:
+        """Takes the lead if nobody has it; True while this instance leads."""
+        if self._term is None:
+            self._term = leases.acquire(LEASE, holder=self._config.instance, seconds=self._config.lease)
+        return self._term is not None
+
+    def release(self) -> None:
+        """Gives up the lead."""
+        if self._term is not None:
+            leases.release(LEASE, term=self._term)
+            self._term = None
+
+    def run_once(self) -> Counts:
+        """Sweeps until nothing is overdue, then renews the lease. Raises `LeadershipLost` if another one leads."""
+        assert self._term is not None, "acquire the lead first"
+        total: Counter[str] = Counter()
+        # In another's hands, or on a workflow that this release does not know: they must not hold up the others.
+        self._passed_over = set()
+        try:
+            while True:
+                counts = self._batch.run(self._sweep, self._set_aside)
+                total.update(counts.done)
+                leases.renew(LEASE, term=self._term, seconds=self._config.lease, report=dict(total))
+                if not counts.busy:
+                    if total["found"]:
+                        leases.record_sweep(LEASE, term=self._term, report=total)
+                    self._watch_hosts()
+                    return Counts(done=dict(total))
+        except LeadershipLost:
+            self._term = None
+            raise
+
+    def _watch_hosts(self) -> None:
+        """Alerts an operator of agents that steps wait for and nobody runs."""
+        found = circuits.hosts(self._agents)
+        if found.gone or found.back:
+            with transaction.atomic():
+                leases.check(LEASE, term=self._term or 0)
+                circuits.alert_of_hosts(found)
+
+    def _sweep(self, limit: int, touched: list[UUID]) -> Counts:
+        with transaction.atomic():
+            leases.check(LEASE, term=self._term or 0)
+            now = database_now()
+            found = state_store.overdue(limit, now, passing_over=self._passed_over)
+            rows = state_store.lock(found, self._workflows)
+            self._passed_over |= set(found) - {row.order_id for row in rows}
+            touched.extend(row.order_id for row in rows)
+            steps = state_store.steps_of(touched)
+            unavailable = circuits.unavailable(self._agents, now) if rows else {}
+            findings = [self._examine(row, steps[row.order_id], now, unavailable) for row in rows]
+            self._explain(findings)
+            self._write(findings)
+        rulings = Counter(event.kind for finding in findings for event in finding.events)
+        done = {
+            "found": len(findings),
+            "recovered": sum(finding.failed is None for finding in findings),
+            "escalated": sum(finding.failed is not None for finding in findings),
+            "steps_timed_out": rulings["step_timed_out"] + rulings["undo_timed_out"],
+        }
+        return Counts(busy=len(found) >= limit, done=done)
+
+    def _examine(
+        self, row: ProcessRow, steps: Iterable[StepRow], now: datetime, unavailable: Collection[str]
+    ) -> Finding:
+        """Rules on each overdue step of one order, and on the order itself."""
+        finding = Finding(row=row, workflow=self._workflows[row.workflow, row.version])
+        overdue = [step for step in steps if step.complete_by is not None and step.complete_by <= now]
+        for step in overdue:
+            self._examine_step(finding, step, now, step.agent not in unavailable)
+        if finding.row.goal != row.goal:
+            # One step's remedy is to undo the order, which mends the failure of the others too.
+            finding.failed = None
+        row = finding.row
+        if row.process_state == ProcessState.ERROR:
+            return finding
+        if (
+            row.process_state == ProcessState.PROCESSING
+            and row.complete_by is not None
+            and row.complete_by <= now
+        ):
+            row = row._replace(overruns=row.overruns + 1, failure_count=row.failure_count + 1)
+            finding.events.append(self._event(row, "order_overran", None, overruns=row.overruns))
+            if row.overruns >= self._config.rules.threshold and finding.failed is None:
+                finding.failed = (AlertKind.ORDER_OVERRAN, None)
+        if finding.failed is not None:
+            finding.row = _in_error(row)
+            finding.writes += [
+                StepWrite(step._replace(waiting_since=None), step.attempt)
+                for step in steps
+                if step.waiting_since is not None
+            ]
+        elif overdue or row is not finding.row:
+            finding.row = self._back_to_pending(finding, row, now)
+        return finding
+
+    def _examine_step(self, finding: Finding, step: StepRow, now: datetime, is_available: bool) -> None:
+        rules = self._config.rules
+        ruling, after = rule_on(
+            step,
+            finding.workflow.by_name[step.name],
+            goal=finding.row.goal,
+            rules=rules,
+            now=now,
+            jitter=lambda failures: full_jitter(failures, first=rules.first_backoff, cap=rules.backoff_cap),
+            is_available=is_available,
+        )
+        counted = (
+            after.failure_count + after.undo_failure_count - step.failure_count - step.undo_failure_count
+        )
+        finding.row = finding.row._replace(failure_count=finding.row.failure_count + counted)
+        finding.writes.append(StepWrite(after, step.attempt))
+        undoing = step.state == StepStatus.COMPENSATING
+        kind = "undo_timed_out" if undoing else "step_timed_out"
+        failures = after.undo_failure_count if undoing else after.failure_count
+        detail = {"ruling": ruling.name.lower(), "failures": failures, "until": after.not_before}
+        finding.events.append(self._event(finding.row, kind, step, **detail))
+        if ruling is Ruling.UNDO and finding.row.process_state != ProcessState.ERROR:
+            finding.row = finding.row._replace(goal=Goal.COMPENSATE)
+            finding.events.append(self._event(finding.row, "undo_requested", step, why="the step's remedy"))
+        elif ruling is Ruling.FAIL:
+            finding.failed = (AlertKind.COMPENSATION_FAILED if undoing else AlertKind.STEP_FAILED, after)
+
+    def _back_to_pending(self, finding: Finding, row: ProcessRow, now: datetime) -> ProcessRow:
+        """V2: free, Pending, with a new complete-by; due when the first thing that waits is."""
+        waits = [write.step.not_before for write in finding.writes]
+        if row.not_before is not None:
+            waits.append(row.not_before)
+        not_before = None if any(wait is None for wait in waits) else min(filter(None, waits), default=None)
+        complete_by = max(now, not_before or now) + timedelta(seconds=finding.workflow.complete_by)
+        return row._replace(
+            process_state=ProcessState.PENDING, locked_by=None, complete_by=complete_by, not_before=not_before
+        )
+
+    def _explain(self, findings: list[Finding]) -> None:
+        """Gives each failed step an error that says what its last remote call met with."""
+        failed = [step for finding in findings if finding.failed and (step := finding.failed[1]) is not None]
+        reasons = state_store.last_call_failures(failed)
+        for finding in findings:
+            kind, step = finding.failed or (None, None)
+            if kind is None or step is None:
+                continue
+            cause = reasons.get((step.order_id, step.name))
+            tries = step.undo_failure_count if kind is AlertKind.COMPENSATION_FAILED else step.failure_count
+            last = f"its last call: {cause['message']}" if cause else "no call to it was answered"
+            error = {
+                "code": cause["code"] if cause else "timed_out",
+                "message": f"{step.agent} did not answer by the complete-by time, {tries} times; {last}",
+            }
+            explained = step._replace(error=error)
+            finding.failed = (kind, explained)
+            finding.writes = [
+                write._replace(step=explained) if write.step is step else write for write in finding.writes
+            ]
+
+    def _write(self, findings: list[Finding]) -> None:
+        opened = []
+        for finding in findings:
+            if finding.failed is not None:
+                kind, step = finding.failed
+                error = (
+                    step.error
+                    if step and step.error
+                    else {
+                        "code": "order_overran",
+                        "message": f"the order passed its complete-by time {finding.row.overruns} times",
+                    }
+                )
+                name, agent = (step.name, step.agent) if step else ("", "")
+                opened.append(
+                    NewAlert(finding.row.order_id, kind.value, error["code"], error["message"], name, agent)
+                )
+                finding.events.append(self._event(finding.row, "error", step, alert=kind.value, error=error))
+        state_store.write_steps([write for finding in findings for write in finding.writes])
+        state_store.write_processes([finding.row for finding in findings])
+        alerts.open_alerts(opened)
+        state_store.record_events(event for finding in findings for event in finding.events)
+
+    def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
+        """Puts the one order that no sweep can handle into Error, so that no sweep finds it again (rule 11)."""
+        with transaction.atomic():
+            leases.check(LEASE, term=self._term or 0)
+            reason = f"{type(error).__name__}: {error}"
+            rows = state_store.lock(order_ids, self._workflows)
+            now = database_now()
+            steps = [
+                step._replace(state=StepStatus.FAILED, complete_by=None, error={"code": "unprocessable"})
+                for steps in state_store.steps_of(row.order_id for row in rows).values()
+                for step in steps
+                if step.complete_by is not None and step.complete_by <= now
+            ]
+            state_store.write_steps([StepWrite(step, step.attempt) for step in steps])
+            state_store.stop_waiting([row.order_id for row in rows])
+            state_store.write_processes([_in_error(row) for row in rows])
+            alerts.open_alerts(
+                [
+                    NewAlert(row.order_id, AlertKind.UNPROCESSABLE.value, type(error).__name__, reason)
+                    for row in rows
+                ]
+            )
+            state_store.record_events(self._event(row, "error", None, reason=reason) for row in rows)
+
+    def _event(self, row: ProcessRow, kind: str, step: StepRow | None, **detail: object) -> EventRow:
+        name, attempt = (step.name, step.attempt) if step else ("", 0)
+        return EventRow(row.order_id, kind, self._config.instance, name, attempt, detail)
+
+
+def _in_error(row: ProcessRow) -> ProcessRow:
+    """In Error; telling the submitting application is left to a scheduler (V5, Q3)."""
+    return row._replace(
+        process_state=ProcessState.ERROR, locked_by=None, not_before=None, announced=not row.reply_to
+    )

@@ -1,0 +1,1 @@
+"""What every face checks alike."""

@@ -1,0 +1,1 @@
+"""The mails that are not steps of a workflow."""

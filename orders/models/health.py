@@ -1,0 +1,226 @@
+"""What operators look at: alerts and their groups, the supervisor's lease, the agents' heartbeats and circuits."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class AlertKind(models.TextChoices):
+    """What an operator is asked to look at."""
+
+    STEP_FAILED = "step_failed", "a step failed for good"
+    COMPENSATION_FAILED = "compensation_failed", "an undo failed for good"
+    ORDER_OVERRAN = "order_overran", "the order kept passing its complete-by"
+    UNPROCESSABLE = "unprocessable", "the order cannot be processed as it is stored"
+    SET_ASIDE = "set_aside", "a submission can never be inserted"
+    OUTAGE = "outage", "a remote service does not answer, and its steps wait"
+
+
+class AlertGroup(models.Model):
+    """Alerts of one cause: what an operator looks at, acknowledges, annotates and resubmits as one.
+
+    `pattern` is the message with whatever differs from order to order taken out (`orders.engine.cause_pattern`).
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=20, choices=AlertKind)
+    agent = models.CharField(max_length=60, blank=True)
+    code = models.CharField(max_length=60, help_text="the error's class")
+    pattern = models.CharField(max_length=200)
+    first_at = models.DateTimeField(db_default=Now())
+    last_at = models.DateTimeField(db_default=Now())
+    acknowledged_at = models.DateTimeField(null=True)
+    acknowledged_by = models.CharField(max_length=120, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "agent", "code", "pattern"], name="one_group_per_cause")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.agent} {self.code}: {self.pattern}"
+
+
+class GroupNote(models.Model):
+    """What an operator wrote beside a group of alerts."""
+
+    id = models.BigAutoField(primary_key=True)
+    group = models.ForeignKey(AlertGroup, on_delete=models.CASCADE, related_name="notes")
+    at = models.DateTimeField(db_default=Now())
+    by = models.CharField(max_length=120)
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"{self.by}: {self.text}"
+
+
+class Alert(models.Model):
+    """The event that alerts an operator (O1). An order has at most one open alert.
+
+    The alert of an outage is about an agent and no order: `order_id` is null, and an agent has at most one open.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    group = models.ForeignKey(AlertGroup, on_delete=models.PROTECT, related_name="alerts")
+    order_id = models.UUIDField(null=True)
+    kind = models.CharField(max_length=20, choices=AlertKind)
+    step = models.CharField(max_length=60, blank=True)
+    agent = models.CharField(max_length=60, blank=True)
+    code = models.CharField(max_length=60, help_text="the error's class")
+    message = models.TextField()
+    opened_at = models.DateTimeField(db_default=Now())
+    notified_at = models.DateTimeField(null=True)
+    closed_at = models.DateTimeField(null=True)
+    closed_by = models.CharField(max_length=120, blank=True)
+    resolution = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["-opened_at"], condition=Q(closed_at__isnull=True), name="alert_open"),
+            models.Index(
+                fields=["group", "-opened_at"],
+                condition=Q(closed_at__isnull=True),
+                name="alert_open_by_group",
+            ),
+            models.Index(fields=["group", "-closed_at"], name="alert_by_group"),
+            models.Index(fields=["order_id"], name="alert_by_order"),
+            models.Index(
+                fields=["id"],
+                condition=Q(notified_at__isnull=True, closed_at__isnull=True),
+                name="alert_untold",
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["order_id"], condition=Q(closed_at__isnull=True), name="one_open_alert_per_order"
+            ),
+            models.UniqueConstraint(
+                fields=["agent"],
+                condition=Q(closed_at__isnull=True, order_id__isnull=True),
+                name="one_open_outage_per_agent",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="outage", order_id__isnull=True)
+                | (~Q(kind="outage") & Q(order_id__isnull=False)),
+                name="only_an_outage_is_about_no_order",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.order_id or self.agent}"
+
+
+class LeaderLease(models.Model):
+    """Who leads (V6). Every write of a leader carries its term; an older term changes nothing (I6)."""
+
+    SUPERVISOR = "supervisor"
+
+    name = models.CharField(max_length=40, primary_key=True)
+    holder = models.CharField(max_length=80, null=True)
+    term = models.PositiveBigIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True)
+    swept_at = models.DateTimeField(null=True)
+    last_sweep = models.JSONField(default=dict, help_text="what the last sweep found and did")
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.holder} (term {self.term})"
+
+
+class SweepRecord(models.Model):
+    """A sweep of the supervisor that found something. The newest are kept (`orders.engine.supervisor.leadership`)."""
+
+    id = models.BigAutoField(primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+    holder = models.CharField(max_length=80)
+    term = models.PositiveBigIntegerField()
+    found = models.PositiveIntegerField(help_text="orders past their complete-by, or with such a step")
+    recovered = models.PositiveIntegerField(help_text="of those, to be tried again or undone")
+    escalated = models.PositiveIntegerField(help_text="of those, put into Error")
+    steps_timed_out = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.at:%H:%M:%S} term {self.term}: {self.found}"
+
+
+class AgentInstance(models.Model):
+    """One agent in one running process, as it last reported itself (A9)."""
+
+    id = models.BigAutoField(primary_key=True)
+    instance = models.CharField(max_length=80)
+    agent = models.CharField(max_length=60)
+    capacity = models.PositiveIntegerField()
+    in_flight = models.PositiveIntegerField(default=0)
+    calls = models.PositiveBigIntegerField(default=0)
+    failed_calls = models.PositiveBigIntegerField(default=0)
+    mean_seconds = models.FloatField(null=True, help_text="moving average of a call's duration")
+    p95_seconds = models.FloatField(null=True, help_text="of the calls of the last minute")
+    recent_calls = models.PositiveIntegerField(default=0, help_text="calls of the last minute")
+    recent_failures = models.PositiveIntegerField(default=0, help_text="failed calls of the last minute")
+    started_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["instance", "agent"], name="one_row_per_instance")]
+
+    def __str__(self) -> str:
+        return f"{self.agent} at {self.instance}"
+
+
+class Circuit(models.Model):
+    """The circuit breaker of one agent, shared by all its instances and all schedulers (A8).
+
+    `orders.engine.circuits.rules` draws the states and rules on the transitions; `orders.engine.circuits.store` alone
+    writes it.
+    `window_*` count the calls of the present window. While `forced` is set the state is an operator's, until
+    `forced_until`. A paused agent is given nothing new.
+    """
+
+    agent = models.CharField(max_length=60, primary_key=True)
+    state = models.CharField(max_length=9, default="closed", help_text="closed, open or half_open")
+    since = models.DateTimeField(db_default=Now(), help_text="when the present state began")
+    openings = models.PositiveIntegerField(default=0, help_text="times it opened without closing in between")
+    cause_code = models.CharField(max_length=60, blank=True)
+    cause_message = models.TextField(blank=True)
+    opened_at = models.DateTimeField(null=True, help_text="when the present, or the last, outage began")
+    closed_at = models.DateTimeField(null=True, help_text="when the last outage ended; its ramp begins then")
+    probe_at = models.DateTimeField(
+        null=True, help_text="open: when the next probe is due; half open: until when"
+    )
+    window_at = models.DateTimeField(null=True)
+    window_calls = models.PositiveIntegerField(default=0)
+    window_failures = models.PositiveIntegerField(default=0)
+    rate = models.FloatField(null=True, help_text="calls a second at most; null: no limit")
+    tokens = models.FloatField(default=0.0, help_text="calls that may be begun now, under the rate")
+    tokens_at = models.DateTimeField(null=True)
+    forced = models.CharField(max_length=6, blank=True, help_text="open or closed, by an operator")
+    forced_until = models.DateTimeField(null=True)
+    paused = models.BooleanField(default=False)
+    held_by = models.CharField(max_length=120, blank=True, help_text="who paused or forced it")
+    held_reason = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["closed", "open", "half_open"]), name="circuit_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(forced__in=["", "open", "closed"]), name="circuit_force_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="closed") | Q(probe_at__isnull=False), name="an_open_circuit_is_probed"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent}: {self.state}"
+
+
+class RetryBudget(models.Model):
+    """How many retries may be begun now, by everybody together: a bucket of tokens that refills with time (I8)."""
+
+    name = models.CharField(max_length=40, primary_key=True)
+    tokens = models.FloatField()
+    refilled_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.tokens:.1f}"

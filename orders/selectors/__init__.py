@@ -1,0 +1,1 @@
+"""What people may see. Nothing here writes or locks."""

@@ -1,0 +1,219 @@
+"""What the shop's pages read of the catalogue. Nothing here writes or locks.
+
+A *poster* is a product that the catalogue shows; it is sold in *offers*: itself and its variants (docs/adr/0010).
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, Count, Q, QuerySet, When
+
+from orders.models import Product
+from orders.models.shop import Edition
+from orders.selectors.order_view import Money
+
+ORDERINGS: Mapping[str, Sequence[str]] = {
+    "featured": ("rank", "sku"),
+    "newest": ("-added_at", "sku"),
+    "price": ("price", "sku"),
+    "-price": ("-price", "sku"),
+    "title": ("title", "sku"),
+}
+"""Each ends with the SKU, so that a poster is on one page only."""
+
+MOST_WORDS = 8
+LARGEST_PRICE = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which posters somebody wants to see. Prices are in minor units; `sort` is one of `ORDERINGS`."""
+
+    text: str = ""
+    family: str = ""
+    price_from: int | None = None
+    price_to: int | None = None
+    sort: str = "featured"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosterCard:
+    """A poster as a list shows it. `price` is that of its smallest offer."""
+
+    sku: str
+    title: str
+    artist: str
+    price: Money
+    design: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """A poster in one size and edition: what goes into a cart. `size` is (width, height) in centimetres, if known."""
+
+    sku: str
+    title: str
+    size: tuple[int, int] | None
+    edition: str
+    edition_name: str
+    price: Money
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosterView:
+    """A poster with everything that its page tells. `offers` are from the cheapest to the dearest."""
+
+    sku: str
+    title: str
+    artist: str
+    description: str
+    family: str
+    design: Any
+    offers: Sequence[Offer]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoldView:
+    """A product as a cart or an order line shows it, also when it is no longer for sale."""
+
+    offer: Offer
+    poster: str
+    poster_title: str
+    design: Any
+    is_listed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shelf:
+    """One page of the posters that somebody wants, how many there are, and how many of each family."""
+
+    posters: Sequence[PosterCard]
+    total: int
+    page: int
+    pages: int
+    families: Mapping[str, int]
+
+
+def shelf(*, wanted: Wanted, page: int, per_page: int, families: Collection[str]) -> Shelf:
+    """A page of posters. A page behind the last is the last. Two statements, whatever the catalogue's size."""
+    matching = _matching(wanted)
+    counts: dict[str, int] = dict.fromkeys(families, 0)
+    others = 0
+    # Ordered by nothing: the default ordering would group by title.
+    for family, number in matching.order_by().values_list("design__family").annotate(number=Count("sku")):
+        if isinstance(family, str) and family in counts:
+            counts[family] = number
+        else:
+            others += number
+    total = counts.get(wanted.family, 0) if wanted.family else sum(counts.values()) + others
+    pages = max(1, -(-total // per_page))
+    page = min(max(1, page), pages)
+    found = matching.filter(design__family=wanted.family) if wanted.family else matching
+    first = (page - 1) * per_page
+    rows = found.order_by(*ORDERINGS[wanted.sort])[first : first + per_page]
+    return Shelf(posters=[_card(row) for row in rows], total=total, page=page, pages=pages, families=counts)
+
+
+def _matching(wanted: Wanted) -> QuerySet[Product]:
+    found = Product.objects.filter(is_listed=True, variant_of=None).defer("description")
+    for word in wanted.text.replace("\x00", " ").split()[:MOST_WORDS]:
+        found = found.filter(
+            Q(title__icontains=word)
+            | Q(artist__icontains=word)
+            | Q(description__icontains=word)
+            | Q(design__family__icontains=word)
+        )
+    if wanted.price_from is not None:
+        found = found.filter(price__gte=min(wanted.price_from, LARGEST_PRICE))
+    if wanted.price_to is not None:
+        found = found.filter(price__lte=min(wanted.price_to, LARGEST_PRICE))
+    return found
+
+
+def poster(sku: str) -> PosterView | None:
+    """A poster that is for sale, with its offers; None if there is none of this SKU."""
+    rows = Product.objects.filter(Q(sku=sku) | Q(variant_of=sku), is_listed=True).order_by("price", "sku")
+    found = list(rows)
+    shown = next((row for row in found if row.sku == sku and row.variant_of_id is None), None)
+    if shown is None:
+        return None
+    return PosterView(
+        sku=shown.sku,
+        title=shown.title,
+        artist=shown.artist,
+        description=shown.description,
+        family=_family(shown.design),
+        design=shown.design,
+        offers=[_offer(row) for row in found],
+    )
+
+
+def poster_of(sku: str) -> str | None:
+    """The SKU of the poster that a variant is of; None if this is no variant, or not for sale."""
+    found = Product.objects.filter(sku=sku, is_listed=True, variant_of__is_listed=True)
+    return found.values_list("variant_of_id", flat=True).first()
+
+
+def beside(shown: PosterView, *, count: int) -> Sequence[PosterCard]:
+    """Other posters for somebody who looks at this one: of its artist first, then of its family, then any."""
+    posters = Product.objects.filter(is_listed=True, variant_of=None).exclude(sku=shown.sku)
+    nearness = Case(When(artist=shown.artist, then=0), When(design__family=shown.family, then=1), default=2)
+    rows = posters.defer("description").order_by(nearness, "rank", "sku")[:count]
+    return [_card(row) for row in rows]
+
+
+def design_of(sku: str) -> Any | None:
+    """What the picture of a product is drawn from, for sale or not: a variant has its poster's. None if unknown."""
+    row = Product.objects.filter(sku=sku).values_list("variant_of_id", "design", "variant_of__design").first()
+    if row is None:
+        return None
+    variant_of, own, of_poster = row
+    return of_poster if variant_of else own
+
+
+def sold(skus: Iterable[str]) -> Mapping[str, SoldView]:
+    """Products by their SKUs, for a cart or an order. One statement."""
+    wanted = {sku for sku in skus if "\x00" not in sku}
+    rows = Product.objects.filter(sku__in=wanted).select_related("variant_of")
+    return {
+        row.sku: SoldView(
+            offer=_offer(row),
+            poster=(row.variant_of or row).sku,
+            poster_title=(row.variant_of or row).title,
+            design=(row.variant_of or row).design,
+            is_listed=row.is_listed,
+        )
+        for row in rows
+    }
+
+
+def _card(row: Product) -> PosterCard:
+    return PosterCard(sku=row.sku, title=row.title, artist=row.artist, price=_money(row), design=row.design)
+
+
+def _offer(row: Product) -> Offer:
+    return Offer(
+        sku=row.sku,
+        title=row.title,
+        size=_size(row.size),
+        edition=row.edition,
+        edition_name=str(Edition(row.edition).label) if row.edition in Edition else "",
+        price=_money(row),
+    )
+
+
+def _money(row: Product) -> Money:
+    return Money(amount=row.price, currency=row.currency)
+
+
+def _size(text: str) -> tuple[int, int] | None:
+    """The size that is written as in 30x40."""
+    width, _, height = text.partition("x")
+    sides = [int(side) for side in (width, height) if side.isascii() and side.isdigit()]
+    return (sides[0], sides[1]) if len(sides) == 2 else None
+
+
+def _family(design: Any) -> str:
+    family = design.get("family") if isinstance(design, dict) else None
+    return family if isinstance(family, str) else ""

@@ -1,0 +1,183 @@
+"""Bulk actions as operators see them: the list, and one with its waves and the result of each order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from orders.engine.runtime.sql import fetch
+from orders.models import BulkAction, BulkItem
+
+SHOWN = 25
+
+STATES = tuple(BulkItem.State.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wave:
+    """One wave: how many of its orders are in each state."""
+
+    number: int
+    size: int
+    waiting: int
+    acted: int
+    done: int
+    failed: int
+    nothing: int
+    is_present: bool
+
+    @property
+    def well(self) -> int:
+        """Those that have come to an end, and not to another failure."""
+        return self.done + self.nothing
+
+    @property
+    def ended(self) -> int:
+        return self.well + self.failed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """An action with its waves. `begins_in` are the seconds until it begins, None once it has."""
+
+    action: BulkAction
+    waves: Sequence[Wave]
+    begins_in: float | None
+
+    @property
+    def ended(self) -> int:
+        return sum(wave.ended for wave in self.waves)
+
+    @property
+    def well(self) -> int:
+        return sum(wave.well for wave in self.waves)
+
+    @property
+    def done(self) -> int:
+        return sum(wave.done for wave in self.waves)
+
+    @property
+    def failed(self) -> int:
+        return sum(wave.failed for wave in self.waves)
+
+    @property
+    def nothing(self) -> int:
+        return sum(wave.nothing for wave in self.waves)
+
+    @property
+    def acted(self) -> int:
+        return sum(wave.acted for wave in self.waves)
+
+    @property
+    def waiting(self) -> int:
+        return sum(wave.waiting for wave in self.waves)
+
+    @property
+    def stop_percent(self) -> float:
+        return round(self.action.stop_share * 100, 1)
+
+    @property
+    def is_running(self) -> bool:
+        return self.action.state == BulkAction.State.RUNNING
+
+    @property
+    def is_paused(self) -> bool:
+        return self.action.state == BulkAction.State.PAUSED
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether nothing has been acted on yet."""
+        return (self.is_running or self.is_paused) and self.waiting == self.action.total
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionPage:
+    """Some actions, newest first; `after` is the number that the next page begins behind, None at the end."""
+
+    actions: list[Progress]
+    after: int | None
+
+
+def action_page(*, after: int | None, now: datetime, limit: int = SHOWN) -> ActionPage:
+    """A page of actions. Two queries."""
+    chosen = BulkAction.objects.select_related("group")
+    if after is not None:
+        chosen = chosen.filter(pk__lt=after)
+    found = list(chosen.order_by("-id")[: limit + 1])
+    waves = _waves([action.pk for action in found[:limit]])
+    return ActionPage(
+        actions=[_progress(action, waves, now) for action in found[:limit]],
+        after=found[limit - 1].pk if len(found) > limit else None,
+    )
+
+
+def find(action_id: int, *, now: datetime) -> Progress | None:
+    """One action. Two queries."""
+    action = BulkAction.objects.select_related("group").filter(pk=action_id).first()
+    return None if action is None else _progress(action, _waves([action_id]), now)
+
+
+def _progress(action: BulkAction, counted: dict[tuple[int, int], dict[str, int]], now: datetime) -> Progress:
+    waves = []
+    for number, size in enumerate(action.waves):
+        counts = counted.get((action.pk, number), {})
+        waves.append(
+            Wave(
+                number=number + 1,
+                size=size,
+                is_present=number == action.wave and action.state in ("running", "paused"),
+                **{state: counts.get(state, 0) for state in STATES},
+            )
+        )
+    before = action.state == BulkAction.State.RUNNING and action.starts_at > now
+    return Progress(
+        action=action,
+        waves=waves,
+        begins_in=(action.starts_at - now).total_seconds() if before else None,
+    )
+
+
+def _waves(action_ids: Sequence[int]) -> dict[tuple[int, int], dict[str, int]]:
+    counted: dict[tuple[int, int], dict[str, int]] = {}
+    rows = fetch(
+        """
+        SELECT action_id, wave, state, count(*) FROM orders_bulkitem
+         WHERE action_id = ANY(%s) GROUP BY action_id, wave, state
+        """,
+        [list(action_ids)],
+    )
+    for action_id, wave, state, count in rows:
+        counted.setdefault((action_id, wave), {})[state] = count
+    return counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemPage:
+    """Some orders of an action; `after` is the position that the next page begins behind, None at the end."""
+
+    items: list[BulkItem]
+    after: int | None
+
+
+def item_page(action_id: int, *, state: str, after: int | None, limit: int = 50) -> ItemPage:
+    """A page of an action's orders by their position, all or those in one state. One query."""
+    chosen = BulkItem.objects.filter(action_id=action_id)
+    if state in STATES:
+        chosen = chosen.filter(state=state)
+    if after is not None:
+        chosen = chosen.filter(position__gt=after)
+    found = list(chosen.order_by("position")[: limit + 1])
+    return ItemPage(items=found[:limit], after=found[limit - 1].position if len(found) > limit else None)
+
+
+def results(
+    action_id: int, *, most: int
+) -> list[tuple[UUID, int, str, str, datetime | None, datetime | None]]:
+    """Each order of an action with its wave, state, what was said, and when, for a file. One query."""
+    rows = BulkItem.objects.filter(action_id=action_id).order_by("position")
+    return list(rows.values_list("order_id", "wave", "state", "said", "acted_at", "ended_at")[:most])
+
+
+def seconds_at_least(*, total: int, rate: float) -> timedelta:
+    """How long an action takes at its rate, if no wave has to wait."""
+    return timedelta(seconds=total / rate)

@@ -1,0 +1,201 @@
+"""Everything about one order."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from orders.models import Alert, Event, Order, OrderProcess, SetAside, SubmissionMessage
+from orders.selectors.desk.history import EventFacts, Spent, moment, spent
+from orders.selectors.desk.standing import Standing, StepFacts, Tries, of_order
+from orders.selectors.desk.step_facts import process_facts, steps_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlertFacts:
+    """The open alert of an order."""
+
+    kind: str
+    step: str
+    agent: str
+    code: str
+    message: str
+    opened_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedSubmission:
+    """A submission that has not been inserted yet; `ahead` are before it in the queue."""
+
+    client: str
+    posted_at: datetime
+    ahead: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetAsideSubmission:
+    """A submission that could not be inserted, and waits for an operator."""
+
+    number: int
+    client: str
+    reason: str
+    posted_at: datetime
+    set_aside_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderFacts:
+    """What the orders database and the process say of an order."""
+
+    state: str
+    goal: str
+    standing: Standing
+    workflow: str
+    version: int
+    priority: int
+    reply_to: str
+    locked_by: str | None
+    complete_by: datetime | None
+    failure_count: int
+    overruns: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    email: str | None
+    customer: str | None
+    total: int | None
+    currency: str | None
+    placed_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detail:
+    """One order: `order` and `steps` once it was inserted, `queued` or `set_aside` while it was not."""
+
+    order_id: UUID
+    order: OrderFacts | None
+    steps: list[StepFacts]
+    alert: AlertFacts | None
+    queued: QueuedSubmission | None
+    set_aside: SetAsideSubmission | None
+    began: datetime
+    events: list[EventFacts]
+    spent: Spent
+
+
+def order_detail(order_id: UUID, *, tries: Tries, now: datetime) -> Detail | None:
+    """Everything about one order, or about a submission of that id; None if there is none. Eight or nine queries."""
+    queued, set_aside = submission_of(order_id)
+    process = OrderProcess.objects.filter(order_id=order_id).first()
+    placed = Order.objects.select_related("customer").filter(pk=order_id).first()
+    steps = steps_of([order_id], now)[order_id]
+    events = _events(order_id)
+    if process is None and queued is None and set_aside is None and not events:
+        return None
+    began = _began(queued or set_aside, process, events, now)
+    return Detail(
+        order_id=order_id,
+        order=None if process is None else _order(process, placed, steps, tries, now),
+        steps=steps,
+        alert=_alert(order_id),
+        queued=queued,
+        set_aside=set_aside,
+        began=began,
+        events=events,
+        spent=spent(events, began=began, now=now),
+    )
+
+
+def _order(
+    process: OrderProcess, placed: Order | None, steps: list[StepFacts], tries: Tries, now: datetime
+) -> OrderFacts:
+    customer = placed.customer if placed else None
+    return OrderFacts(
+        state=process.process_state,
+        goal=process.goal,
+        standing=of_order(process_facts(process), steps, tries=tries, now=now)[0],
+        workflow=process.workflow,
+        version=process.version,
+        priority=process.priority,
+        reply_to=process.reply_to,
+        locked_by=process.locked_by,
+        complete_by=process.complete_by,
+        failure_count=process.failure_count,
+        overruns=process.overruns,
+        created_at=process.created_at,
+        started_at=process.started_at,
+        finished_at=process.finished_at,
+        email=placed.email if placed else None,
+        customer=customer.get_username() if customer else None,
+        total=placed.total if placed else None,
+        currency=placed.currency if placed else None,
+        placed_at=placed.placed_at if placed else None,
+    )
+
+
+def _events(order_id: UUID) -> list[EventFacts]:
+    rows: Any = Event.objects.filter(order_id=order_id).order_by("id")
+    return [
+        EventFacts(at=at, kind=kind, step=step, attempt=attempt, actor=actor, detail=detail)
+        for at, kind, step, attempt, actor, detail in rows.values_list(
+            "at", "kind", "step", "attempt", "actor", "detail"
+        )
+    ]
+
+
+def _began(
+    submission: QueuedSubmission | SetAsideSubmission | None,
+    process: OrderProcess | None,
+    events: list[EventFacts],
+    now: datetime,
+) -> datetime:
+    """The earliest moment that is known of an order: when its submission was posted."""
+    known = [event.at for event in events[:1]]
+    known += [
+        posted
+        for event in events
+        if event.kind == "received" and (posted := moment(event.detail.get("posted_at"))) is not None
+    ]
+    known += [process.created_at] if process else []
+    known += [submission.posted_at] if submission else []
+    return min(known, default=now)
+
+
+def _alert(order_id: UUID) -> AlertFacts | None:
+    alert = Alert.objects.filter(order_id=order_id, closed_at__isnull=True).first()
+    if alert is None:
+        return None
+    return AlertFacts(
+        kind=alert.kind,
+        step=alert.step,
+        agent=alert.agent,
+        code=alert.code,
+        message=alert.message,
+        opened_at=alert.opened_at,
+    )
+
+
+def submission_of(order_id: UUID) -> tuple[QueuedSubmission | None, SetAsideSubmission | None]:
+    """The submission of that id, if it has not become an order. Two or three queries."""
+    return _queued(order_id), _set_aside(order_id)
+
+
+def _queued(order_id: UUID) -> QueuedSubmission | None:
+    message = SubmissionMessage.objects.filter(order_id=order_id).order_by("id").first()
+    if message is None:
+        return None
+    ahead = SubmissionMessage.objects.filter(id__lt=message.pk).count()
+    return QueuedSubmission(client=message.client, posted_at=message.posted_at, ahead=ahead)
+
+
+def _set_aside(order_id: UUID) -> SetAsideSubmission | None:
+    kept = SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True).first()
+    if kept is None:
+        return None
+    return SetAsideSubmission(
+        number=kept.pk,
+        client=kept.client,
+        reason=kept.reason,
+        posted_at=kept.posted_at,
+        set_aside_at=kept.set_aside_at,
+    )

@@ -1,0 +1,98 @@
+"""What the console's page of one order reads: its facts and history, and what its steps ask for and were answered."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from orders.models import Alert, StepState
+from orders.selectors.desk.order_detail import Detail, order_detail
+from orders.selectors.desk.search import PendingAct, acts_on
+from orders.selectors.desk.standing import Standing, StepFacts, Tries, of_step
+from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+
+ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepPage:
+    """A step with what an operator may do with it. `original` is what it asked for before it was edited."""
+
+    facts: StepFacts
+    standing: Standing | None
+    request: Any
+    original: Any
+    result: Any
+    can_edit: bool
+    can_skip: bool
+    can_settle: bool
+    can_hurry: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderPage:
+    """One order."""
+
+    detail: Detail
+    steps: list[StepPage]
+    group: int | None
+    act: PendingAct | None
+
+    @property
+    def can_resubmit(self) -> bool:
+        """Whether there is something to resubmit, and nobody has asked for it yet."""
+        order = self.detail.order
+        in_error = order is not None and order.state == ProcessState.ERROR
+        return in_error and (self.act is None or self.act.until is None)
+
+    @property
+    def can_hurry(self) -> bool:
+        """Whether something of it waits for a retry."""
+        return any(step.can_hurry for step in self.steps)
+
+    @property
+    def can_compensate(self) -> bool:
+        """Whether it is not being undone yet."""
+        return self.detail.order is not None and self.detail.order.goal != Goal.COMPENSATE
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is at its end."""
+        return self.detail.order is not None and self.detail.order.state in ENDED
+
+
+def order_page(order_id: UUID, *, tries: Tries, now: datetime) -> OrderPage | None:
+    """Everything about one order, or a submission of that id; None if there is none. About twelve queries."""
+    detail = order_detail(order_id, tries=tries, now=now)
+    if detail is None:
+        return None
+    stored = {step.name: step for step in StepState.objects.filter(process_id=order_id)}
+    alert = Alert.objects.filter(order_id=order_id, closed_at__isnull=True).only("group_id").first()
+    return OrderPage(
+        detail=detail,
+        steps=[_step(detail, facts, stored[facts.name], tries, now) for facts in detail.steps],
+        group=alert.group_id if alert else None,
+        act=acts_on([order_id], now).get(order_id),
+    )
+
+
+def _step(detail: Detail, facts: StepFacts, stored: StepState, tries: Tries, now: datetime) -> StepPage:
+    order = detail.order
+    assert order is not None
+    forward, failed = order.goal == Goal.COMPLETE, facts.state == StepStatus.FAILED
+    in_error, open_ = order.state == ProcessState.ERROR, order.state not in ENDED
+    idle = facts.complete_by is None
+    unknown = facts.outcome == Outcome.UNKNOWN
+    to_undo = not forward and facts.outcome in (Outcome.DONE, Outcome.UNKNOWN)
+    waits = facts.state in (StepStatus.NOT_STARTED, StepStatus.COMPENSATING) and facts.not_before is not None
+    return StepPage(
+        facts=facts,
+        standing=of_step(facts, order.goal, tries=tries, now=now) if open_ and not in_error else None,
+        request=stored.request,
+        original=stored.original,
+        result=stored.result,
+        can_edit=forward and failed and not unknown,
+        can_skip=forward and open_ and idle and facts.state in (StepStatus.NOT_STARTED, StepStatus.FAILED),
+        can_settle=in_error and failed and ((forward and unknown) or to_undo),
+        can_hurry=bool(waits and idle and not in_error and facts.not_before and facts.not_before > now),
+    )

@@ -1,0 +1,222 @@
+"""In what state an order truly is: not "processing", but what it waits for, for the how-manieth time, until when.
+
+Pure. The wording is the reader's: a `Standing` names the facts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+
+LEAST_TIME = timedelta(seconds=5)
+"""What one try may take. With less than that left to complete-by, an unanswered step will probably miss it."""
+
+
+class Kind(StrEnum):
+    """What an order or a step stands at. Declared most urgent first: an order stands where its worst step does."""
+
+    COMPENSATION_FAILED = "compensation failed"
+    ERROR = "error"
+    OVERDUE = "overdue"
+    AT_RISK = "at risk"
+    CUSTOMER = "waiting for customer"
+    EXTENDED_WAIT = "extended wait"
+    RETRYING = "retrying"
+    AGENT = "waiting for agent"
+    SETTLING = "settling"
+    RUNNING = "running"
+    SCHEDULER = "waiting for a scheduler"
+    COMPENSATED = "compensated"
+    PROCESSED = "processed"
+
+
+URGENCY = {kind: place for place, kind in enumerate(Kind)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tries:
+    """How many failures are too many, forward and when undoing."""
+
+    forward: int = 3
+    undo: int = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """The truth about an order or a step.
+
+    `on` is the agent concerned; `until` is when what it waits for comes or becomes due, `since` when that began;
+    `failures` of `limit` have been counted; `undoing` when the effects are being undone.
+    """
+
+    kind: Kind
+    on: str = ""
+    until: datetime | None = None
+    since: datetime | None = None
+    attempt: int = 0
+    failures: int = 0
+    limit: int = 0
+    undoing: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepFacts:
+    """A step as it is stored, with its request if one is outstanding (`asked_at`, and `held_by` while leased).
+
+    `waiting_since` is set while it is ready and not dispatched, because its agent cannot take it now; `wanted_since` is
+    since when it has wanted its agent in vain, also while it is a probe.
+    """
+
+    name: str
+    agent: str
+    state: str
+    outcome: str
+    attempt: int
+    generation: int
+    failure_count: int
+    undo_failure_count: int
+    extended_waits: int
+    complete_by: datetime | None
+    settles_at: datetime | None
+    not_before: datetime | None
+    key: str
+    error: dict[str, object] | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    asked_at: datetime | None = None
+    held_by: str | None = None
+    waiting_since: datetime | None = None
+    wanted_since: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessFacts:
+    """An order's process as it is stored."""
+
+    state: str
+    goal: str
+    complete_by: datetime | None
+    not_before: datetime | None
+    created_at: datetime
+    started_at: datetime | None
+
+
+def of_step(step: StepFacts, goal: str, *, tries: Tries, now: datetime) -> Standing | None:
+    """Where a step stands in an order under way; None for one that is finished or whose turn has not come."""
+    undoing = goal == Goal.COMPENSATE
+    if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
+        return _in_flight(step, tries, now)
+    if step.waiting_since is not None:
+        return _for_agent(step, tries)
+    if step.state == StepStatus.COMPENSATING:
+        return _put_off(step, tries, now)
+    if undoing and step.state in (StepStatus.NOT_STARTED, StepStatus.FAILED):
+        if step.outcome != Outcome.UNKNOWN:
+            return None
+        settling = step.settles_at is not None and step.settles_at > now
+        kind = Kind.SETTLING if settling else Kind.SCHEDULER
+        return Standing(kind=kind, on=step.agent, until=step.settles_at if settling else None)
+    if step.state == StepStatus.FAILED:
+        if step.not_before is None:
+            return None
+        kind = Kind.CUSTOMER if step.not_before > now else Kind.SCHEDULER
+        return Standing(kind=kind, on=step.agent, until=step.not_before)
+    if step.state == StepStatus.NOT_STARTED and step.attempt:
+        return _put_off(step, tries, now)
+    return None
+
+
+def _in_flight(step: StepFacts, tries: Tries, now: datetime) -> Standing:
+    failures, limit = _counted(step, tries)
+    assert step.complete_by is not None
+    until: datetime | None = step.complete_by
+    if step.complete_by <= now:
+        kind = Kind.OVERDUE
+    elif step.asked_at is not None and step.held_by is None:
+        kind = Kind.AGENT
+    elif step.complete_by - now < LEAST_TIME:
+        kind = Kind.AT_RISK
+    elif failures or (step.attempt > 1 and step.state == StepStatus.RUNNING):
+        kind, until = Kind.RETRYING, None
+    else:
+        kind = Kind.RUNNING
+    return Standing(
+        kind=kind,
+        on=step.agent,
+        until=until,
+        since=step.asked_at,
+        attempt=step.attempt,
+        failures=failures,
+        limit=limit,
+    )
+
+
+def _for_agent(step: StepFacts, tries: Tries) -> Standing:
+    """A step that is ready and waits for its agent to be able to take it; it has no complete-by, and is not late."""
+    failures, limit = _counted(step, tries)
+    since = step.wanted_since or step.waiting_since
+    return Standing(kind=Kind.AGENT, on=step.agent, since=since, failures=failures, limit=limit)
+
+
+def _put_off(step: StepFacts, tries: Tries, now: datetime) -> Standing:
+    """A step that was tried before and is not in flight: it waits for its time, or, that come, to be started."""
+    failures, limit = _counted(step, tries)
+    if step.not_before is None or step.not_before <= now:
+        kind = Kind.SCHEDULER
+    elif step.state == StepStatus.NOT_STARTED and step.extended_waits:
+        kind = Kind.EXTENDED_WAIT
+    else:
+        kind = Kind.RETRYING
+    return Standing(kind=kind, on=step.agent, until=step.not_before, failures=failures, limit=limit)
+
+
+def _counted(step: StepFacts, tries: Tries) -> tuple[int, int]:
+    if step.state == StepStatus.COMPENSATING:
+        return step.undo_failure_count, tries.undo
+    return step.failure_count, tries.forward
+
+
+def of_order(
+    process: ProcessFacts, steps: Sequence[StepFacts], *, tries: Tries, now: datetime
+) -> tuple[Standing, list[tuple[StepFacts, Standing]]]:
+    """Where an order stands, and the steps that it is at."""
+    undoing = process.goal == Goal.COMPENSATE
+    if process.state in (ProcessState.PROCESSED, ProcessState.COMPENSATED):
+        return Standing(kind=Kind(process.state), undoing=undoing), []
+    if process.state == ProcessState.ERROR:
+        return _in_error(steps, undoing)
+    at = [
+        (step, found)
+        for step in steps
+        if (found := of_step(step, process.goal, tries=tries, now=now)) is not None
+    ]
+    worst = min((stands for _, stands in at), key=lambda stands: URGENCY[stands.kind], default=None)
+    whole = _whole(process, worst, now)
+    return Standing(**{**vars(whole), "undoing": undoing}), at
+
+
+def _in_error(steps: Sequence[StepFacts], undoing: bool) -> tuple[Standing, list[tuple[StepFacts, Standing]]]:
+    """An order in Error is at the steps that failed; when it was being undone, at those whose undo did."""
+    failed = [step for step in steps if step.state == StepStatus.FAILED and step.not_before is None]
+    if undoing:
+        failed = [step for step in failed if step.undo_failure_count] or failed
+    kind = Kind.COMPENSATION_FAILED if undoing else Kind.ERROR
+    at = [(step, Standing(kind=kind, on=step.agent, undoing=undoing)) for step in failed]
+    return Standing(kind=kind, on=failed[0].agent if failed else "", undoing=undoing), at
+
+
+def _whole(process: ProcessFacts, worst: Standing | None, now: datetime) -> Standing:
+    """The order's own complete-by may be more urgent than its worst step."""
+    if process.state == ProcessState.PROCESSING and process.complete_by is not None:
+        if process.complete_by <= now:
+            return Standing(kind=Kind.OVERDUE, until=process.complete_by)
+        last_wait = worst.until if worst and worst.until else now
+        misses = last_wait >= process.complete_by or process.complete_by - now < LEAST_TIME
+        if misses and (worst is None or URGENCY[worst.kind] > URGENCY[Kind.AT_RISK]):
+            return Standing(kind=Kind.AT_RISK, until=process.complete_by)
+    if worst is not None:
+        return worst
+    since = process.created_at if process.started_at is None else None
+    return Standing(kind=Kind.SCHEDULER, until=process.not_before, since=since)

@@ -1,0 +1,134 @@
+"""An order's history as lanes, one a step: attempts, and the waits between them. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from orders.selectors.desk.history import EventFacts, moment
+from orders.selectors.desk.standing import StepFacts
+
+STARTED = frozenset({"step_started", "undo_started"})
+ENDED = {
+    "step_completed": "done",
+    "settled_done": "done",
+    "step_compensated": "undone",
+    "settled_undone": "undone",
+    "step_refused": "failed",
+    "step_declined": "failed",
+    "step_failed": "failed",
+    "undo_failed": "failed",
+    "step_timed_out": "timed out",
+    "undo_timed_out": "timed out",
+    "step_recalled": "taken back",
+    "step_deferred": "put off",
+}
+"""How an attempt came to its end, by the event that says so."""
+OVER = frozenset({"done", "undone"})
+
+
+class SpanKind(StrEnum):
+    """What a stretch of a lane is: an attempt, or a wait for the next one."""
+
+    ATTEMPT = "attempt"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """A stretch of time; `outcome` is how an attempt ended, "" while it is under way."""
+
+    kind: SpanKind
+    begins: datetime
+    ends: datetime
+    attempt: int = 0
+    undo: bool = False
+    outcome: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """One step. `ticks` are when its attempts began."""
+
+    step: str
+    agent: str
+    spans: list[Span]
+    ticks: list[datetime]
+
+
+@dataclass
+class _Lane:
+    spans: list[Span] = field(default_factory=list)
+    ticks: list[datetime] = field(default_factory=list)
+    started: EventFacts | None = None
+    waits_from: datetime | None = None
+
+    def take(self, event: EventFacts) -> None:
+        if event.kind in STARTED:
+            self._wait_until(event.at)
+            self._end(event.at, "timed out")
+            self.started = event
+            self.ticks.append(event.at)
+        elif event.kind == "waiting_for_agent" and self.waits_from is None:
+            self.waits_from = event.at
+        elif (outcome := ENDED.get(event.kind)) is not None:
+            self._wait_until(event.at)
+            self._end(event.at, outcome)
+            self.waits_from = None if outcome in OVER else event.at
+        elif event.kind == "step_skipped":
+            self._wait_until(event.at)
+
+    def close(self, now: datetime, *, waits: bool) -> None:
+        """What is under way, or is waited for, goes on until now."""
+        if waits:
+            self._wait_until(now)
+        self._end(now, "")
+
+    def _end(self, at: datetime, outcome: str) -> None:
+        if self.started is not None:
+            begun = self.started
+            undo = begun.kind == "undo_started"
+            self.spans.append(
+                Span(
+                    kind=SpanKind.ATTEMPT,
+                    begins=begun.at,
+                    ends=at,
+                    attempt=begun.attempt,
+                    undo=undo,
+                    outcome=outcome,
+                )
+            )
+            self.started = None
+
+    def _wait_until(self, at: datetime) -> None:
+        if self.waits_from is not None and at > self.waits_from:
+            self.spans.append(Span(kind=SpanKind.WAIT, begins=self.waits_from, ends=at))
+        self.waits_from = None
+
+
+def lanes(steps: Sequence[StepFacts], events: Iterable[EventFacts], *, now: datetime) -> list[Lane]:
+    """The lanes of an order's steps, in their order."""
+    found = {step.name: _Lane() for step in steps}
+    for event in events:
+        if (lane := found.get(event.step)) is not None:
+            lane.take(event)
+    for step in steps:
+        lane = found[step.name]
+        if lane.waits_from is None and step.waiting_since is not None:
+            lane.waits_from = step.waiting_since
+        lane.close(now, waits=_waits(step))
+    return [
+        Lane(step=step.name, agent=step.agent, spans=found[step.name].spans, ticks=found[step.name].ticks)
+        for step in steps
+    ]
+
+
+def _waits(step: StepFacts) -> bool:
+    """Whether the step is still to be tried, and not now."""
+    unfinished = step.state in ("not_started", "failed", "compensating")
+    return unfinished and step.complete_by is None and (step.attempt > 0 or step.waiting_since is not None)
+
+
+def retry_after(event: EventFacts) -> datetime | None:
+    """When the next try comes that an event tells of; None if it tells of none."""
+    return moment(event.detail.get("until") or event.detail.get("waits_until"))

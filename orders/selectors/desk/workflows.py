@@ -1,0 +1,176 @@
+"""The workflows as graphs, with how many orders are at each step at this moment.
+
+Where the boxes stand is worked out from the declaration alone (`layers`, `draw`); the counts are read by the indexes of
+what is in flight, waits or failed, each up to a bound, so that they cost the same with any number of orders.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+
+from orders.engine.contracts import Workflow
+from orders.engine.runtime.sql import fetch
+from orders.workflow.versions import declared
+
+MOST = 1_000
+"""Where counting stops, for each agent and each kind."""
+BOX_WIDTH, BOX_HEIGHT = 210, 96
+GAP_X, GAP_Y = 48, 24
+MARGIN = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """Orders at a step: in flight, waiting for its agent, put off until a time, and failed."""
+
+    running: int = 0
+    waiting: int = 0
+    put_off: int = 0
+    failed: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.running + self.waiting + self.put_off + self.failed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A step as a box. `left` and `top` are its corner, in pixels."""
+
+    name: str
+    agent: str
+    operation: str
+    after: Sequence[str]
+    left: int
+    top: int
+    counts: Counts
+
+    @property
+    def middle(self) -> int:
+        """Half of its height."""
+        return self.top + BOX_HEIGHT // 2
+
+    @property
+    def right(self) -> int:
+        """Its right edge."""
+        return self.left + BOX_WIDTH
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """A workflow's boxes and the paths of its arrows (`d` of an SVG path)."""
+
+    name: str
+    version: int
+    width: int
+    height: int
+    nodes: Sequence[Node]
+    arrows: Sequence[str]
+
+
+def graphs(*, now: datetime) -> list[Graph]:
+    """Every workflow of this release, the newest version first. One query."""
+    found = _counts(now)
+    return [
+        draw(workflow, found[workflow.name, workflow.version])
+        for workflow in reversed(declared(settings.CONFIG))
+    ]
+
+
+def layers(workflow: Workflow) -> list[list[str]]:
+    """The steps in columns: each stands right of everything that it comes after."""
+    depth: dict[str, int] = {}
+    for step in workflow.steps:
+        depth[step.name] = max((depth[other] + 1 for other in step.after), default=0)
+    columns: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
+    for name, column in depth.items():
+        columns[column].append(name)
+    return columns
+
+
+def draw(workflow: Workflow, counts: Mapping[str, Counts]) -> Graph:
+    """Where everything stands. Each column is centred."""
+    columns = layers(workflow)
+    height = 2 * MARGIN + max(map(_height, map(len, columns)))
+    nodes: dict[str, Node] = {}
+    for index, names in enumerate(columns):
+        top = (height - _height(len(names))) // 2
+        for row, name in enumerate(names):
+            step = workflow.by_name[name]
+            nodes[name] = Node(
+                name=name,
+                agent=step.agent,
+                operation=step.operation,
+                after=step.after,
+                left=MARGIN + index * (BOX_WIDTH + GAP_X),
+                top=top + row * (BOX_HEIGHT + GAP_Y),
+                counts=counts.get(name, Counts()),
+            )
+    arrows = [_arrow(nodes[other], node) for node in nodes.values() for other in node.after]
+    width = 2 * MARGIN + len(columns) * BOX_WIDTH + (len(columns) - 1) * GAP_X
+    in_order = [nodes[step.name] for step in workflow.steps]
+    return Graph(
+        name=workflow.name,
+        version=workflow.version,
+        width=width,
+        height=height,
+        nodes=in_order,
+        arrows=arrows,
+    )
+
+
+def _height(boxes: int) -> int:
+    return boxes * BOX_HEIGHT + (boxes - 1) * GAP_Y
+
+
+def _arrow(start: Node, end: Node) -> str:
+    """A curve from one box to the next; the tip is left to the marker."""
+    bend = GAP_X // 2
+    tip = end.left - 7
+    return (
+        f"M{start.right} {start.middle}C{start.right + bend} {start.middle} "
+        f"{tip - bend} {end.middle} {tip} {end.middle}"
+    )
+
+
+def _counts(now: datetime) -> dict[tuple[str, int], dict[str, Counts]]:
+    """By workflow and step. A step that failed counts only while its order is in Error or waits for its customer."""
+    rows = fetch(
+        """
+        WITH at AS (
+            (SELECT order_id, name, 'running' AS what FROM orders_stepstate
+              WHERE complete_by IS NOT NULL LIMIT %(most)s)
+            UNION ALL
+            SELECT waits.order_id, waits.name, 'waiting'
+              FROM (SELECT agent FROM orders_circuit UNION SELECT agent FROM orders_agentinstance) AS known,
+                   LATERAL (SELECT order_id, name FROM orders_stepstate
+                             WHERE waiting_since IS NOT NULL AND agent = known.agent LIMIT %(most)s) AS waits
+            UNION ALL
+            SELECT s.order_id, s.name, 'put_off'
+              FROM (SELECT order_id FROM orders_orderprocess
+                     WHERE process_state IN ('pending', 'processing') AND not_before IS NOT NULL
+                     ORDER BY not_before LIMIT %(most)s) AS later
+              JOIN orders_stepstate AS s ON s.order_id = later.order_id
+               AND s.not_before > %(now)s AND s.waiting_since IS NULL AND s.complete_by IS NULL
+            UNION ALL
+            SELECT s.order_id, s.name, 'failed'
+              FROM (SELECT order_id FROM orders_orderprocess WHERE process_state = 'error'
+                     ORDER BY process_state, order_id DESC LIMIT %(most)s) AS wrong
+              JOIN orders_stepstate AS s ON s.order_id = wrong.order_id AND s.state = 'failed')
+        SELECT p.workflow, p.version, at.name, at.what, count(*)
+          FROM at JOIN orders_orderprocess AS p ON p.order_id = at.order_id
+         GROUP BY p.workflow, p.version, at.name, at.what
+        """,
+        {"most": MOST, "now": now},
+    )
+    kinds: dict[tuple[str, int], dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    for workflow, version, step, what, count in rows:
+        kinds[workflow, version][step][what] = count
+    found: dict[tuple[str, int], dict[str, Counts]] = defaultdict(dict)
+    for key, steps in kinds.items():
+        found[key] = {step: Counts(**counts) for step, counts in steps.items()}
+    return found

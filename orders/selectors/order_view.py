@@ -1,0 +1,252 @@
+"""An order as its customer sees it, made of what is stored about it: queued, in the orders database, or set aside."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from orders.models import Event, Order, OrderLine, OrderProcess, SetAside, StepState, SubmissionMessage
+from orders.vocabulary import Goal, ProcessState
+
+TOLD_OF_ERRORS = ("code", "message", "waits_for")
+
+NOT_INSERTED = "inserting it failed"
+"""How the reason of a submission begins that an unexpected error held up; what follows is for operators only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Money:
+    """An amount in minor units of its currency."""
+
+    amount: int
+    currency: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineView:
+    """A line of an order, with the title and price it had then."""
+
+    sku: str
+    title: str
+    quantity: int
+    unit_price: Money
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepView:
+    """Where a step of an order stands. `not_before` is when a step that waits is tried again."""
+
+    name: str
+    state: str
+    attempts: int
+    complete_by: datetime | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    not_before: datetime | None
+    error: Mapping[str, str] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderView:
+    """An order and its progress. `version` changes whenever something happens to it.
+
+    `error` is why its submission was set aside; the error of a step is with the step. `total` is None and `lines` are
+    empty only when a submission was set aside because it has none.
+    """
+
+    id: UUID
+    version: str
+    state: str
+    placed_at: datetime
+    updated_at: datetime
+    total: Money | None
+    lines: Sequence[LineView]
+    goal: str = Goal.COMPLETE.value
+    failure_count: int = 0
+    complete_by: datetime | None = None
+    steps: Sequence[StepView] = field(default_factory=tuple)
+    error: Mapping[str, str] | None = None
+
+
+class LastEvent(NamedTuple):
+    """The number and the time of the last thing that happened to an order."""
+
+    id: int
+    at: datetime
+
+
+LastEvents = Mapping[UUID, LastEvent]
+
+
+def last_events(order_ids: Sequence[UUID]) -> LastEvents:
+    """The last event of each order that has any."""
+    rows = Event.objects.filter(order_id__in=order_ids).order_by("order_id", "-id").distinct("order_id")
+    return {
+        order_id: LastEvent(number, at) for order_id, number, at in rows.values_list("order_id", "id", "at")
+    }
+
+
+def version(order_id: UUID, state: str, events: LastEvents) -> str:
+    """What tells this state of an order from its earlier and later ones."""
+    last = events.get(order_id)
+    return version_of(last.id if last else 0, state)
+
+
+def version_of(last_event: int, state: str) -> str:
+    """The version of an order in a state, after an event; 0 is none."""
+    return f"{last_event}-{state}"
+
+
+def stored(found: Sequence[Order], events: LastEvents) -> list[OrderView]:
+    """Orders of the orders database. Three statements, however many."""
+    if not found:
+        return []
+    ids = [one.pk for one in found]
+    # The process before the steps: who reads "processed" then finds every step completed.
+    processes = OrderProcess.objects.in_bulk(ids)
+    steps = _steps(ids)
+    lines = _lines(found)
+    return [
+        _stored(one, processes[one.pk], steps.get(one.pk, ()), lines.get(one.pk, ()), events)
+        for one in found
+        if one.pk in processes
+    ]
+
+
+def _stored(
+    order: Order,
+    process: OrderProcess,
+    steps: Sequence[StepView],
+    lines: Sequence[LineView],
+    events: LastEvents,
+) -> OrderView:
+    last = events.get(order.pk)
+    return OrderView(
+        id=order.pk,
+        version=version(order.pk, process.process_state, events),
+        state=process.process_state,
+        goal=process.goal,
+        failure_count=process.failure_count,
+        complete_by=process.complete_by,
+        placed_at=order.placed_at,
+        updated_at=last.at if last else order.inserted_at,
+        total=Money(amount=order.total, currency=order.currency),
+        lines=lines,
+        steps=steps,
+    )
+
+
+def _lines(found: Sequence[Order]) -> dict[UUID, list[LineView]]:
+    currencies = {one.pk: one.currency for one in found}
+    rows = OrderLine.objects.filter(order_id__in=currencies).order_by("order_id", "pk")
+    fields = rows.values_list("order_id", "product_id", "title", "quantity", "unit_price")
+    return {
+        order_id: [
+            LineView(
+                sku=sku,
+                title=title,
+                quantity=quantity,
+                unit_price=Money(amount=price, currency=currencies[order_id]),
+            )
+            for _, sku, title, quantity, price in group
+        ]
+        for order_id, group in groupby(fields, key=itemgetter(0))
+    }
+
+
+def _steps(ids: Sequence[UUID]) -> dict[UUID, list[StepView]]:
+    """The steps of each order, in the workflow's order."""
+    rows = StepState.objects.filter(process_id__in=ids).order_by("process_id", "position").values()
+    return {
+        order_id: [
+            StepView(
+                name=step["name"],
+                state=step["state"],
+                attempts=step["attempt"],
+                complete_by=step["complete_by"],
+                started_at=step["started_at"],
+                completed_at=step["completed_at"],
+                not_before=step["not_before"],
+                error=told_error(step["error"]),
+            )
+            for step in group
+        ]
+        for order_id, group in groupby(rows, key=itemgetter("process_id"))
+    }
+
+
+def queued(message: SubmissionMessage, events: LastEvents) -> OrderView:
+    """An order that is on the submission queue: Pending to all who ask."""
+    return _described(
+        message.order_id, message.body, ProcessState.PENDING, message.posted_at, message.posted_at, events
+    )
+
+
+def set_aside(submission: SetAside, events: LastEvents) -> OrderView:
+    """An order that could not be inserted: in Error, with the reason."""
+    reason = NOT_INSERTED if submission.reason.startswith(NOT_INSERTED) else submission.reason
+    return _described(
+        submission.order_id,
+        submission.body,
+        ProcessState.ERROR,
+        submission.posted_at,
+        submission.set_aside_at,
+        events,
+        error={"code": "set_aside", "message": reason},
+    )
+
+
+def _described(
+    order_id: UUID,
+    body: object,
+    state: ProcessState,
+    posted_at: datetime,
+    changed_at: datetime,
+    events: LastEvents,
+    error: Mapping[str, str] | None = None,
+) -> OrderView:
+    """An order as its submission describes it. That may be anything, as anybody may post to the queue."""
+    described = body if isinstance(body, Mapping) else {}
+    currency, total, lines = described.get("currency"), described.get("total"), described.get("lines")
+    has_total = isinstance(currency, str) and isinstance(total, int)
+    last = events.get(order_id)
+    return OrderView(
+        id=order_id,
+        version=version(order_id, state.value, events),
+        state=state.value,
+        placed_at=_moment(described.get("placed_at")) or posted_at,
+        updated_at=last.at if last else changed_at,
+        total=Money(amount=total, currency=currency) if has_total else None,
+        lines=list(_described_lines(lines, currency)) if has_total and isinstance(lines, list) else [],
+        error=error,
+    )
+
+
+def _described_lines(lines: Sequence[Any], currency: str) -> Iterable[LineView]:
+    for line in lines:
+        match line:
+            case {"sku": str(sku), "title": str(title), "quantity": int(quantity), "unit_price": int(price)}:
+                yield LineView(
+                    sku=sku,
+                    title=title,
+                    quantity=quantity,
+                    unit_price=Money(amount=price, currency=currency),
+                )
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return moment if moment and moment.tzinfo else None
+
+
+def told_error(error: object) -> Mapping[str, str] | None:
+    """What a customer is told of an error: no more than its code, its message, and whom it waits for."""
+    if not isinstance(error, Mapping) or not error:
+        return None
+    return {key: str(error[key]) for key in TOLD_OF_ERRORS if key in error}

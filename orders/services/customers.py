@@ -1,0 +1,78 @@
+"""What a customer may do with an order that is placed: cancel it, pay in another way, ask for its link.
+
+Each act is one transaction, locks the order first, and says what really happened; done twice, it is done once.
+"""
+
+from uuid import UUID
+
+from django.db import transaction
+from django_q.tasks import async_task
+
+from orders.engine import state_store
+from orders.engine.channels import submissions
+from orders.engine.rows import EventRow, StepRow
+from orders.engine.state_store.writes import StepWrite
+from orders.services.orders import Act, Result, again, locked, release
+from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.workflow.customer_steps import CANCELLED, PAYMENT, POINT_OF_NO_RETURN
+
+
+def cancel(*, order_id: UUID, by: str) -> Result:
+    """Has an order undone, if the money has not been asked for yet.
+
+    Raises `NoSuchOrderError`, also while the order's submission has not been inserted.
+    """
+    with transaction.atomic():
+        row, steps = locked(order_id)
+        if row.goal == Goal.COMPENSATE:
+            return Result(act=Act.ALREADY, said="the order is cancelled already")
+        if row.process_state == ProcessState.PROCESSED or _is_past_the_point(steps):
+            return Result(act=Act.REFUSED, said="the order is being paid for and can no longer be cancelled")
+        release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
+        state_store.record_events([EventRow(order_id, "undo_requested", by, detail={"why": CANCELLED})])
+    return Result(act=Act.DONE, said="the order will be cancelled")
+
+
+def _is_past_the_point(steps: list[StepRow]) -> bool:
+    return any(step.name == POINT_OF_NO_RETURN and step.attempt for step in steps)
+
+
+def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
+    """Has a declined payment tried with another `payment_method`, a token of the payment gateway's.
+
+    The refusal was definite, so the next try is of a new generation: its idempotency key is new. An order that is in
+    Error for another cause stays there, and goes on with this payment once that is mended. Raises `NoSuchOrderError`.
+    """
+    with transaction.atomic():
+        row, steps = locked(order_id)
+        if row.goal == Goal.COMPENSATE:
+            return Result(act=Act.REFUSED, said="the order is being undone and can no longer be paid for")
+        step = next((one for one in steps if one.name == PAYMENT and _waits_for_customer(one)), None)
+        if step is None:
+            return Result(act=Act.ALREADY, said="no payment of this order waits for its customer")
+        state_store.edit_request(step, {"payment_method": payment_method})
+        afresh = again(step, row.goal)._replace(error=None)
+        state_store.write_steps([StepWrite(afresh, step.attempt)])
+        if row.process_state != ProcessState.ERROR:
+            forgiven = row.failure_count - step.failure_count - step.undo_failure_count
+            release(row._replace(failure_count=forgiven), by=by, resolution="paid again")
+        state_store.record_events([EventRow(order_id, "paid_again", by, step.name, step.attempt)])
+    return Result(act=Act.DONE, said="the payment will be tried again")
+
+
+def _waits_for_customer(step: StepRow) -> bool:
+    return step.state == StepStatus.FAILED and (step.error or {}).get("waits_for") == "customer"
+
+
+def order_of_key(*, client: str, key: str) -> UUID | None:
+    """The order that this client placed with this idempotency key; None if there is none."""
+    known = submissions.posted(client=client, key=key)
+    return known.order_id if known else None
+
+
+def ask_for_link(*, order_id: UUID, email: str, link: str) -> None:
+    """Has a guest's order's `link` mailed to `email`, if that is the address it was ordered with.
+
+    Whether it is, is looked up by the job that mails: here nothing depends on it, not even the time it takes.
+    """
+    async_task("orders.jobs.mail_order_link", str(order_id), email, link, task_name="an order's link")

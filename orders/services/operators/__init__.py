@@ -1,0 +1,1 @@
+"""What operators may ask for. Every act is in the audit log."""

@@ -1,0 +1,127 @@
+"""What operators may do to an agent: pause and resume it, hold its circuit open or closed. Each act is audited."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.circuits import store as circuits
+from orders.engine.circuits.rules import CircuitState
+from orders.services import audit
+from orders.services.audit import Actor
+from orders.services.orders import Act, Result
+
+LONGEST_FORCE = 24 * 3600.0
+"""Seconds for which a circuit can be forced at most: a force that is forgotten must end by itself."""
+
+
+def pause_agent(*, agent: str, actor: Actor, reason: str) -> Result:
+    """Has nothing new sent to an agent. Calls under way go on, and what comes waits."""
+    return _act(
+        "pause-agent",
+        agent,
+        actor,
+        reason,
+        lambda: circuits.pause(agent, by=actor.name, reason=reason),
+        done=f"{agent} is paused: its steps wait",
+        already=f"{agent} was paused already",
+    )
+
+
+def resume_agent(*, agent: str, actor: Actor) -> Result:
+    """Has work sent to a paused agent again, on a ramp."""
+    return _act(
+        "resume-agent",
+        agent,
+        actor,
+        "",
+        lambda: circuits.resume(agent, by=actor.name),
+        done=f"{agent} is resumed: what waits is let through little by little",
+        already=f"{agent} was not paused",
+    )
+
+
+def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reason: str) -> Result:
+    """Keeps an agent's circuit open or closed for that long, whatever its calls say.
+
+    Refuses a state that there is not, a time beyond `LONGEST_FORCE`, and an act without a reason.
+    """
+    if said := _why_not_force(state, seconds, reason):
+        audit.record(
+            actor=actor, act="force-circuit", target=f"agent {agent}", said=said, reason=reason, allowed=False
+        )
+        return Result(act=Act.REFUSED, said=said)
+    return _act(
+        "force-circuit",
+        agent,
+        actor,
+        reason,
+        lambda: circuits.force(agent, state, seconds=seconds, by=actor.name, reason=reason),
+        done=f"the circuit of {agent} is forced {state} for {seconds / 60:.0f} min",
+        already=f"there is no circuit of {agent} yet",
+    )
+
+
+def _why_not_force(state: str, seconds: float, reason: str) -> str:
+    if state not in (CircuitState.OPEN, CircuitState.CLOSED):
+        return f"a circuit cannot be forced {state!r}"
+    if not 0 < seconds <= LONGEST_FORCE:
+        return f"a circuit can be forced for at most {LONGEST_FORCE:.0f} s"
+    return "" if reason else "forcing a circuit needs a reason"
+
+
+def unforce_circuit(*, agent: str, actor: Actor) -> Result:
+    """Leaves a circuit to its calls again."""
+    return _act(
+        "unforce-circuit",
+        agent,
+        actor,
+        "",
+        lambda: circuits.unforce(agent, by=actor.name),
+        done=f"the circuit of {agent} is its own again",
+        already=f"the circuit of {agent} was not forced",
+    )
+
+
+def _act(
+    act: str,
+    agent: str,
+    actor: Actor,
+    reason: str,
+    change: Callable[[], bool],
+    *,
+    done: str,
+    already: str,
+) -> Result:
+    """Changes a circuit, writes down who did it with what was before and after, and wakes who looks at it."""
+    with transaction.atomic():
+        before = _held(agent)
+        changed = change()
+        result = Result(act=Act.DONE if changed else Act.ALREADY, said=done if changed else already)
+        audit.record(
+            actor=actor,
+            act=act,
+            target=f"agent {agent}",
+            said=result.said,
+            reason=reason,
+            before=before,
+            after=_held(agent),
+        )
+        wake(Topic.SCHEDULER, Topic.PROGRESS)
+    return result
+
+
+def _held(agent: str) -> dict[str, Any] | None:
+    """What operators can change of a circuit, as JSON."""
+    row = circuits.read([agent]).get(agent)
+    if row is None:
+        return None
+    until: datetime | None = row.forced_until
+    return {
+        "state": row.state,
+        "paused": row.paused,
+        "forced": row.forced,
+        "forced_until": until.isoformat() if until else None,
+    }

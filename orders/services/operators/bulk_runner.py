@@ -1,0 +1,212 @@
+"""Carries bulk actions out: the running ones whose time has come, order by order, wave by wave.
+
+Each order is one transaction: it locks the action (so that a pause holds from the next order on), the item and the
+order, acts, and writes what came of it. A process killed at any moment therefore repeats nothing, and two runners at
+once share the work: a locked action is passed over. A wave has ended when each of its orders has: processed or undone,
+failed again, or nothing to do. Then the next one begins. When more of a wave fail again than the action's stop share,
+it pauses itself.
+"""
+
+from datetime import datetime
+
+import structlog
+from django.db import DataError, IntegrityError, transaction
+
+from orders.engine.errors import SaswebError
+from orders.engine.runtime.loop import Counts
+from orders.engine.runtime.sql import database_now, fetch, run
+from orders.models import BulkAction, BulkItem
+from orders.services import audit
+from orders.services import orders as services
+from orders.services.orders import Act, NoSuchOrderError, Result
+
+log = structlog.get_logger()
+
+DESK = audit.Actor(name="the desk")
+"""Who pauses an action when nobody did."""
+SETTLED_AT_ONCE = 5_000
+BURST = 1.0
+"""Seconds' worth of its rate that an action may act on at once, after it had to wait."""
+
+# An order has failed again if an alert was opened since, also if somebody mended it meanwhile; or if the workflow gave
+# it up and had it undone. Items under way are written here only, the others under the lock of their action only, so
+# the two never wait for one another.
+_SETTLE = """
+    WITH ended AS (
+        SELECT i.id,
+               CASE WHEN failure.code IS NOT NULL OR given_up.id IS NOT NULL THEN 'failed' ELSE 'done' END AS state,
+               CASE WHEN failure.code IS NOT NULL THEN left(failure.code || ': ' || failure.message, 300)
+                    WHEN given_up.id IS NOT NULL THEN 'given up and undone'
+                    ELSE p.process_state END AS said
+          FROM orders_bulkaction AS a
+          JOIN orders_bulkitem AS i ON i.action_id = a.id AND i.state = 'acted'
+          JOIN orders_orderprocess AS p ON p.order_id = i.order_id
+          LEFT JOIN LATERAL (
+               SELECT code, message FROM orders_alert
+                WHERE order_id = i.order_id AND opened_at > i.acted_at ORDER BY id LIMIT 1
+          ) AS failure ON true
+          LEFT JOIN LATERAL (
+               SELECT id FROM orders_event
+                WHERE order_id = i.order_id AND kind = 'undo_requested' AND at > i.acted_at
+                  AND a.kind = 'resubmit' AND (actor LIKE 'supervisor:%%' OR actor LIKE 'scheduler:%%') LIMIT 1
+          ) AS given_up ON true
+         WHERE (a.state = 'running' OR (a.state IN ('paused', 'stopped') AND a.ended_at IS NULL
+                                        AND a.created_at > clock_timestamp() - interval '2 days'))
+           AND (failure.code IS NOT NULL
+                OR p.process_state = 'compensated'
+                OR (p.process_state = 'processed' AND a.kind = 'resubmit'))
+         LIMIT %s
+           FOR UPDATE OF i SKIP LOCKED
+    )
+    UPDATE orders_bulkitem AS i SET state = ended.state, said = ended.said, ended_at = clock_timestamp()
+      FROM ended WHERE i.id = ended.id
+"""
+_END_STOPPED = """
+    UPDATE orders_bulkaction AS a SET ended_at = clock_timestamp()
+     WHERE a.state = 'stopped' AND a.ended_at IS NULL AND a.created_at > clock_timestamp() - interval '2 days'
+       AND NOT EXISTS (SELECT FROM orders_bulkitem WHERE action_id = a.id AND state = 'acted')
+"""
+# Actions of which an order waits for its turn in the present wave, or no order is under way.
+_IN_TURN = """
+    SELECT a.id FROM orders_bulkaction AS a
+      LEFT JOIN LATERAL (
+           SELECT wave FROM orders_bulkitem WHERE action_id = a.id AND state = 'waiting' ORDER BY position LIMIT 1
+      ) AS next ON true
+     WHERE a.state = 'running' AND a.starts_at <= %s
+       AND (next.wave = a.wave OR NOT EXISTS (SELECT FROM orders_bulkitem WHERE action_id = a.id AND state = 'acted'))
+     ORDER BY a.starts_at LIMIT 200
+"""
+
+
+def run_once(*, now: datetime | None = None) -> Counts:
+    """One pass over every action; `now` is the database's clock."""
+    now = now or database_now()
+    settled = run(_SETTLE, [SETTLED_AT_ONCE])
+    run(_END_STOPPED)
+    acted = 0
+    for (action_id,) in fetch(_IN_TURN, [now]):
+        for _ in range(_prepare(action_id, now)):
+            if not _act_on_next(action_id):
+                break
+            acted += 1
+    return Counts(busy=settled == SETTLED_AT_ONCE, done={"settled": settled, "acted": acted})
+
+
+def _prepare(action_id: int, now: datetime) -> int:
+    """Pauses, ends or moves an action on to its next wave; returns how many orders may be acted on now."""
+    with transaction.atomic():
+        action = _locked(action_id)
+        if action is None or action.starts_at > now:
+            return 0
+        items = action.items.filter(wave=action.wave)
+        open_ones = items.filter(state__in=[BulkItem.State.WAITING, BulkItem.State.ACTED]).count()
+        if action.items.filter(state=BulkItem.State.WAITING).exists() and (why := _why_stop(action)):
+            _pause(action, why)
+            return 0
+        if open_ones == 0:
+            if not action.items.filter(state__in=[BulkItem.State.WAITING, BulkItem.State.ACTED]).exists():
+                _finish(action)
+                return 0
+            action.wave += 1
+            action.save(update_fields=["wave"])
+        return allowance(rate=action.rate, acted_at=action.acted_at, now=now)
+
+
+def allowance(*, rate: float, acted_at: datetime | None, now: datetime) -> int:
+    """How many orders may be acted on at `now` without passing the rate; after a wait, a burst of 1 s at most."""
+    if acted_at is None:
+        return max(1, int(rate * BURST))
+    elapsed = max(0.0, (now - acted_at).total_seconds())
+    return min(int(rate * elapsed), max(1, int(rate * BURST)))
+
+
+def _why_stop(action: BulkAction) -> str:
+    """Why the action must not go on by itself, if it must not: the share of this wave that has failed again.
+
+    Only what has ended since it was last started counts, and what is still to end.
+    """
+    counted = action.items.filter(wave=action.wave).exclude(ended_at__lt=action.starts_at)
+    failed = counted.filter(state=BulkItem.State.FAILED_AGAIN)
+    count, size = failed.count(), counted.exclude(state=BulkItem.State.NOTHING).count()
+    if count == 0 or count <= action.stop_share * size:
+        return ""
+    last = failed.order_by("-ended_at").values_list("said", flat=True).first()
+    if size == 1:
+        return f"the only order of wave {action.wave + 1} failed again: {last}"
+    return f"{count} of the {size} orders of wave {action.wave + 1} failed again; the last: {last}"
+
+
+def _act_on_next(action_id: int) -> bool:
+    """Acts on the next order of the present wave; False if the action has none, or is in other hands."""
+    with transaction.atomic():
+        action = _locked(action_id)
+        if action is None:
+            return False
+        item = (
+            action.items.select_for_update()
+            .filter(state=BulkItem.State.WAITING, wave=action.wave)
+            .order_by("position")
+            .first()
+        )
+        if item is None:
+            return False
+        item.state, item.said = _act(action, item)
+        item.acted_at = action.acted_at = database_now()
+        if item.state != BulkItem.State.ACTED:
+            item.ended_at = item.acted_at
+        item.save(update_fields=["state", "said", "acted_at", "ended_at"])
+        action.save(update_fields=["acted_at"])
+    log.info("acted", action="bulk", bulk=action_id, order_id=str(item.order_id), said=item.said)
+    return True
+
+
+def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
+    """Does it, and says as what the item is to be kept."""
+    reason = f"{action.reason} (bulk action {action.pk})" if action.reason else f"bulk action {action.pk}"
+    try:
+        with transaction.atomic():
+            result = _done(action, item, action.reason if action.total == 1 else reason)
+    except NoSuchOrderError as error:
+        return BulkItem.State.NOTHING, str(error)[:300]
+    except (SaswebError, IntegrityError, DataError) as error:
+        log.exception("bulk act failed", action="bulk", bulk=action.pk, order_id=str(item.order_id))
+        return BulkItem.State.FAILED_AGAIN, f"could not be done: {error}"[:300]
+    state = BulkItem.State.ACTED if result.act is Act.DONE else BulkItem.State.NOTHING
+    return state, result.said[:300]
+
+
+def _done(action: BulkAction, item: BulkItem, reason: str) -> Result:
+    if action.kind == BulkAction.Kind.COMPENSATE:
+        return services.compensate(order_id=item.order_id, by=action.by, reason=reason)
+    return services.resubmit(order_id=item.order_id, by=action.by, reason=reason)
+
+
+def _locked(action_id: int) -> BulkAction | None:
+    """Locks a running action, unless another runner or an operator has it in hand."""
+    return (
+        BulkAction.objects.select_for_update(skip_locked=True)
+        .filter(pk=action_id, state=BulkAction.State.RUNNING)
+        .first()
+    )
+
+
+def _pause(action: BulkAction, why: str) -> None:
+    action.state = BulkAction.State.PAUSED
+    action.why_paused = why[:200]
+    action.save(update_fields=["state", "why_paused"])
+    audit.record(
+        actor=DESK,
+        act="pause action",
+        target=f"bulk {action.pk}",
+        said=f"it paused itself: {why}",
+        before={"state": BulkAction.State.RUNNING},
+        after={"state": BulkAction.State.PAUSED},
+    )
+    log.warning("bulk action paused itself", action="bulk", bulk=action.pk, why=why)
+
+
+def _finish(action: BulkAction) -> None:
+    action.state = BulkAction.State.FINISHED
+    action.ended_at = database_now()
+    action.save(update_fields=["state", "ended_at"])
+    log.info("bulk action finished", action="bulk", bulk=action.pk)

@@ -1,0 +1,267 @@
+"""What people may ask for. Each act is one transaction, locks the order first, and says what really happened.
+
+Places an order, resubmits what failed (O2), has a whole order undone (C10), replays a submission that was set aside.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from uuid_utils.compat import uuid7
+
+from orders.engine import alerts, state_store
+from orders.engine.channels import status, submissions
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.errors import SaswebError
+from orders.engine.rows import EventRow, ProcessRow, StepRow
+from orders.engine.state_store.writes import StepWrite
+from orders.models import Product
+from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+
+
+class UnknownProductError(SaswebError):
+    """Raised when an order names products that are not in the catalogue; `skus` are those."""
+
+    def __init__(self, skus: Sequence[str]) -> None:
+        super().__init__(f"not in the catalogue: {', '.join(skus)}")
+        self.skus = list(skus)
+
+
+class MixedCurrenciesError(SaswebError):
+    """Raised when the products of one order are sold in different currencies."""
+
+
+class KeyReusedError(SaswebError):
+    """Raised when a client uses an idempotency key again for another order."""
+
+
+class NoSuchOrderError(SaswebError):
+    """Raised when there is no such order, or its submission has not been inserted yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewLine:
+    """A product and how many of it."""
+
+    sku: str
+    quantity: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOrder:
+    """What a customer asks for. The prices are ours to say."""
+
+    lines: Sequence[NewLine]
+    ship_to: Mapping[str, str]
+    email: str
+    payment_method: str
+    priority: int = 5
+    reply_to: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """The order that a submission stands for. `replayed`: an earlier call with the same key had placed it."""
+
+    order_id: UUID
+    replayed: bool
+
+
+class Act(Enum):
+    """What came of an operator's act."""
+
+    DONE = "done"
+    ALREADY = "already"
+    """It had been done before, or had become unnecessary: nothing was changed."""
+    REFUSED = "refused"
+    """The order is in a state in which it cannot be done: nothing was changed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What came of an act, with a sentence for who asked for it."""
+
+    act: Act
+    said: str
+
+
+def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> Placed:
+    """Posts an order to the submission queue (S1); when this returns it is safe (P1).
+
+    The same client and key always stand for the same order. Raises `UnknownProductError`,
+    `MixedCurrenciesError` and `KeyReusedError`.
+    """
+    body_hash = _hash(order)
+    if idempotency_key is not None and (known := submissions.posted(client=client, key=idempotency_key)):
+        return _replayed(known, body_hash)
+    body = _describe(order)
+    order_id = uuid7()
+    with transaction.atomic():
+        if idempotency_key is None:
+            submissions.post(order_id=order_id, client=client, body=body)
+            placed = Placed(order_id=order_id, replayed=False)
+        else:
+            posted = submissions.post_once(
+                order_id=order_id, client=client, body=body, key=idempotency_key, body_hash=body_hash
+            )
+            if not posted.is_new:
+                return _replayed(posted, body_hash)
+            placed = Placed(order_id=order_id, replayed=False)
+        wake(Topic.SUBMISSION)
+    return placed
+
+
+def _replayed(known: submissions.Posted, body_hash: str) -> Placed:
+    if known.body_hash != body_hash:
+        raise KeyReusedError("this Idempotency-Key was used for another order")
+    return Placed(order_id=known.order_id, replayed=True)
+
+
+def _describe(order: NewOrder) -> dict[str, Any]:
+    """The message: everything about the order, at today's prices."""
+    skus = [line.sku for line in order.lines]
+    products = Product.objects.filter(is_listed=True).in_bulk(skus)
+    if unknown := [sku for sku in skus if sku not in products]:
+        raise UnknownProductError(unknown)
+    currencies = {products[sku].currency for sku in skus}
+    if len(currencies) > 1:
+        raise MixedCurrenciesError(f"one order cannot be in {' and '.join(sorted(currencies))}")
+    lines = [
+        {
+            "sku": line.sku,
+            "title": products[line.sku].title,
+            "quantity": line.quantity,
+            "unit_price": products[line.sku].price,
+        }
+        for line in order.lines
+    ]
+    return {
+        "lines": lines,
+        "ship_to": dict(order.ship_to),
+        "email": order.email,
+        "payment_method": order.payment_method,
+        "currency": currencies.pop(),
+        "total": sum(line["quantity"] * line["unit_price"] for line in lines),
+        "placed_at": timezone.now().isoformat(),
+        "priority": order.priority,
+        "reply_to": order.reply_to,
+    }
+
+
+def _hash(order: NewOrder) -> str:
+    return hashlib.sha256(json.dumps(asdict(order), sort_keys=True).encode()).hexdigest()
+
+
+def acknowledge_status(*, queue: str, message_id: int) -> bool:
+    """Deletes a message of a response queue that its application has dealt with (Q2); False if there is none."""
+    return status.delete(queue=queue, message_id=message_id)
+
+
+def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = None) -> Result:
+    """Has the failed steps of an order in Error tried again, or one of them; processing goes on from there (O2).
+
+    A step whose outcome is unknown keeps its idempotency key, so that nothing is done twice; one that was definitely
+    refused gets a new one, so that a mended cause can succeed (rule 5). Raises `NoSuchOrderError`.
+    """
+    with transaction.atomic():
+        row, steps = locked(order_id)
+        if row.process_state != ProcessState.ERROR:
+            return Result(act=Act.ALREADY, said=f"the order is {row.process_state}, nothing was resubmitted")
+        failed = [one for one in steps if one.state == StepStatus.FAILED and step in (None, one.name)]
+        if step is not None and not failed:
+            return Result(act=Act.REFUSED, said=f"the step {step!r} has not failed")
+        others = [one.name for one in steps if one.state == StepStatus.FAILED and one not in failed]
+        if others:
+            return Result(
+                act=Act.REFUSED,
+                said=f"the order cannot go on while {', '.join(others)} has failed too: resubmit the whole order",
+            )
+        afresh = [again(one, row.goal) for one in failed]
+        state_store.write_steps([StepWrite(after, after.attempt) for after in afresh])
+        forgiven = sum(one.failure_count + one.undo_failure_count for one in failed) + row.overruns
+        row = row._replace(failure_count=row.failure_count - forgiven, overruns=0)
+        release(row, by=by, resolution="resubmitted")
+        state_store.record_events(
+            EventRow(order_id, "resubmitted", by, one.name, one.attempt, {"reason": reason})
+            for one in failed or [None]
+            if one is not None
+        )
+        if not failed:
+            state_store.record_events([EventRow(order_id, "resubmitted", by, detail={"reason": reason})])
+    names = ", ".join(one.name for one in failed) or "the order"
+    return Result(act=Act.DONE, said=f"resubmitted {names}")
+
+
+def again(step: StepRow, goal: str) -> StepRow:
+    """A failed step as it is to be tried again."""
+    fresh = step._replace(
+        failure_count=0, undo_failure_count=0, extended_waits=0, not_before=None, wanted_since=None
+    )
+    if goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN):
+        return fresh._replace(state=StepStatus.COMPENSATING)
+    if step.outcome == Outcome.REFUSED:
+        fresh = fresh._replace(generation=step.generation + 1, outcome=Outcome.NONE, sent_at=None)
+    return fresh._replace(state=StepStatus.NOT_STARTED)
+
+
+def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
+    """Has a whole order undone, in whatever state it is (C10). Raises `NoSuchOrderError`."""
+    with transaction.atomic():
+        row, _ = locked(order_id)
+        if row.goal == Goal.COMPENSATE:
+            said = {
+                ProcessState.COMPENSATED: "the order has been undone already",
+                ProcessState.ERROR: "the order is being undone already, and an undo failed: resubmit it",
+            }.get(ProcessState(row.process_state), "the order is being undone already")
+            return Result(act=Act.ALREADY, said=said)
+        release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="undone")
+        state_store.record_events([EventRow(order_id, "undo_requested", by, detail={"why": reason})])
+    return Result(act=Act.DONE, said="the order will be undone")
+
+
+def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
+    """Puts a submission that was set aside back on the queue, after its cause was mended (S3)."""
+    with transaction.atomic():
+        order_id = submissions.replay(set_aside_id)
+        if order_id is None:
+            return Result(act=Act.ALREADY, said=f"no submission waits under number {set_aside_id}")
+        alerts.close_alerts([order_id], by=by, resolution="replayed")
+        state_store.record_events([EventRow(order_id, "replayed", by)])
+        wake(Topic.SUBMISSION, Topic.PROGRESS)
+    return Result(act=Act.DONE, said=f"order {order_id} is back on the submission queue")
+
+
+def locked(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:
+    """Locks an order, for an act on it, and reads its steps. Raises `NoSuchOrderError`."""
+    row = state_store.lock_one(order_id)
+    if row is None:
+        raise NoSuchOrderError(f"there is no order {order_id} in the state store")
+    return row, state_store.steps_of([order_id])[order_id]
+
+
+def release(row: ProcessRow, *, by: str, resolution: str) -> None:
+    """Makes an order Pending and free, closes its alert, and wakes the schedulers.
+
+    If no scheduler has told the application yet that the order failed, it is told now, before anything that follows.
+    """
+    if not row.announced:
+        status.post([status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED)])
+    state_store.write_processes(
+        [
+            row._replace(
+                process_state=ProcessState.PENDING,
+                locked_by=None,
+                not_before=None,
+                complete_by=None,
+                announced=True,
+            )
+        ]
+    )
+    alerts.close_alerts([row.order_id], by=by, resolution=resolution)
+    wake(Topic.SCHEDULER, Topic.PROGRESS)

@@ -1,0 +1,1 @@
+"""Sentences about orders and events, for pages, commands and mails."""

@@ -1,0 +1,51 @@
+"""The state of an order in a customer's words, for lists. Always a word with an icon, and never more than is so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from orders.selectors.order_view import OrderView, StepView
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateWords:
+    """What a list shows: the words, an icon of the sprite, and one of the design system's tones."""
+
+    words: str | Promise
+    icon: str
+    tone: str
+
+
+RECEIVED = StateWords(words=_("Received"), icon="clock", tone="idle")
+UNDER_WAY = StateWords(words=_("In progress"), icon="running", tone="busy")
+SLOWER = StateWords(words=_("Taking longer than usual"), icon="retry", tone="warn")
+NEEDS_YOU = StateWords(words=_("The payment needs you"), icon="card", tone="warn")
+DONE = StateWords(words=_("Printed and sent"), icon="done", tone="good")
+LOOKED_INTO = StateWords(words=_("We are looking into it"), icon="warning", tone="warn")
+BEING_CANCELLED = StateWords(words=_("Being cancelled"), icon="undo", tone="busy")
+CANCELLED = StateWords(words=_("Cancelled"), icon="undo", tone="idle")
+
+
+def state(order: OrderView) -> StateWords:
+    """The words for an order as it is now."""
+    match order.state, order.goal:
+        case "processed", _:
+            return DONE
+        case "compensated", _:
+            return CANCELLED
+        case "error", _:
+            return LOOKED_INTO
+        case _, "compensate":
+            return BEING_CANCELLED
+    if any((step.error or {}).get("waits_for") == "customer" for step in _open(order)):
+        return NEEDS_YOU
+    if any(step.attempts > 1 or step.not_before or step.error for step in _open(order)):
+        return SLOWER
+    return RECEIVED if order.state == "pending" and not any(s.attempts for s in order.steps) else UNDER_WAY
+
+
+def _open(order: OrderView) -> Sequence[StepView]:
+    """The steps that are still to be done."""
+    return [step for step in order.steps if step.state not in ("completed", "skipped", "compensated")]

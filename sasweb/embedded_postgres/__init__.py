@@ -1,0 +1,1 @@
+"""The embedded PostgreSQL server, for machines that have none."""

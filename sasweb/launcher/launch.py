@@ -1,0 +1,173 @@
+"""What `manage.py up` starts, with what environment, and what has to be true before."""
+
+import errno
+import http.client
+import os
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import psycopg
+
+from sasweb.config import PROJECT_DIR, Config
+from sasweb.launcher.processes import Spec
+
+OLDEST_POSTGRES = 170_000  # the first with transaction_timeout
+PORT_PATIENCE = 2.0  # seconds: what was killed a moment ago holds its port until the kernel has cleaned up
+LARGEST_SCALE = 16
+PIPE = "SASWEB_LAUNCHER_PIPE"  # tells `run_jobs` that its stdin is a pipe from us
+
+ROLES = {
+    "web": ["-m", "gunicorn", "-c", "python:sasweb.web_server", "sasweb.asgi:application"],
+    "submission": ["manage.py", "run_submission"],
+    "scheduler": ["manage.py", "run_scheduler"],
+    "agents": ["manage.py", "run_agents"],
+    "jobs": ["manage.py", "run_jobs"],
+    "sandbox": ["-m", "sandbox"],
+}
+"""What runs, in the order in which it is stopped: first who takes work in, last what the others call."""
+
+
+class LaunchError(Exception):
+    """Raised when the start is not possible; the text is one line that says what to change."""
+
+
+def read_scale(text: str) -> dict[str, int]:
+    """How many of each role: `scheduler=2,agents=2` over the default of one. Raises `LaunchError`."""
+    scale = dict.fromkeys(ROLES, 1)
+    for part in filter(None, text.split(",")):
+        role, _, number = part.strip().partition("=")
+        most = 1 if role == "sandbox" else LARGEST_SCALE
+        if role not in ROLES:
+            raise LaunchError(f"--scale {text}: there is no role {role!r}; there are {', '.join(ROLES)}")
+        if not number.isascii() or not number.isdigit() or int(number) > most:
+            raise LaunchError(
+                f"--scale {text}: {role} can be a whole number from 0 to {most}, not {number!r}"
+            )
+        scale[role] = int(number)
+    return scale
+
+
+def environment(config: Config, *, database_url: str) -> dict[str, str]:
+    """The children's environment: ours, with what a demonstration needs where nothing else is set."""
+    for_a_demo = {"DEBUG": "true", "CUSTOMER_WAIT": "120"}  # nobody watches an hour for a card to be replaced
+    decided = {"DATABASE_URL": database_url, "VAR_DIR": str(config.var_dir), "PYTHONUNBUFFERED": "1"}
+    return {**for_a_demo, **os.environ, **decided}
+
+
+def task(name: str, *arguments: str, env: Mapping[str, str]) -> Spec:
+    """The management command `name`, to be run once."""
+    return Spec(name=name, argv=[sys.executable, "manage.py", name, *arguments], env=env, cwd=PROJECT_DIR)
+
+
+def specs(scale: Mapping[str, int], env: Mapping[str, str]) -> list[Spec]:
+    """One spec for each process. More than one web process are workers of one, as they share a port."""
+    made = []
+    for role, arguments in ROLES.items():
+        processes = min(scale[role], 1) if role == "web" else scale[role]
+        for number in range(1, processes + 1):
+            spec = Spec(name=f"{role}.{number}", argv=[sys.executable, *arguments], env=env, cwd=PROJECT_DIR)
+            if role == "web":
+                spec = replace(spec, env={**env, "WEB_CONCURRENCY": str(scale[role])})
+            if role == "jobs":  # ends a whole process group when the pipe closes, for which it has to live on
+                spec = replace(spec, env={**env, PIPE: "1"}, has_pipe=True, death_signal=None)
+            made.append(spec)
+    return made
+
+
+def check_ports(config: Config, scale: Mapping[str, int]) -> None:
+    """Raises `LaunchError` when an address that a process will listen on cannot be had."""
+    host, _, port = config.sandbox_bind.rpartition(":")
+    mail = f"{host}:{int(port) + 1}"
+    wanted = [
+        ("web", f"BIND={config.bind}", config.bind),
+        ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}", config.sandbox_bind),
+        ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}, which takes {mail} for mail as well", mail),
+    ]
+    deadline = time.monotonic() + PORT_PATIENCE
+    for role, setting, address in wanted:
+        while scale[role] and (error := _bind_error(address)):
+            if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
+                reason = os.strerror(error.errno or 0).lower()
+                number = address.rpartition(":")[2]
+                raise LaunchError(f"{setting}: port {number} cannot be listened on ({reason}); set another")
+            time.sleep(0.1)
+
+
+def _bind_error(address: str) -> OSError | None:
+    """What stands in the way of listening on HOST:PORT, if anything does."""
+    host, _, port = address.rpartition(":")
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            host.strip("[]"), int(port), type=socket.SOCK_STREAM
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+            probe.listen()
+    except socket.gaierror as error:
+        return OSError(errno.EADDRNOTAVAIL, str(error))
+    except OSError as error:
+        return error
+    return None
+
+
+def check_database(url: str) -> None:
+    """Raises `LaunchError` when the database cannot be reached or is too old. The password is not shown."""
+    try:
+        with psycopg.connect(url, connect_timeout=5) as connection:
+            version = connection.info.server_version
+    except psycopg.OperationalError as error:
+        reason = " ".join(str(error).split())
+        raise LaunchError(f"DATABASE_URL: the database cannot be reached: {reason}") from error
+    if version < OLDEST_POSTGRES:
+        raise LaunchError(
+            f"DATABASE_URL: the database is PostgreSQL {version // 10_000}; needed is 17 or newer"
+        )
+
+
+def address_for_clients(bind: str) -> str:
+    """Where a client on this machine finds what listens on `bind`, which may be all addresses."""
+    host, _, port = bind.rpartition(":")
+    return f"{ {'0.0.0.0': '127.0.0.1', '[::]': '[::1]'}.get(host, host) }:{port}"
+
+
+def is_ready(config: Config) -> bool:
+    """Whether the web process says that all is ready."""
+    hosts = [host for host in config.allowed_hosts if host.strip(".*")]
+    name = hosts[0].lstrip(".") if hosts else "localhost"
+    connection = http.client.HTTPConnection(address_for_clients(config.bind), timeout=1.0)
+    try:
+        connection.request("GET", "/readyz", headers={"Host": name})
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def banner(config: Config) -> str:
+    """What to tell when all is ready: where things are, who may sign in, what to try."""
+    url = f"http://{address_for_clients(config.bind)}"
+    accounts = config.var_dir / "demo-accounts.txt"
+    lines = [
+        f"sasweb is ready: {url}/",
+        "",
+        f"  the shop   {url}/",
+        f"  the API    {url}/api/docs/",
+        f"  operators  {url}/console/",
+    ]
+    if accounts.is_file():
+        lines += ["", "Accounts (role, name, password):", ""]
+        lines += [f"  {line}" for line in accounts.read_text().splitlines()]
+    token = config.var_dir / "demo-token"
+    lines += [
+        "",
+        "Try:",
+        "",
+        f"  curl -H \"Authorization: Token $(cat '{token}')\" {url}/api/v1/products",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,309 @@
+"""A bulk action acts on each of its orders once, in waves, at its rate, and stops when it should (O2)."""
+
+import contextlib
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from uuid_utils.compat import uuid7
+
+from orders import jobs
+from orders.models import AuditEntry, BulkAction, BulkItem, Event
+from orders.services import orders as services
+from orders.services.operators import bulk as bulk_services
+from orders.services.operators.bulk_runner import allowance, run_once
+from tests.architecture.source import ROOT
+from tests.support.desk import (
+    OLGA,
+    OTTO,
+    carry_on,
+    due,
+    fail,
+    failed_orders,
+    items_in,
+    now_of,
+    succeed,
+    times_resubmitted,
+)
+from tests.support.factories import ago, make_order
+from tests.support.roles import end_other_connections, in_thread, stored
+from tests.support.system import database_url
+from tests.support.two_sessions import all_at_once
+from tests.support.wait import until
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+
+def a_bulk(order_ids: list[UUID], **asked: Any) -> BulkAction:
+    """An action whose time has come, on all these orders."""
+    given: dict[str, Any] = {"kind": "resubmit", "what": "all that failed", "actor": OLGA}
+    if len(order_ids) > bulk_services.COUNT_FROM or asked.get("kind") == "compensate":
+        given["typed_count"] = len(order_ids)
+    return due(bulk_services.create(**(given | {"order_ids": order_ids, "rate": 1000.0} | asked)))
+
+
+def in_error(order_ids: list[UUID]) -> list[UUID]:
+    return [one for one in order_ids if stored(one).process_state == "error"]
+
+
+@pytest.mark.pattern("O2")
+def test_a_wave_waits_for_the_results_of_the_one_before() -> None:
+    ids = failed_orders(8)
+    action = a_bulk(ids, waves=(1, 2, 0))
+    carry_on(action)
+    carry_on(action)
+    assert in_error(ids) == ids[1:]
+    succeed(ids[0])
+    carry_on(action)
+    carry_on(action)
+    assert (in_error(ids), now_of(action).wave) == (ids[3:], 1)
+    succeed(ids[1])
+    carry_on(action)
+    assert in_error(ids) == ids[3:]
+    succeed(ids[2])
+    carry_on(action)
+    assert (in_error(ids), now_of(action).wave) == ([], 2)
+    assert now_of(action).state == "running"
+    succeed(*ids)
+    carry_on(action)
+    finished = now_of(action)
+    assert (finished.state, finished.ended_at is not None) == ("finished", True)
+    assert items_in(action, "done") == ids
+    assert [times_resubmitted(one) for one in ids] == [1] * 8
+
+
+@pytest.mark.pattern("O2")
+def test_an_action_pauses_itself_when_too_many_of_a_wave_fail_again_and_may_go_on() -> None:
+    ids = failed_orders(6)
+    action = a_bulk(ids, waves=(1, 2, 0), stop_share=0.5)
+    carry_on(action)
+    fail(ids[0], message="it still says no")
+    carry_on(action)
+    paused = now_of(action)
+    assert (paused.state, paused.wave) == ("paused", 0)
+    assert paused.why_paused == ("the only order of wave 1 failed again: http_503: it still says no")
+    entry = AuditEntry.objects.get(act="pause action")
+    assert (entry.actor, entry.before, entry.after) == ("the desk", {"state": "running"}, {"state": "paused"})
+    carry_on(action)
+    assert [times_resubmitted(one) for one in ids] == [1, 0, 0, 0, 0, 0]
+    bulk_services.resume(action_id=action.pk, actor=OLGA)
+    run_once()
+    succeed(ids[1])
+    fail(ids[2])
+    BulkAction.objects.filter(pk=action.pk).update(acted_at=ago(30))
+    run_once()
+    assert (now_of(action).state, now_of(action).wave) == ("running", 2)
+    assert (items_in(action, "failed"), items_in(action, "done")) == ([ids[0], ids[2]], [ids[1]])
+    assert [times_resubmitted(one) for one in ids] == [1] * 6
+
+
+@pytest.mark.pattern("O2")
+def test_the_stop_rule_does_not_wait_for_the_end_of_a_wave() -> None:
+    ids = failed_orders(10)
+    action = a_bulk(ids, waves=(0,), stop_share=0.2, rate=3.0)
+    carry_on(action)
+    assert len(items_in(action, "acted")) == 3
+    fail(*ids[:3])
+    carry_on(action)
+    assert now_of(action).state == "paused"
+    assert in_error(ids) == ids
+
+
+@pytest.mark.pattern("O2")
+def test_an_order_that_failed_again_and_was_mended_meanwhile_counts_as_failed_again() -> None:
+    (order_id,) = failed_orders(1)
+    action = a_bulk([order_id])
+    carry_on(action)
+    fail(order_id)
+    services.resubmit(order_id=order_id, by=OTTO.name)
+    carry_on(action)
+    assert items_in(action, "failed") == [order_id]
+    assert now_of(action).state == "finished"
+
+
+@pytest.mark.pattern("O2", "V4")
+def test_an_order_that_the_workflow_gives_up_counts_as_failed_again() -> None:
+    given_up, cancelled = ids = failed_orders(2)
+    action = a_bulk(ids, waves=(0,))
+    carry_on(action)
+    for order_id, who in ((given_up, "supervisor:a"), (cancelled, "customer:1")):
+        Event.objects.create(order_id=order_id, kind="undo_requested", actor=who)
+    succeed(*ids, state="compensated")
+    carry_on(action)
+    assert (items_in(action, "failed"), items_in(action, "done")) == ([given_up], [cancelled])
+
+
+@pytest.mark.pattern("O2", "F33")
+def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None:
+    gone, mended, last = uuid7(), *failed_orders(2)
+    services.resubmit(order_id=mended, by=OTTO.name)
+    action = a_bulk([gone, mended, last], waves=(2, 0))
+    carry_on(action)
+    carry_on(action)
+    rows = action.items.order_by("position").values_list("state", "said")
+    assert list(rows) == [
+        ("nothing", f"there is no order {gone} in the state store"),
+        ("nothing", "the order is pending, nothing was resubmitted"),
+        ("acted", "resubmitted mix"),
+    ]
+    assert times_resubmitted(mended) == 1
+
+
+@pytest.mark.pattern("C10")
+def test_an_undo_of_many_orders_ends_with_each_order_undone() -> None:
+    done, failed = make_order({"mix": "completed"}, process_state="processed").order_id, failed_orders(1)[0]
+    action = a_bulk([done, failed], kind="compensate", waves=(0,))
+    carry_on(action)
+    assert [stored(one).goal for one in (done, failed)] == ["compensate", "compensate"]
+    carry_on(action)
+    assert items_in(action, "acted") == [done, failed]
+    succeed(done, state="compensated")
+    fail(failed)
+    carry_on(action)
+    assert (items_in(action, "done"), items_in(action, "failed")) == ([done], [failed])
+
+
+@pytest.mark.pattern("O2")
+@pytest.mark.parametrize("act", [bulk_services.pause, bulk_services.stop], ids=["pause", "stop"])
+def test_a_pause_or_stop_holds_from_the_next_order_on(act: Any) -> None:
+    ids = failed_orders(5)
+    action = a_bulk(ids, waves=(0,))
+    updates = 0
+
+    def stop_after_the_second(execute: Any, sql: str, *rest: Any) -> Any:
+        nonlocal updates
+        written = execute(sql, *rest)
+        if sql.startswith('UPDATE "orders_bulkaction" SET "acted_at"'):
+            updates += 1
+            if updates == 2:
+                act(action_id=action.pk, actor=OTTO)
+        return written
+
+    with connection.execute_wrapper(stop_after_the_second):
+        run_once()
+    assert in_error(ids) == ids[2:]
+    succeed(*ids[:2])
+    carry_on(action)
+    assert items_in(action, "done") == ids[:2]
+    assert in_error(ids) == ids[2:]
+    assert (now_of(action).ended_at is not None) == (act is bulk_services.stop)
+
+
+@pytest.mark.parametrize(
+    ("rate", "seconds", "allowed"),
+    [
+        (20.0, 0.51, 10),
+        (20.0, 0.04, 0),
+        (20.0, 3_600.0, 20),
+        (20.0, -5.0, 0),
+        (0.1, 9.0, 0),
+        (0.1, 11.0, 1),
+        (0.1, 3_600.0, 1),
+        (1.0, 1.01, 1),
+    ],
+)
+@pytest.mark.pattern("O2")
+def test_no_more_orders_than_the_rate_times_the_time_since_the_last(
+    rate: float, seconds: float, allowed: int
+) -> None:
+    ids = failed_orders(25)
+    action = a_bulk(ids, waves=(0,), rate=rate)
+    acted_at = ago(0)
+    BulkAction.objects.filter(pk=action.pk).update(acted_at=acted_at)
+    now = acted_at + timedelta(seconds=seconds)
+    assert allowance(rate=rate, acted_at=acted_at, now=now) == allowed
+    assert run_once(now=now).done["acted"] == allowed
+    assert len(ids) - len(in_error(ids)) == allowed
+    assert run_once(now=acted_at).done["acted"] == 0
+
+
+@pytest.mark.pattern("O2", "F33")
+@pytest.mark.django_db(transaction=True)
+def test_runners_at_once_and_operators_at_once_act_on_each_order_once() -> None:
+    ids = failed_orders(30)
+    actions = [a_bulk(ids, waves=(0,)), a_bulk(list(reversed(ids)), waves=(0,))]
+    all_at_once(4, lambda _: [run_once() for _ in range(3)])
+    for action in actions:
+        carry_on(action)
+    assert [times_resubmitted(one) for one in ids] == [1] * 30
+    items = BulkItem.objects.all()
+    assert (items.filter(state="acted").count(), items.filter(state="nothing").count()) == (30, 30)
+
+
+class Killed(BaseException):
+    """The end of a process, as its code would see it."""
+
+
+def killing_at(last: int) -> Callable[..., Any]:
+    """Lets all statements pass but this one."""
+    begun = itertools.count(1)
+
+    def count(execute: Any, *statement: Any) -> Any:
+        if next(begun) == last:
+            raise Killed
+        return execute(*statement)
+
+    return count
+
+
+@pytest.mark.pattern("O2", "F8")
+def test_a_runner_that_ends_at_any_statement_repeats_nothing_and_loses_nothing() -> None:
+    ids = failed_orders(3)
+    action = a_bulk(ids, waves=(1, 0))
+    last = 0
+    while now_of(action).state != "finished":
+        last += 1
+        assert last < 500, "it never gets through"
+        due(action)
+        with connection.execute_wrapper(killing_at(last)), contextlib.suppress(Killed):
+            run_once()
+        succeed(*(one for one in ids if stored(one).process_state == "pending"))
+        assert all(times_resubmitted(one) <= 1 for one in ids)
+    assert last > 10
+    assert items_in(action, "done") == ids
+    assert [times_resubmitted(one) for one in ids] == [1, 1, 1]
+
+
+@pytest.mark.pattern("O2", "F8")
+@pytest.mark.django_db(transaction=True)
+def test_a_process_killed_before_each_of_its_statements_acts_on_each_order_once() -> None:
+    ids = failed_orders(4)
+    action = a_bulk(ids, waves=(0,))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.dying_runner"],
+        cwd=ROOT,
+        env=os.environ | {"DATABASE_URL": database_url()},
+        timeout=120,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.splitlines()[-1]) > 10
+    assert items_in(action, "acted") == ids
+    assert [times_resubmitted(one) for one in ids] == [1] * 4
+
+
+@pytest.mark.pattern("O2")
+@pytest.mark.django_db(transaction=True)
+def test_a_shift_of_the_desk_survives_its_connection_being_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(jobs, "is_stopping", over.is_set)
+    first, second = failed_orders(2)
+    action = a_bulk([first])
+    shift = in_thread(lambda: jobs.desk_shift(600))
+    until(lambda: items_in(action, "acted"), seconds=30, what="the first act")
+    assert end_other_connections() == 1
+    action = a_bulk([second])
+    until(lambda: items_in(action, "acted"), seconds=30, what="an act on a new connection")
+    over.set()
+    shift.result(timeout=30)
+    assert [times_resubmitted(one) for one in (first, second)] == [1, 1]
