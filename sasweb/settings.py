@@ -157,8 +157,8 @@ AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
-AXES_USERNAME_CALLABLE = "orders.access.lockout.name_of"
-AXES_CLIENT_IP_CALLABLE = "orders.access.lockout.address_of"
+AXES_USERNAME_CALLABLE = "orders.access.lockout.read_username"
+AXES_CLIENT_IP_CALLABLE = "orders.access.lockout.read_ip_address"
 AXES_LOCKOUT_CALLABLE = "orders.access.lockout.show"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
@@ -170,7 +170,7 @@ OPERATOR_IDLE = timedelta(minutes=15)
 OPERATOR_SESSION = timedelta(hours=8)
 SECOND_FACTOR_FRESH = timedelta(minutes=10)
 OTP_TOTP_ISSUER = "Print Shop"
-CSRF_FAILURE_VIEW = "orders.console.access.csrf_failure"
+CSRF_FAILURE_VIEW = "orders.console.guards.csrf_failure"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

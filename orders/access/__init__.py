@@ -1,1 +1,1 @@
-"""Who may do what: roles, the second factor, sessions, signed links."""
+"""Who may do what: access levels, the second factor, operators' sessions, signed links."""

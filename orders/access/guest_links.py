@@ -1,4 +1,4 @@
-"""The signed token by which somebody without an account finds an order again, in the address of its page."""
+"""Signed tokens in the URL of an order's page, by which customers without an account find their order again."""
 
 from uuid import UUID
 
@@ -8,12 +8,12 @@ SALT = "orders.storefront.guest_links"
 
 
 def make_token(order_id: UUID) -> str:
-    """What lets its bearer see this order. It holds for as long as the secret key does."""
+    """Returns the token that lets its bearer see this order. It is valid as long as the secret key is."""
     return _signer().sign(order_id.hex)
 
 
 def read_token(token: str) -> UUID | None:
-    """The order that a token is for; None if it is not one of ours."""
+    """Returns the id of the order that a token is for; None if the token is not ours."""
     try:
         return UUID(hex=_signer().unsign(token))
     except (signing.BadSignature, ValueError):

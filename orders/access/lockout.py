@@ -1,4 +1,4 @@
-"""What django-axes asks of us (AXES_* in the settings): who is guessed at, from where, and the lock-out page."""
+"""The callables of django-axes (AXES_* in the settings): the account, the IP address and the lock-out page."""
 
 from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address
@@ -11,32 +11,32 @@ from django.shortcuts import render
 from django.utils import timezone
 
 NETWORK = 64
-"""Bits of an IPv6 address that are one subscriber's; the rest he chooses, for each guess another."""
+"""Bits of an IPv6 address that identify a subscriber. The rest is hers to choose, anew for each guess."""
 
 
-def name_of(request: HttpRequest, credentials: Mapping[str, Any] | None) -> str:
-    """The user name that is guessed at, however its letters are written."""
+def read_username(request: HttpRequest, credentials: Mapping[str, Any] | None) -> str:
+    """Returns the username of an attempt to sign in, in lower case."""
     given = (credentials or request.POST).get("username") or ""
     return str(given).strip().lower()[:255]
 
 
-def address_of(request: HttpRequest) -> str | None:
-    """The address that a guess comes from; of IPv6 the network."""
+def read_ip_address(request: HttpRequest) -> str | None:
+    """Returns the IP address that an attempt comes from; for IPv6, its network. None if it has none."""
     try:
-        address = ip_address(request.META.get("REMOTE_ADDR", ""))
+        client = ip_address(request.META.get("REMOTE_ADDR", ""))
     except ValueError:
         return None
-    if isinstance(address, IPv6Address):
-        mapped = address.ipv4_mapped
-        address = mapped or IPv6Address(int(address) >> (128 - NETWORK) << (128 - NETWORK))
-    return str(address)
+    if isinstance(client, IPv6Address):
+        network = IPv6Address(int(client) >> (128 - NETWORK) << (128 - NETWORK))
+        client = client.ipv4_mapped or network
+    return str(client)
 
 
 def show(
     request: HttpRequest, response: HttpResponse | None, credentials: Mapping[str, Any] | None
 ) -> HttpResponse:
-    """The page for somebody who is locked out, with 429 and the seconds until the next try."""
-    seconds = _seconds_left(name_of(request, credentials), address_of(request))
+    """Answers a locked-out user with status 429 and the seconds until the next attempt."""
+    seconds = _seconds_left(read_username(request, credentials), read_ip_address(request))
     context = {"minutes": max(1, -(-seconds // 60))}
     headers = {"Retry-After": str(seconds), "Cache-Control": "no-store"}
     page = render(request, "429.html", context, status=429)
@@ -45,8 +45,8 @@ def show(
     return page
 
 
-def _seconds_left(name: str, address: str | None) -> int:
-    attempts = AccessAttempt.objects.filter(username=name, ip_address=address)
+def _seconds_left(username: str, client: str | None) -> int:
+    attempts = AccessAttempt.objects.filter(username=username, ip_address=client)
     last = attempts.order_by("-attempt_time").values_list("attempt_time", flat=True).first()
     ends = (last or timezone.now()) + settings.AXES_COOLOFF_TIME
     return max(1, int((ends - timezone.now()).total_seconds()) + 1)

@@ -1,8 +1,9 @@
-"""The operators' second factor: a code of six digits that changes every half minute (TOTP), or a recovery code.
+"""The operators' second factor: a six-digit code that changes every 30 seconds (TOTP), or a recovery code.
 
-Who has a factor is asked for it at each sign-in; with REQUIRE_SECOND_FACTOR who has none must set one up first. Nothing
-of the console and of the admin site is shown before. Guesses are slowed down: after n wrong codes in a row the next one
-is looked at 2^(n-1) seconds later at the earliest. Recovery codes are kept as keyed hashes, each good for once.
+Users with a second factor are asked for it each time they sign in. With REQUIRE_SECOND_FACTOR, users without one must
+set one up first. Until then they see nothing of the console or the admin site. Guessing is slowed down: after n wrong
+codes in a row, the next one is not checked for 2^(n-1) seconds. Recovery codes are stored as keyed hashes, and each
+works once.
 """
 
 import secrets
@@ -28,42 +29,43 @@ from django.utils.http import urlencode
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice, default_key
 
-GIVEN_AT = "second_factor_at"
-"""Where a session has the time at which its factor was given last, in seconds of the epoch."""
-NEW_KEY = "second_factor_key"
-"""Where a session has the key that is being set up."""
+from orders.access.levels import OPERATOR_NAMESPACES
 
-GUARDED = {"console", "admin"}
-OPEN = {
+GIVEN_AT = "second_factor_at"
+"""Session key: when the factor was last given, in seconds since the epoch."""
+NEW_KEY = "second_factor_key"
+"""Session key: the secret of a factor that is being set up."""
+
+OPEN_VIEWS = {
     *("console:sign-in", "console:second-factor", "console:second-factor-qr", "console:second-factor-set-up"),
     *("admin:login", "admin:logout", "admin:jsi18n"),
 }
-"""What who signed in by password alone may ask for."""
+"""The views that a user may request before she has given her second factor."""
 
 RECOVERY_CODES = 10
 SALT = "orders.console.second_factor"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """Whether a code was right; `wait` is in seconds, when it was not even looked at."""
+class CodeCheck:
+    """Whether a code was right. `wait` is how many seconds to wait if it was not checked at all, else 0."""
 
     is_right: bool
     wait: int = 0
 
 
 def has_factor(user: Any) -> bool:
-    """Whether somebody has set up a second factor."""
+    """Whether a user has set up a second factor."""
     return TOTPDevice.objects.filter(user_id=user.pk, confirmed=True).exists()
 
 
 def is_verified(request: HttpRequest) -> bool:
-    """Whether this session's factor has been given."""
+    """Whether the second factor has been given in this session."""
     return bool(request.user.is_verified())  # type: ignore[union-attr]
 
 
 def is_fresh(request: HttpRequest) -> bool:
-    """Whether the factor was given a short time ago, or need not be."""
+    """Whether the factor was given within SECOND_FACTOR_FRESH, or is not needed."""
     if not settings.REQUIRE_SECOND_FACTOR and not has_factor(request.user):
         return True
     age = time.time() - request.session.get(GIVEN_AT, 0)
@@ -71,7 +73,7 @@ def is_fresh(request: HttpRequest) -> bool:
 
 
 class SecondFactor:
-    """The middleware that shows nothing of the console and the admin site before the factor was given."""
+    """Middleware that hides the console and the admin site until the second factor has been given."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -81,42 +83,46 @@ class SecondFactor:
 
     def process_view(self, request: HttpRequest, *_: Any) -> HttpResponseBase | None:
         match = request.resolver_match
-        if match is None or not GUARDED & set(match.namespaces) or match.view_name in OPEN:
+        if match is None or not OPERATOR_NAMESPACES & set(match.namespaces):
+            return None
+        if match.view_name in OPEN_VIEWS:
             return None
         if not request.user.is_authenticated or is_verified(request):
             return None
         if not settings.REQUIRE_SECOND_FACTOR and not has_factor(request.user):
             return None
-        following = (
-            request.get_full_path() if request.method in ("GET", "HEAD") else reverse("console:overview")
-        )
-        return redirect(f"{reverse('console:second-factor')}?{urlencode({'next': following})}")
+        is_read = request.method in ("GET", "HEAD")
+        next_path = request.get_full_path() if is_read else reverse("console:overview")
+        return redirect(f"{reverse('console:second-factor')}?{urlencode({'next': next_path})}")
 
 
-def key_to_set_up(request: HttpRequest) -> str:
-    """The key that is being set up in this session, made when there is none, in hexadecimal digits."""
+def pending_key(request: HttpRequest) -> str:
+    """Returns the key that is being set up in this session, in hexadecimal digits. Makes one if there is none."""
     if NEW_KEY not in request.session:
         request.session[NEW_KEY] = default_key()
     key: str = request.session[NEW_KEY]
     return key
 
 
-def address_of_key(user: User, key: str) -> str:
-    """What the QR code says to an authenticator app."""
+def key_url(user: User, key: str) -> str:
+    """Returns the otpauth: URL that the QR code shows to an authenticator app."""
     return str(TOTPDevice(user=user, key=key).config_url)
 
 
-def letters_of_key(key: str) -> str:
-    """The key for who types it, in groups of four letters."""
+def key_letters(key: str) -> str:
+    """Returns a key as people type it, in groups of four letters."""
     letters = b32encode(unhexlify(key)).decode()
     return " ".join(letters[at : at + 4] for at in range(0, len(letters), 4))
 
 
 def set_up(request: HttpRequest, code: str) -> list[str] | None:
-    """Makes the key of this session the user's factor if the code is of it. Answers new recovery codes, or None."""
+    """Makes this session's key the user's factor if the code matches it.
+
+    Returns new recovery codes, or None if the code is wrong or the user has a factor already.
+    """
     if has_factor(request.user):
         return None
-    device = TOTPDevice(user=request.user, name="default", key=key_to_set_up(request), confirmed=True)
+    device = TOTPDevice(user=request.user, name="default", key=pending_key(request), confirmed=True)
     with transaction.atomic():
         device.save()
         if not device.verify_token(_digits(code)):
@@ -128,37 +134,37 @@ def set_up(request: HttpRequest, code: str) -> list[str] | None:
     return codes
 
 
-def verify(request: HttpRequest, code: str) -> Verdict:
-    """Takes a code of the user's device, or a recovery code; the session has its factor then."""
+def verify(request: HttpRequest, code: str) -> CodeCheck:
+    """Checks a code from the user's app, or a recovery code. If it is right, the session has its second factor."""
     typed = _digits(code)
     kind = TOTPDevice if len(typed) == 6 and typed.isdigit() else StaticDevice
     with transaction.atomic():
-        # Locked, so that guesses at one moment are counted one after the other.
+        # Locked, so that simultaneous guesses are counted one after the other.
         device = kind.objects.select_for_update().filter(user_id=request.user.pk, confirmed=True).first()
         if device is None:
-            return Verdict(is_right=False)
+            return CodeCheck(is_right=False)
         allowed, why_not = device.verify_is_allowed()
         if not allowed:
-            return Verdict(is_right=False, wait=_seconds_until(why_not["locked_until"]))
+            return CodeCheck(is_right=False, wait=_seconds_until(why_not["locked_until"]))
         if not device.verify_token(typed if kind is TOTPDevice else _hashed(request.user, typed)):
-            return Verdict(is_right=False)
+            return CodeCheck(is_right=False)
     _remember(request, device)
-    return Verdict(is_right=True)
+    return CodeCheck(is_right=True)
 
 
 def renew_recovery_codes(user: Any) -> list[str]:
-    """New recovery codes; the old ones are no longer good."""
+    """Makes new recovery codes. The old ones stop working."""
     with transaction.atomic():
         return _new_recovery_codes(user)
 
 
 def recovery_codes_left(user: Any) -> int:
-    """How many recovery codes have not been used."""
+    """How many recovery codes are unused."""
     return StaticToken.objects.filter(device__user_id=user.pk).count()
 
 
 def remove(user: Any) -> None:
-    """Takes the factor away, and the recovery codes; every session that was verified with it is not any more."""
+    """Removes the factor and the recovery codes. Sessions that were verified with it no longer are."""
     with transaction.atomic():
         TOTPDevice.objects.filter(user_id=user.pk).delete()
         StaticDevice.objects.filter(user_id=user.pk).delete()
@@ -179,7 +185,7 @@ def _new_recovery_codes(user: Any) -> list[str]:
 
 
 def _hashed(user: Any, code: str) -> str:
-    """A recovery code as it is kept: as much of a keyed hash as there is room for."""
+    """Returns a recovery code as it is stored: a keyed hash, cut to the column's 16 characters."""
     return salted_hmac(SALT, f"{user.pk}:{code}", algorithm="sha256").hexdigest()[:16]
 
 

@@ -1,7 +1,7 @@
-"""The end of an operator's session: after 15 minutes without a request, and after 8 hours in any case.
+"""Ends an operator's session: after 15 minutes without a request, and after 8 hours in any case.
 
-It is an operator's from the first request to the console or the admin site on, which must come within those 8 hours
-after the sign-in; customers' sessions live as long as ever.
+A session becomes an operator's with its first request to the console or the admin site. That request must come within
+8 hours of signing in. Customers' sessions are not affected.
 """
 
 import time
@@ -14,19 +14,20 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from orders.access.levels import OPERATOR_NAMESPACES
+
 SINCE = "operator_since"
 SEEN = "operator_seen"
-"""Where a session has its beginning and its last request, in seconds of the epoch."""
+"""Session keys: when it began and when its last request came, in seconds since the epoch."""
 
-GUARDED = {"console", "admin"}
 STEP = 30.0
-"""Seconds that the last request is remembered by, so that not each of them writes the session."""
+"""Seconds between two updates of `SEEN`, so that not every request writes the session."""
 LIVE = "X-Live"
-"""The header of a request that a page makes by itself: nobody need sit before it."""
+"""Header of a request that a page makes by itself. It does not keep a session alive: nobody may be at the screen."""
 
 
 class OperatorSessions:
-    """The middleware that ends them. It stands before that which asks strangers to sign in."""
+    """Middleware that ends operators' sessions. It must come before the one that asks strangers to sign in."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -38,7 +39,7 @@ class OperatorSessions:
         if settings.SESSION_COOKIE_NAME not in request.COOKIES:
             return
         match = request.resolver_match
-        is_guarded = match is not None and bool(GUARDED & set(match.namespaces))
+        is_guarded = match is not None and bool(OPERATOR_NAMESPACES & set(match.namespaces))
         is_marked = SINCE in request.session
         if not (is_guarded or is_marked) or not request.user.is_authenticated:
             return
@@ -48,13 +49,13 @@ class OperatorSessions:
         now = time.time()
         if is_over(request.session, now):
             auth.logout(request)
-            messages.info(request, _("You were signed out, for safety. Please sign in again."))
+            messages.info(request, _("Your session has ended for security. Please sign in again."))
         elif LIVE not in request.headers and now - request.session.get(SEEN, 0) > STEP:
             request.session[SEEN] = now
 
 
 def is_over(session: MutableMapping[str, Any], now: float) -> bool:
-    """Whether an operator's session has been idle, or has lasted, too long. `now` in seconds of the epoch."""
+    """Whether an operator's session has been idle, or has lasted, too long. `now` is in seconds since the epoch."""
     idle = now - session.get(SEEN, now)
     age = now - session.get(SINCE, now)
     return idle > settings.OPERATOR_IDLE.total_seconds() or age > settings.OPERATOR_SESSION.total_seconds()

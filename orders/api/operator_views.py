@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from orders.access.levels import OPERATE, VIEW
 from orders.api import operator_documentation as documented
 from orders.api import operator_representations as out
 from orders.api.paging import LARGEST_ID, Query
@@ -24,9 +25,6 @@ from orders.services import orders as services
 from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import orders as operator_services
-
-VIEW = "orders.view_console"
-OPERATE = "orders.operate"
 
 
 class OperatorView(APIView):

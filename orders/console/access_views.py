@@ -17,8 +17,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from orders.access import second_factor
-from orders.console.access import VIEW, act, actor, needs, page
+from orders.access.levels import VIEW
 from orders.console.csv_safe import csv_lines
+from orders.console.guards import act, actor, needs, page
 from orders.selectors.desk import audit as audit_log
 from orders.services import audit
 
@@ -84,8 +85,8 @@ def _verify(request: HttpRequest) -> HttpResponse:
 
 
 def _offer_set_up(request: HttpRequest, *, error: str = "", status: int = 200) -> HttpResponse:
-    key = second_factor.key_to_set_up(request)
-    context = {"letters": second_factor.letters_of_key(key), "error": error, "following": safe_next(request)}
+    key = second_factor.pending_key(request)
+    context = {"letters": second_factor.key_letters(key), "error": error, "following": safe_next(request)}
     return render(request, "console/access/set_up.html", context, status=status)
 
 
@@ -95,7 +96,7 @@ def show_qr(request: HttpRequest) -> HttpResponse:
     """The key that is being set up, as a picture for the authenticator app."""
     if second_factor.has_factor(request.user):
         return HttpResponse(status=404)
-    address = second_factor.address_of_key(request.user, second_factor.key_to_set_up(request))  # type: ignore[arg-type]
+    address = second_factor.key_url(request.user, second_factor.pending_key(request))  # type: ignore[arg-type]
     drawn = io.BytesIO()
     segno.make_qr(address).save(drawn, kind="svg", scale=5, border=3, light="#fff", nl=False)
     return HttpResponse(drawn.getvalue(), content_type="image/svg+xml")

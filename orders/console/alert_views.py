@@ -5,8 +5,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from orders.console.access import OPERATE, act, actor, page
+from orders.access.levels import OPERATE
 from orders.console.csv_safe import csv_lines
+from orders.console.guards import act, actor, page
 from orders.models import AlertGroup, BulkAction
 from orders.selectors.desk import alerts as reading
 from orders.selectors.desk import bulk

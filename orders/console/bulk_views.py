@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from orders.console.access import OPERATE, act, actor, needs, page, way_back
+from orders.access.levels import OPERATE
 from orders.console.csv_safe import csv_lines
+from orders.console.guards import act, actor, needs, page, previous_page
 from orders.selectors.desk import bulk
 from orders.selectors.desk import bulk_selection as choosing
 from orders.selectors.desk.bulk_selection import Choice
@@ -91,7 +92,7 @@ def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(request, said)
-    return redirect(way_back(request))
+    return redirect(previous_page(request))
 
 
 @dataclass(kw_only=True)

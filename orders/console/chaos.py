@@ -18,7 +18,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from orders.console.access import ADMINISTER, act, actor, page
+from orders.access.levels import ADMINISTER
+from orders.console.guards import act, actor, page
 from orders.selectors.desk import counters
 from orders.services import audit
 from sasweb.launcher import running as living

@@ -14,8 +14,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from orders.access.levels import ADMINISTER, OPERATE
 from orders.console import order_forms
-from orders.console.access import ADMINISTER, OPERATE, act, actor, needs, way_back
+from orders.console.guards import act, actor, needs, previous_page
 from orders.console.order_forms import EditForm
 from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.limits import tries
@@ -96,7 +97,7 @@ def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
         messages.info(request, str(error)[:1].upper() + str(error)[1:] + ".")
     else:
         messages.success(request, _("It will be resubmitted in a moment. Until then it can be undone."))
-    return redirect(way_back(request))
+    return redirect(previous_page(request))
 
 
 @act(OPERATE)

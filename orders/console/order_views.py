@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from orders.console import order_chart
-from orders.console.access import actor, page
 from orders.console.csv_safe import csv_lines
+from orders.console.guards import actor, page
 from orders.selectors.desk import search, timeline
 from orders.selectors.desk.compensation import compensation_desk, kept_submissions
 from orders.selectors.desk.confirmation import figures

@@ -6,8 +6,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from orders.access.levels import ADMINISTER, OPERATE
 from orders.console import charts
-from orders.console.access import ADMINISTER, OPERATE, act, actor, page
+from orders.console.guards import act, actor, page
 from orders.console.verdict import verdict
 from orders.selectors.desk import agents as agent_status
 from orders.selectors.desk import workflows as workflow_graph

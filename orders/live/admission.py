@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from django_otp import DEVICE_ID_SESSION_KEY
 
 from orders.access import second_factor, sessions
-from orders.console import access
+from orders.access.levels import VIEW
 from orders.selectors import orders as selectors
 from orders.selectors.desk.version import pulse
 
@@ -48,7 +48,7 @@ def admit_operator(request: HttpRequest) -> Admitted | None:
     """Admits whoever may look at the console, by the rules of its pages: session, right, second factor."""
     try:
         user = _user_of(request)
-        if not user.has_perm(access.VIEW) or sessions.is_over(request.session, time.time()):
+        if not user.has_perm(VIEW) or sessions.is_over(request.session, time.time()):
             return None
         is_verified = DEVICE_ID_SESSION_KEY in request.session
         if not is_verified and (settings.REQUIRE_SECOND_FACTOR or second_factor.has_factor(user)):

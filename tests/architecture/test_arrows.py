@@ -100,11 +100,9 @@ STILL_OPEN = {
     "orders.storefront.account_entry",
     "orders.storefront.checkout_form",
     "orders.storefront.order_page",
-    "orders.console.access",
     "orders.console.alert_views",
     "orders.console.order_forms",
     "orders.console.verdict",
-    "orders.live.admission",
     "orders.management.commands.agents",
     "orders.management.commands.compensate",
 }

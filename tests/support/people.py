@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.contrib.auth.models import User
 from django.test import Client
 
-from orders.access.roles import ROLES, permissions
+from orders.access.levels import LEVELS, permissions
 
 PASSWORD = "nine grey geese at dusk"
 
@@ -18,7 +18,7 @@ def person(role: str, name: str = "", *, password: str | None = None, codes: Seq
     user = User(username=name or role, email=f"{name or role}@example.com")
     user.set_password(password) if password else user.set_unusable_password()
     user.save()
-    user.user_permissions.set(permissions([*ROLES.get(role, ()), *codes]))
+    user.user_permissions.set(permissions([*LEVELS.get(role, ()), *codes]))
     return user
 
 

@@ -138,7 +138,7 @@ def test_setting_it_up_shows_the_key_and_then_recovery_codes_once(required: None
     assert picture["Content-Type"] == "image/svg+xml"
     assert "style=" not in picture.content.decode()
     key = client.session[second_factor.NEW_KEY]
-    assert second_factor.letters_of_key(key) in page
+    assert second_factor.key_letters(key) in page
     assert client.post(f"{FACTOR}set-up/", {"code": "000000"}).status_code == 403
     assert not TOTPDevice.objects.exists()
     before = client.session.session_key

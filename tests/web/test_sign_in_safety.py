@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from orders.access.lockout import address_of
+from orders.access.lockout import read_ip_address
 from tests.web.helpers import in_threads
 from tests.web.mailbox import Mailbox
 
@@ -126,7 +126,7 @@ def test_guesses_at_the_same_moment_are_all_counted() -> None:
     ],
 )
 def test_an_address_is_counted_in_one_form(rf: Any, address: str, counted: str | None) -> None:
-    assert address_of(rf.get("/", REMOTE_ADDR=address)) == counted
+    assert read_ip_address(rf.get("/", REMOTE_ADDR=address)) == counted
 
 
 # Who has an account.

@@ -15,7 +15,7 @@ from knox.auth import TokenAuthentication
 from knox.models import get_token_model
 from rest_framework.exceptions import AuthenticationFailed
 
-from orders.access.roles import ROLES, make_roles
+from orders.access.levels import LEVELS, make_groups
 from orders.demo.catalogue import CATALOGUE, CURRENCY, OFFERS, SHOWN, Offer, Poster
 from orders.models import Product
 
@@ -38,7 +38,7 @@ class Account(NamedTuple):
 
     @property
     def works_here(self) -> bool:
-        return self.role in ROLES
+        return self.role in LEVELS
 
     @property
     def email(self) -> str:
@@ -188,8 +188,8 @@ def _authenticates(token: str) -> bool:
 
 def _give_roles() -> None:
     """Puts each account into the group of its role; the operator may also look at raw tables."""
-    make_roles()
-    groups = {group.name: group for group in Group.objects.filter(name__in=ROLES)}
+    make_groups()
+    groups = {group.name: group for group in Group.objects.filter(name__in=LEVELS)}
     for who in ACCOUNTS:
         for user in User.objects.filter(username=who.name, email=who.email) if who.works_here else ():
             user.groups.add(groups[who.role])

@@ -1,0 +1,41 @@
+"""The access levels of operators, as groups with permissions. Each level includes the one before it."""
+
+from collections.abc import Mapping, Sequence
+
+from django.contrib.auth.models import Group, Permission
+
+VIEW = "orders.view_console"
+OPERATE = "orders.operate"
+ADMINISTER = "orders.administer"
+
+VIEWER = (VIEW,)
+OPERATOR = (*VIEWER, OPERATE)
+ADMIN = (
+    *OPERATOR,
+    ADMINISTER,
+    *(f"orders.{act}_product" for act in ("view", "add", "change")),
+    *(f"auth.{act}_user" for act in ("view", "add", "change")),
+    "auth.view_group",
+)
+LEVELS: Mapping[str, Sequence[str]] = {"viewer": VIEWER, "operator": OPERATOR, "admin": ADMIN}
+"""The permissions that migration 0004 gave each level. From then on an installation manages its own groups."""
+
+OPERATOR_NAMESPACES = frozenset({"console", "admin"})
+"""The URL namespaces that only operators may use."""
+
+
+def make_groups() -> None:
+    """Makes the groups that are missing, with their permissions. Existing groups stay as they are."""
+    for name, codes in LEVELS.items():
+        group, is_new = Group.objects.get_or_create(name=name)
+        if is_new:
+            group.permissions.set(permissions(codes))
+
+
+def permissions(codes: Sequence[str]) -> list[Permission]:
+    """Returns the permissions with these codes ("orders.operate")."""
+    wanted = {tuple(code.split(".")) for code in codes}
+    matches = Permission.objects.select_related("content_type").filter(
+        codename__in=[codename for _, codename in wanted]
+    )
+    return [match for match in matches if (match.content_type.app_label, match.codename) in wanted]

@@ -1,0 +1,155 @@
+"""Guards the views of the console: who may see a page, and who may act (`orders.access.levels`).
+
+`@page` is for what is read, `@act(OPERATE)` for what changes something. `@act(…, confirmed=True)` also asks for the
+second factor again when it was last given more than ten minutes ago; compensation and bulk actions need that.
+A refused act and a forged request are recorded in the audit log.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.translation import gettext as _
+from django.views import csrf
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from orders.access import second_factor
+from orders.access.levels import OPERATOR_NAMESPACES, VIEW
+from orders.services import audit
+
+log = structlog.get_logger()
+
+View = Callable[..., HttpResponseBase]
+
+SIGN_IN = "console:sign-in"
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+BULK_KINDS = ("resubmit", "compensate")
+
+
+def page(view: View) -> View:
+    """Guards a page that everybody with the console's lowest access level can read."""
+    return needs(VIEW, require_safe(view))
+
+
+def act(permission: str, *, confirmed: bool = False) -> Callable[[View], View]:
+    """Guards a view that changes something: it takes POST only, from users with this permission only.
+
+    With `confirmed`, users with a second factor must have given it within the last ten minutes. Otherwise nothing is
+    done: they are asked for it, and then return to the page with the button.
+    """
+
+    def guarded(view: View) -> View:
+        return needs(permission, require_POST(_confirmed(view) if confirmed else view))
+
+    return guarded
+
+
+def ask_then_act(show_form: View, take_form: View) -> View:
+    """Joins two views under one URL: a GET shows the form, a POST takes it."""
+
+    @wraps(take_form)
+    def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        return (take_form if request.method == "POST" else show_form)(request, *args, **kwargs)
+
+    return view
+
+
+def actor(request: HttpRequest) -> audit.Actor:
+    """Names the user behind a request, for the audit log and for an order's history."""
+    return audit.Actor(
+        name=request.user.get_username()[:120], address=request.META.get("REMOTE_ADDR", "")[:45]
+    )
+
+
+def record_refusal(request: HttpRequest, *, reason: str) -> None:
+    """Records a refused act in the audit log."""
+    match = request.resolver_match
+    url_name = match.url_name if match and match.url_name else "unknown"
+    who = actor(request)
+    audit.record_refusal(
+        actor=who,
+        address=url_name,
+        about={**(match.kwargs if match else {}), "kind": _bulk_kind(request)},
+        path=who.name if url_name.startswith("second-factor") else request.path,
+        why=reason,
+    )
+
+
+def _bulk_kind(request: HttpRequest) -> str:
+    """Returns the kind of bulk action that a form asks for.
+
+    Returns an empty string for a form that cannot be read and for an unknown kind: neither may hide the refusal.
+    """
+    try:
+        kind = request.POST.get("do", "")
+    except (MultiPartParserError, SuspiciousOperation, OSError):
+        return ""
+    return kind if kind in BULK_KINDS else ""
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answers a forged request. Nothing is done; in the console and the admin site, the attempt is recorded."""
+    log.warning("forged request", action="refuse", path=request.path, why=reason)
+    namespaces = request.resolver_match.namespaces if request.resolver_match else []
+    if request.user.is_authenticated and OPERATOR_NAMESPACES & set(namespaces):
+        record_refusal(request, reason=f"forged: {reason}")
+    return csrf.csrf_failure(request, reason)
+
+
+def previous_page(request: HttpRequest) -> str:
+    """Returns the URL of our page that a request came from; the overview's if it does not say."""
+    referer = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(
+        referer, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return referer if is_ours else reverse("console:overview")
+
+
+def needs(permission: str, view: View) -> View:
+    """Guards a view with a permission. Whoever lacks it gets a 403; if she wanted to act, that is recorded."""
+
+    @wraps(view)
+    @never_cache
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not request.user.has_perm(permission):
+            reason = f"needs {permission}"
+            log.warning("refused", action="refuse", path=request.path, actor=str(request.user), why=reason)
+            if request.method not in SAFE_METHODS:
+                record_refusal(request, reason=reason)
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    guarded.login_url = SIGN_IN  # type: ignore[attr-defined]  # read by LoginRequiredMiddleware
+    guarded.needs = permission  # type: ignore[attr-defined]
+    return guarded
+
+
+def _confirmed(view: View) -> View:
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if second_factor.is_fresh(request):
+            return view(request, *args, **kwargs)
+        minutes = int(settings.SECOND_FACTOR_FRESH.total_seconds() // 60)
+        messages.warning(
+            request,
+            _(
+                "Nothing has been changed. Enter a code first: this action needs one"
+                " from the last %(minutes)s minutes. Then try again."
+            )
+            % {"minutes": minutes},
+        )
+        query = urlencode({"next": previous_page(request)})
+        return redirect(f"{reverse('console:second-factor')}?{query}")
+
+    return guarded
