@@ -11,9 +11,10 @@ from django.utils.translation import ngettext
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.overview import Numbers
 from orders.selectors.desk.standing import Kind
+from orders.selectors.desk.status_bar import MOST_COUNTED
 from orders.selectors.desk.supervisor import Supervision
-from orders.templatetags.console import bounded, duration
 from orders.vocabulary import ProcessState
+from orders.wording.units import bounded, duration
 
 PATIENCE = 60.0
 """Seconds that a submission, or an order for a scheduler, may wait before it is worth a word."""
@@ -54,7 +55,7 @@ def _of_supervisor(watch: Supervision) -> Iterator[Concern]:
 
 def _of_agents(agents: Sequence[AgentStatus]) -> Iterator[Concern]:
     for agent in agents:
-        values = {"agent": agent.name, "waiting": bounded(agent.waiting)}
+        values = {"agent": agent.name, "waiting": bounded(agent.waiting, MOST_COUNTED)}
         if agent.is_down:
             said = _("No process runs the agent %(agent)s; %(waiting)s steps wait for it.")
         elif agent.circuit.paused:
@@ -74,13 +75,17 @@ def _of_agents(agents: Sequence[AgentStatus]) -> Iterator[Concern]:
 def _of_orders(numbers: Numbers, open_alerts: int) -> Iterator[Concern]:
     if open_alerts:
         said = ngettext("%(n)s alert is open.", "%(n)s alerts are open.", open_alerts)
-        yield Concern(tone="bad", url=reverse("console:alerts"), said=said % {"n": bounded(open_alerts)})
+        yield Concern(
+            tone="bad", url=reverse("console:alerts"), said=said % {"n": bounded(open_alerts, MOST_COUNTED)}
+        )
     if numbers.set_aside:
         said = ngettext(
             "%(n)s submission is set aside.", "%(n)s submissions are set aside.", numbers.set_aside
         )
         yield Concern(
-            tone="warn", url=reverse("console:set-aside"), said=said % {"n": bounded(numbers.set_aside)}
+            tone="warn",
+            url=reverse("console:set-aside"),
+            said=said % {"n": bounded(numbers.set_aside, MOST_COUNTED)},
         )
     if numbers.oldest_queued is not None and numbers.oldest_queued > PATIENCE:
         said = _(

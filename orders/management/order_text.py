@@ -4,23 +4,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import groupby
 
-from orders.management.tables import (
-    Column,
-    Fit,
-    brief,
-    clock,
-    duration,
-    money,
-    number,
-    paragraph,
-    printable,
-    table,
-)
+from orders.fields.money import Money
+from orders.management.tables import Column, Fit, paragraph, printable, table
 from orders.selectors.desk.history import Cause, EventFacts, Spent
 from orders.selectors.desk.order_detail import AlertFacts, Detail, OrderFacts
 from orders.selectors.desk.standing import StepFacts, Tries
 from orders.vocabulary import Outcome
 from orders.wording import commands as wording
+from orders.wording.units import counted, duration, elapsed, plain_money, short_relative
 
 LABEL = 12
 
@@ -44,7 +35,7 @@ def _header(detail: Detail, now: datetime) -> Iterator[str]:
     if detail.queued:
         queued = detail.queued
         waited = duration((now - queued.posted_at).total_seconds())
-        yield f"{'state':<{LABEL}}in the submission queue for {waited}, {number(queued.ahead, 'submission')} before it"
+        yield f"{'state':<{LABEL}}in the submission queue for {waited}, {counted(queued.ahead, 'submission')} before it"
         yield f"{'client':<{LABEL}}{printable(queued.client)}"
     elif detail.set_aside:
         kept = detail.set_aside
@@ -76,7 +67,7 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
         overran = f", {order.overruns} of them the order's own" if order.overruns else ""
         yield "failures", f"{order.failure_count}{overran}"
     if order.total is not None and order.currency is not None:
-        yield "total", money(order.total, order.currency)
+        yield "total", plain_money(Money(amount=order.total, currency=order.currency))
     if order.email:
         yield "customer", order.email + (f" ({order.customer})" if order.customer else " (guest)")
     if order.reply_to:
@@ -84,8 +75,7 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
 
 
 def _relative(moment: datetime, now: datetime) -> str:
-    seconds = (moment - now).total_seconds()
-    return f"in {brief(seconds)}" if seconds >= 0 else f"{brief(-seconds)} ago"
+    return short_relative((moment - now).total_seconds())
 
 
 def _steps(detail: Detail, now: datetime, width: int) -> str:
@@ -168,7 +158,7 @@ def _parts(spent: Spent, cause: str) -> str:
     if not spent.failed_calls:
         return f": {agents}"
     took = duration(spent.failed_call_seconds)
-    return f": {agents}; {number(spent.failed_calls, 'failed call')} took {took}"
+    return f": {agents}; {counted(spent.failed_calls, 'failed call')} took {took}"
 
 
 def _longest(detail: Detail, tries: Tries, width: int) -> str:
@@ -182,7 +172,7 @@ def _longest(detail: Detail, tries: Tries, width: int) -> str:
     for wait in detail.spent.longest:
         on = wait.on if wait.cause is Cause.AGENTS else f"{wait.cause}{f' ({wait.on})' if wait.on else ''}"
         after = wording.event(detail.events[wait.after], tries) if wait.after >= 0 else "it was posted"
-        rows.append((duration(wait.seconds), clock((wait.began - detail.began).total_seconds()), on, after))
+        rows.append((duration(wait.seconds), elapsed((wait.began - detail.began).total_seconds()), on, after))
     return table(columns, rows, width=width)
 
 
@@ -201,7 +191,7 @@ def _timeline(detail: Detail, tries: Tries, width: int) -> str:
             said = (
                 f"calls {first.detail.get('try')} to {last.detail.get('try')} of {said.partition(' of ')[2]}"
             )
-        at = clock((first.at - detail.began).total_seconds())
+        at = elapsed((first.at - detail.began).total_seconds())
         rows.append((at, duration((first.at - before).total_seconds()), said, first.actor))
         before = last.at
     began = f"{detail.began:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,13 +1,10 @@
-"""Plain text for a terminal: aligned tables, durations in words. What it is given is made safe to print."""
+"""Plain text for a terminal: aligned tables and paragraphs. What it is given is made safe to print."""
 
 import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import Enum, auto
-
-from babel.numbers import get_currency_precision
 
 WIDTH = 100
 """Characters in a line, unless the terminal says otherwise."""
@@ -111,53 +108,3 @@ def paragraph(text: str, *, indent: str = "", width: int = WIDTH) -> str:
     return textwrap.fill(
         printable(text), width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )
-
-
-def duration(seconds: float) -> str:
-    """A stretch of time in the two units that matter: 12 ms, 3.2 s, 45 s, 5 min 12 s, 3 h 5 min, 4 d 3 h."""
-    seconds = max(0.0, seconds)
-    if seconds < 0.9995:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    for most, large, name, small, rest in (
-        (3_600, 60, "min", 1, "s"),
-        (86_400, 3_600, "h", 60, "min"),
-        (10**12, 86_400, "d", 3_600, "h"),
-    ):
-        if whole < most:
-            over = whole % large // small
-            return f"{whole // large} {name}" + (f" {over} {rest}" if over else "")
-    return "for ever"
-
-
-def brief(seconds: float) -> str:
-    """A stretch of time in one unit: 12 ms, 3.2 s, 45 s, 5 min, 3 h, 4 d. Rounded down, as ages are told."""
-    for least, size, unit in ((86_400, 86_400, "d"), (3_600, 3_600, "h"), (60, 60, "min")):
-        if seconds >= least:
-            return f"{int(seconds // size)} {unit}"
-    return duration(min(seconds, 59.4))
-
-
-def clock(seconds: float) -> str:
-    """A point in time since the start: 0.012, 1:02.345, 1:02:33."""
-    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
-    minutes, rest = divmod(round(seconds, 3), 60)
-    hours, minutes = divmod(int(minutes), 60)
-    if hours:
-        return f"{sign}{hours}:{minutes:02d}:{int(rest):02d}"
-    return f"{sign}{minutes}:{rest:06.3f}" if minutes else f"{sign}{rest:.3f}"
-
-
-def number(count: int, one: str, many: str = "") -> str:
-    """A count with its noun: 1 order, 2 orders."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def money(amount: int, currency: str) -> str:
-    """An amount in minor units, in figures."""
-    digits = get_currency_precision(currency)
-    return f"{currency} {Decimal(amount).scaleb(-digits):,.{digits}f}"

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db.models import Case, Count, Q, QuerySet, When
 
+from orders.fields.money import Money
 from orders.models import Product
 from orders.models.shop import Edition
-from orders.selectors.order_view import Money
 
 ORDERINGS: Mapping[str, Sequence[str]] = {
     "featured": ("rank", "sku"),

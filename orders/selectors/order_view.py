@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.fields.money import Money
 from orders.models import Event, Order, OrderLine, OrderProcess, SetAside, StepState, SubmissionMessage
 from orders.vocabulary import Goal, ProcessState
 
@@ -15,14 +16,6 @@ TOLD_OF_ERRORS = ("code", "message", "waits_for")
 
 NOT_INSERTED = "inserting it failed"
 """How the reason of a submission begins that an unexpected error held up; what follows is for operators only."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Money:
-    """An amount in minor units of its currency."""
-
-    amount: int
-    currency: str
 
 
 @dataclass(frozen=True, kw_only=True)

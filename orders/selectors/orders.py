@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch
+from orders.fields.money import Money
 from orders.models import (
     Event,
     LeaderLease,
@@ -23,7 +24,7 @@ from orders.models import (
     SubmissionMessage,
 )
 from orders.selectors import order_view as order_views
-from orders.selectors.order_view import Money, OrderView
+from orders.selectors.order_view import OrderView
 from orders.vocabulary import ProcessState
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 
+from orders.fields.money import Money
 from orders.selectors import catalogue as shop_selectors
 from orders.selectors.catalogue import SoldView
-from orders.selectors.order_view import Money
 
 KEY = "cart"
 MOST_OF_ONE = 99

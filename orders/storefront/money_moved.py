@@ -8,7 +8,7 @@ from orders.vocabulary import StepStatus
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 
-class Money(Enum):
+class ChargeState(Enum):
     """What had become of the money when the order was to be undone."""
 
     NOTHING = auto()
@@ -18,15 +18,15 @@ class Money(Enum):
     CHARGED = auto()
 
 
-def money_of(tracked: TrackedOrder) -> Money:
+def charge_state(tracked: TrackedOrder) -> ChargeState:
     """What is to be returned, or was."""
     steps = {step.name: step for step in tracked.order.steps}
     capture, authorise = steps.get(POINT_OF_NO_RETURN), steps.get(PAYMENT)
     if capture and capture.completed_at:
-        return Money.CHARGED
+        return ChargeState.CHARGED
     if capture and capture.attempts:
-        return Money.UNCERTAIN
-    return Money.RESERVED if authorise and _is_or_may_be_reserved(authorise) else Money.NOTHING
+        return ChargeState.UNCERTAIN
+    return ChargeState.RESERVED if authorise and _is_or_may_be_reserved(authorise) else ChargeState.NOTHING
 
 
 def _is_or_may_be_reserved(step: StepView) -> bool:

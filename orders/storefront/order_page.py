@@ -25,6 +25,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from orders.access.guest_links import read_token
 from orders.fields import countries
+from orders.fields.locales import reader_locale
 from orders.selectors import catalogue as shop_selectors
 from orders.selectors import order_page as customer_selectors
 from orders.selectors.order_page import GUEST, TrackedOrder
@@ -34,7 +35,7 @@ from orders.services.orders import Act, NoSuchOrderError
 from orders.storefront.checkout_form import METHODS, PaymentForm
 from orders.storefront.order_address import events_address, order_address
 from orders.storefront.progress import Progress, progress
-from orders.templatetags.shop import duration, money
+from orders.wording.units import money, spoken_duration
 
 USUAL_KEPT = 60
 """Seconds for which what is usual is not asked again."""
@@ -165,12 +166,12 @@ def _context(asked: Asked) -> dict[str, Any]:
 
 
 def _progress(tracked: TrackedOrder) -> Progress:
-    total = tracked.order.total
+    total, locale = tracked.order.total, reader_locale()
     usual = cache.get_or_set("usual_seconds", lambda: customer_selectors.usual_seconds() or 0.0, USUAL_KEPT)
     return progress(
         tracked,
         now=timezone.now(),
         promised=settings.CONFIG.order_complete_by,
-        amount=money(total) if total else "",
-        usual=duration(usual) if usual else "",
+        amount=money(total, locale=locale) if total else "",
+        usual=spoken_duration(usual, locale=locale) if usual else "",
     )

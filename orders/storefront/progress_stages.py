@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as lazy
 
 from orders.selectors.order_page import TrackedOrder
 from orders.selectors.order_view import StepView
-from orders.storefront.money_moved import Money, is_returned, money_of
+from orders.storefront.money_moved import ChargeState, charge_state, is_returned
 from orders.vocabulary import ProcessState, StepStatus
 from orders.workflow.customer_steps import CANCELLED, PAYMENT, POINT_OF_NO_RETURN
 
@@ -96,7 +96,7 @@ def undo_stages(tracked: TrackedOrder, amount: str) -> list[Stage]:
             at=asked.at if asked else None,
         ),
         Stage(
-            title=str(_MONEY[money_of(tracked)]).format(amount=amount),
+            title=str(_MONEY[charge_state(tracked)]).format(amount=amount),
             state="done" if returned else open_state,
             at=_returned_at(tracked) if returned else None,
         ),
@@ -108,11 +108,11 @@ def undo_stages(tracked: TrackedOrder, amount: str) -> list[Stage]:
     ]
 
 
-_MONEY: Mapping[Money, str | Promise] = {
-    Money.CHARGED: lazy("{amount} refunded"),
-    Money.UNCERTAIN: lazy("Whatever was taken of {amount} refunded"),
-    Money.RESERVED: lazy("{amount} freed, nothing charged"),
-    Money.NOTHING: lazy("Nothing was charged"),
+_MONEY: Mapping[ChargeState, str | Promise] = {
+    ChargeState.CHARGED: lazy("{amount} refunded"),
+    ChargeState.UNCERTAIN: lazy("Whatever was taken of {amount} refunded"),
+    ChargeState.RESERVED: lazy("{amount} freed, nothing charged"),
+    ChargeState.NOTHING: lazy("Nothing was charged"),
 }
 
 

@@ -20,8 +20,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from babel.dates import format_datetime, format_timedelta
-from babel.numbers import format_decimal
+from babel.dates import format_datetime
 from django import template
 from django.conf import settings
 from django.template import Context
@@ -29,78 +28,60 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from orders.fields.money import Money
 from orders.selectors.desk import status_bar as frames
 from orders.selectors.desk.standing import Kind, Standing
-from orders.selectors.order_view import Money
+from orders.selectors.desk.status_bar import MOST_COUNTED
 from orders.templatetags import shop
+from orders.wording import units
 
 register = template.Library()
-
-DASH = "–"
 
 
 @register.simple_tag
 def ago(at: datetime | None) -> SafeString:
-    """A time from now, "12 seconds ago" or "in 2 minutes"; the exact time is on the element. A dash for None.
+    """A moment by its distance from now: "12 seconds ago", "in 2 minutes". The element has the exact time.
 
-    `data-past` is on a moment that has come: the browser, whose clock is another, never says "in 1 second" of it.
+    `data-past` marks a moment that has come: a browser whose clock is late must not show it as "in 1 second".
     """
     if at is None:
-        return SafeString(DASH)
-    locale = shop.reader_locale()
-    left = at - timezone.now()
-    past = left <= timedelta()
-    said = format_timedelta(left, add_direction=True, locale=locale, threshold=1)
-    exact = format_datetime(at, "medium", tzinfo=timezone.get_current_timezone(), locale=locale)
+        return SafeString(units.DASH)
+    away = at - timezone.now()
+    exact = format_datetime(at, "medium", tzinfo=timezone.get_current_timezone(), locale=units.ENGLISH)
     return format_html(
         '<time datetime="{}" title="{} {}" data-ago{}>{}</time>',
         at.isoformat(),
         exact,
         timezone.get_current_timezone_name(),
-        " data-past" if past else "",
-        said,
+        " data-past" if away <= timedelta() else "",
+        units.relative(away),
     )
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """A length of time in at most two units: "450 ms", "3.2 s", "3 min 20 s", "2 h 5 min", "3 d 4 h"."""
-    if seconds is None:
-        return DASH
-    if seconds < 1:
-        return _("%(n)s ms") % {"n": round(max(seconds, 0) * 1000)}
-    if seconds < 10:
-        return _("%(n)s s") % {"n": format_decimal(round(seconds, 1), locale=shop.reader_locale())}
-    whole = round(seconds)
-    for size, part, words in (
-        (86400, 3600, gettext_lazy("%(n)s d %(m)s h")),
-        (3600, 60, gettext_lazy("%(n)s h %(m)s min")),
-        (60, 1, gettext_lazy("%(n)s min %(m)s s")),
-    ):
-        if whole >= size:
-            return str(words) % {"n": whole // size, "m": whole % size // part}
-    return _("%(n)s s") % {"n": whole}
+    """A length of time in at most two units: "450 ms", "3.2 s", "3 min 20 s", "2 h 5 min"."""
+    return units.DASH if seconds is None else units.duration(seconds)
 
 
 @register.filter
 def number(count: float | None) -> str:
-    """A number as the reader's language writes it; a dash for None."""
-    return DASH if count is None else str(format_decimal(count, locale=shop.reader_locale()))
+    """A number with separators: "1,234"."""
+    return units.DASH if count is None else units.number(count)
 
 
 @register.filter
-def bounded(count: int | None, most: int = frames.MOST_COUNTED) -> str:
+def bounded(count: int | None, most: int = MOST_COUNTED) -> str:
     """A number that was counted up to `most` and no further: "10,000+"."""
-    return f"{number(most)}+" if count is not None and count > most else number(count)
+    return units.DASH if count is None else units.bounded(count, most)
 
 
 @register.filter
 def money(amount: int, currency: str) -> str:
-    """An amount in minor units as the reader's language writes it."""
-    return shop.money(Money(amount=amount, currency=currency))
+    """An amount in minor units with its currency: "€39.00"."""
+    return units.money(Money(amount=amount, currency=currency), locale=units.ENGLISH)
 
 
 @register.filter

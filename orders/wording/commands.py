@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from orders.management.tables import brief, duration, number
 from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import Kind, Standing, Tries
+from orders.wording.units import counted, duration, short_duration
 
 
 def standing(stands: Standing, *, now: datetime, code: str = "") -> str:
     """Where an order or a step stands, in a few words."""
-    left = brief((stands.until - now).total_seconds()) if stands.until else ""
+    left = short_duration((stands.until - now).total_seconds()) if stands.until else ""
     words = _STANDING[stands.kind](stands, left, now)
     if code and stands.kind in (Kind.ERROR, Kind.COMPENSATION_FAILED):
         words = f"{words}: {code}"
@@ -35,20 +35,24 @@ def _at_risk(stands: Standing, left: str, now: datetime) -> str:
 
 def _for_agent(stands: Standing, left: str, now: datetime) -> str:
     again = f" ({_try(stands)})" if stands.failures else ""
-    waited = f", {brief((now - stands.since).total_seconds())}" if stands.since and not stands.until else ""
+    waited = (
+        f", {short_duration((now - stands.since).total_seconds())}"
+        if stands.since and not stands.until
+        else ""
+    )
     return f"waiting for {stands.on}{again}{waited}"
 
 
 def _for_scheduler(stands: Standing, left: str, now: datetime) -> str:
     if stands.since is not None:
-        return f"waiting for a scheduler, {brief((now - stands.since).total_seconds())}"
+        return f"waiting for a scheduler, {short_duration((now - stands.since).total_seconds())}"
     if stands.until is not None and stands.until > now:
         return f"waiting, next in {left}"
     return "waiting for a scheduler"
 
 
 def _overdue(stands: Standing, left: str, now: datetime) -> str:
-    return f"overdue by {brief((now - stands.until).total_seconds())}" if stands.until else "overdue"
+    return f"overdue by {short_duration((now - stands.until).total_seconds())}" if stands.until else "overdue"
 
 
 _STANDING: Mapping[Kind, Callable[[Standing, str, datetime], str]] = {
@@ -87,7 +91,7 @@ def _until(happened: EventFacts, name: str) -> str:
 
 def _calls(happened: EventFacts) -> str:
     calls = happened.detail.get("calls")
-    return f", {number(calls, 'call')}" if isinstance(calls, int) and calls > 1 else ""
+    return f", {counted(calls, 'call')}" if isinstance(calls, int) and calls > 1 else ""
 
 
 def _error(happened: EventFacts) -> str:

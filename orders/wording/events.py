@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.standing import Tries
 from orders.selectors.desk.timeline import retry_after
-from orders.templatetags.console import duration
+from orders.wording.units import duration
 
 LONGEST_WORDS = 300
 LONGEST_DETAIL = 4_000

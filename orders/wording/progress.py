@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
 from orders.selectors.order_page import TrackedOrder
-from orders.storefront.money_moved import Money, money_of
+from orders.storefront.money_moved import ChargeState, charge_state
 from orders.workflow.customer_steps import CANCELLED, NOT_MENDED
 
 Words = str | Promise
@@ -117,20 +117,20 @@ def why_cancelled(tracked: TrackedOrder) -> str:
 
 def refund(tracked: TrackedOrder, *, amount: str, is_over: bool) -> str:
     """What was or will be returned, in a sentence."""
-    match money_of(tracked), is_over:
-        case Money.CHARGED, True:
+    match charge_state(tracked), is_over:
+        case ChargeState.CHARGED, True:
             text = _("{amount} was refunded. Your bank may take a few days to show it.")
-        case Money.CHARGED, False:
+        case ChargeState.CHARGED, False:
             text = _("{amount} will be refunded.")
-        case Money.UNCERTAIN, True:
+        case ChargeState.UNCERTAIN, True:
             text = _(
                 "If {amount} was taken, all of it was refunded. Your bank may take a few days to show it."
             )
-        case Money.UNCERTAIN, False:
+        case ChargeState.UNCERTAIN, False:
             text = _("If {amount} was taken, all of it will be refunded.")
-        case Money.RESERVED, True:
+        case ChargeState.RESERVED, True:
             text = _("Nothing was charged, and {amount} that was reserved for it is free again.")
-        case Money.RESERVED, False:
+        case ChargeState.RESERVED, False:
             text = _("Nothing was charged, and {amount} that is reserved for it will be freed.")
         case _, _:
             text = _("Nothing was charged.")

@@ -91,18 +91,14 @@ ROOMS = {
 """What each room of the house may import besides itself. A room that is not here is `wiring`, `jobs` or Django's."""
 STILL_OPEN = {
     "orders.selectors.desk.limits",
-    "orders.wording.commands",
-    "orders.wording.events",
     "orders.wording.progress",
     "orders.mail.order_links",
     "orders.api.operator_documentation",
     "orders.api.operator_views",
     "orders.storefront.account_entry",
     "orders.storefront.checkout_form",
-    "orders.storefront.order_page",
     "orders.console.alert_views",
     "orders.console.order_forms",
-    "orders.console.verdict",
     "orders.management.commands.agents",
     "orders.management.commands.compensate",
 }

@@ -10,9 +10,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from orders.fields.money import Money
 from orders.management.commands.load_demo import load_catalogue
 from orders.models import OrderProcess
-from orders.selectors.order_view import Money, OrderView, StepView
+from orders.selectors.order_view import OrderView, StepView
 from orders.services.orders import NewLine, NewOrder, place_order
 from orders.wording import order_states as order_words
 from tests.web.helpers import BODY, change_state, run_submission

@@ -8,10 +8,11 @@ from typing import Any
 from orders import wiring
 from orders.engine.circuits.rules import CircuitState
 from orders.management.operator import DONE, REFUSED, ReadingCommand, now
-from orders.management.tables import Column, Fit, duration, number, table
+from orders.management.tables import Column, Fit, table
 from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.health import STALE, Agents, Instance, agents
 from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.wording.units import bounded, counted, duration
 
 
 class Command(ReadingCommand):
@@ -48,7 +49,7 @@ class Command(ReadingCommand):
             self.stdout.write("no requests are waiting")
         for agent, orders in found.missing.items():
             needed = (
-                f"{number(orders, 'order')} under way {'needs' if orders == 1 else 'need'} it"
+                f"{counted(orders, 'order')} under way {'needs' if orders == 1 else 'need'} it"
                 if orders
                 else "no order needs it now"
             )
@@ -78,7 +79,7 @@ def _state(one: AgentStatus) -> str:
 
 
 def _bounded(waiting: int) -> str:
-    return f"{MOST_COUNTED:,}+" if waiting > MOST_COUNTED else f"{waiting:,}"
+    return bounded(waiting, MOST_COUNTED)
 
 
 def _why(one: AgentStatus, moment: datetime) -> str:

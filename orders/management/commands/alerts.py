@@ -8,11 +8,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from orders.management.operator import DONE, ReadingCommand, now, short
-from orders.management.tables import duration, number, paragraph, printable
+from orders.management.tables import paragraph, printable
 from orders.models.health import AlertKind
 from orders.selectors.desk.agents import waiting_for
 from orders.selectors.desk.health import AlertGroup, alert_groups
 from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.wording.units import bounded, counted, duration
 
 SHOWN = 12
 """Orders of a group that are named; `--json` names all."""
@@ -43,7 +44,7 @@ class Command(ReadingCommand):
         opened = sum(group.open for group in groups)
         closed = sum(group.count for group in groups) - opened
         total = (
-            f"{number(opened, 'open alert')} of {number(len(groups), 'cause')}"
+            f"{counted(opened, 'open alert')} of {counted(len(groups), 'cause')}"
             if opened
             else "no open alerts"
         )
@@ -62,7 +63,7 @@ def _is_outage(group: AlertGroup) -> bool:
 
 
 def _steps(waiting: int) -> str:
-    return f"{MOST_COUNTED:,}+ steps" if waiting > MOST_COUNTED else number(waiting, "step")
+    return f"{bounded(waiting, MOST_COUNTED)} {'step' if waiting == 1 else 'steps'}"
 
 
 def _head(group: AlertGroup, waiting: Mapping[str, int]) -> str:
@@ -71,7 +72,7 @@ def _head(group: AlertGroup, waiting: Mapping[str, int]) -> str:
     elif _is_outage(group):
         count = f"outage, {_steps(waiting[group.agent])} waiting"
     else:
-        count = number(group.open, "order")
+        count = counted(group.open, "order")
     agent = f"{group.agent}: " if group.agent else ""
     return printable(f"{count}: {AlertKind(group.kind).label} – {agent}{group.code}")
 

@@ -6,11 +6,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from orders.management.operator import DONE, ReadingCommand, now, short
-from orders.management.tables import Column, Fit, brief, number, paragraph, table
+from orders.management.tables import Column, Fit, paragraph, table
 from orders.selectors.desk.limits import tries
 from orders.selectors.desk.listing import ListedOrder, Listing, list_orders
 from orders.vocabulary import ProcessState
 from orders.wording import commands as wording
+from orders.wording.units import counted, short_duration
 
 
 class Command(ReadingCommand):
@@ -73,7 +74,7 @@ def _row(order: ListedOrder, moment: datetime) -> list[object]:
     return [
         short(order.order_id),
         wording.standing(order.standing, now=moment, code=order.code),
-        brief(order.seconds),
+        short_duration(order.seconds),
         "\n".join(step.name for step in order.steps) or None,
         "\n".join(str(step.attempt) for step in order.steps) or None,
         "\n".join(step.agent for step in order.steps) or None,
@@ -86,9 +87,9 @@ def summary(listing: Listing) -> str:
     """How many orders there are in each state, and what has not become one yet."""
     total = sum(listing.by_state.values())
     states = ", ".join(f"{many:,} {state}" for state, many in listing.by_state.items() if many)
-    parts = [f"{number(total, 'order')}{f': {states}' if states else ''}"]
+    parts = [f"{counted(total, 'order')}{f': {states}' if states else ''}"]
     if listing.queued:
-        parts.append(f"{number(listing.queued, 'submission')} in the queue")
+        parts.append(f"{counted(listing.queued, 'submission')} in the queue")
     if listing.set_aside:
         parts.append(f"{listing.set_aside:,} set aside (manage.py set_aside)")
     if listing.matching > len(listing.orders):

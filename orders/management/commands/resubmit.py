@@ -15,11 +15,11 @@ from orders.management.operator import (
     find_order,
     operator_name,
 )
-from orders.management.tables import number
 from orders.models.health import AlertKind
 from orders.selectors.desk.health import orders_with_alert
 from orders.services.audit import Actor
 from orders.services.operators import orders as operator_services
+from orders.wording.units import counted
 
 
 class Command(ActingCommand):
@@ -71,7 +71,7 @@ class Command(ActingCommand):
             where = "".join(f", {name} {options[name]}" for name in ("agent", "kind") if options[name])
             self.stdout.write(f"no order has an open alert with the code {options['code']}{where}")
             return NOTHING
-        self.confirm(f"resubmit {number(len(order_ids), 'order')}?", yes=options["yes"])
+        self.confirm(f"resubmit {counted(len(order_ids), 'order')}?", yes=options["yes"])
         came_of: Counter[int] = Counter()
         for order_id in order_ids:
             try:
@@ -80,7 +80,7 @@ class Command(ActingCommand):
                 self.stderr.write(stop.said)
                 came_of[REFUSED] += 1
         self.stdout.write(
-            f"{number(came_of[DONE], 'order')} resubmitted, {came_of[NOTHING]} with nothing to do,"
+            f"{counted(came_of[DONE], 'order')} resubmitted, {came_of[NOTHING]} with nothing to do,"
             f" {came_of[REFUSED]} refused"
         )
         return REFUSED if came_of[REFUSED] else DONE if came_of[DONE] else NOTHING

@@ -15,10 +15,11 @@ from orders.management.operator import (
     operator_name,
     short,
 )
-from orders.management.tables import Column, Fit, duration, number, table
+from orders.management.tables import Column, Fit, table
 from orders.selectors.desk.health import KeptSubmission, set_aside_submissions
 from orders.services.audit import Actor
 from orders.services.operators import orders as operator_services
+from orders.wording.units import counted, duration
 
 
 class Command(ActingCommand, ReadingCommand):
@@ -47,7 +48,7 @@ class Command(ActingCommand, ReadingCommand):
             self.stdout.write(_table(kept, now(), self.width))
             self.stdout.write("")
             self.stdout.write(
-                f"{number(len(kept), 'submission')} set aside; replay: manage.py set_aside replay N"
+                f"{counted(len(kept), 'submission')} set aside; replay: manage.py set_aside replay N"
             )
         else:
             self.stdout.write("no submission is set aside")
@@ -63,11 +64,11 @@ class Command(ActingCommand, ReadingCommand):
         if not kept:
             self.stdout.write("no submission is set aside")
             return NOTHING
-        self.confirm(f"replay {number(len(kept), 'submission')}?", yes=options["yes"])
+        self.confirm(f"replay {counted(len(kept), 'submission')}?", yes=options["yes"])
         codes = [
             self.say(operator_services.replay_set_aside(set_aside_id=one.number, actor=actor)) for one in kept
         ]
-        self.stdout.write(f"{number(codes.count(DONE), 'submission')} replayed")
+        self.stdout.write(f"{counted(codes.count(DONE), 'submission')} replayed")
         return DONE if DONE in codes else NOTHING
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from orders.management.operator import DONE, REFUSED, ReadingCommand, now
-from orders.management.tables import duration, number
 from orders.selectors.desk.health import LATE, SupervisorHealth, supervisor
+from orders.wording.units import counted, duration
 
 
 class Command(ReadingCommand):
@@ -30,7 +30,7 @@ def _lines(health: SupervisorHealth) -> list[tuple[str, str]]:
         )
     overdue = "nothing"
     if health.overdue_orders:
-        overdue = f"{number(health.overdue_orders, 'order')}, {number(health.overdue_steps, 'step')}"
+        overdue = f"{counted(health.overdue_orders, 'order')}, {counted(health.overdue_steps, 'step')}"
         overdue += f"; the oldest by {duration(health.oldest_seconds or 0)}"
     lines = [
         ("leader", _leader(health)),

@@ -1,11 +1,9 @@
 """What an operator has to type before a whole order is undone: the amount, if money goes back to the customer."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 from uuid import UUID
 
-from babel.numbers import get_currency_precision
-
+from orders.fields.money import Money
 from orders.models import Order, StepState
 from orders.vocabulary import Outcome
 from orders.workflow.customer_steps import POINT_OF_NO_RETURN
@@ -40,5 +38,4 @@ def confirmation(order_id: UUID) -> Confirmation:
 
 def figures(amount: int, currency: str) -> str:
     """An amount in minor units in plain figures, as everybody can type it: 39.00."""
-    digits = get_currency_precision(currency)
-    return f"{Decimal(amount).scaleb(-digits):.{digits}f}"
+    return Money(amount=amount, currency=currency).figures

@@ -1,0 +1,107 @@
+"""Sums, durations, numbers and moments as people read them, for every page, command and email. Pure.
+
+What takes a `locale` is for customers, who read their own language. The rest is for operators, in English.
+"""
+
+from datetime import timedelta
+
+from babel import Locale
+from babel.dates import format_timedelta
+from babel.numbers import format_currency, format_decimal
+
+from orders.fields.money import Money
+
+ENGLISH = Locale("en")
+DASH = "–"
+"""Stands for a value that does not exist."""
+
+_TWO_UNITS = (
+    (86_400, "d", 3_600, "h"),
+    (3_600, "h", 60, "min"),
+    (60, "min", 1, "s"),
+)
+"""Seconds in the larger unit, its symbol, seconds in the smaller one, its symbol."""
+
+
+def money(price: Money, *, locale: Locale, short: bool = False) -> str:
+    """A sum as its reader writes it: "€39.00"; `short` leaves out cents that are zero: "€39"."""
+    amount = price.major_units
+    is_whole = short and amount == amount.to_integral_value()
+    text: str = format_currency(
+        amount.to_integral_value() if is_whole else amount,
+        price.currency,
+        locale=locale,
+        format=locale.currency_formats["standard"].pattern.replace(".00", "") if is_whole else None,
+        currency_digits=not is_whole,
+    )
+    return text
+
+
+def plain_money(price: Money) -> str:
+    """A sum for a terminal: "EUR 1,039.00"."""
+    return f"{price.currency} {price.major_units:,.{price.digits}f}"
+
+
+def number(value: float) -> str:
+    """A number with separators: "1,234", "0.5"."""
+    return str(format_decimal(value, locale=ENGLISH))
+
+
+def bounded(count: int, most: int) -> str:
+    """A number that was counted up to `most` and no further: "10,000+"."""
+    return f"{number(most)}+" if count > most else number(count)
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: "1 order", "2 orders"."""
+    return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in at most two units: 12 ms, 3.2 s, 45 s, 5 min 12 s, 3 h 5 min, 4 d 3 h."""
+    seconds = max(0.0, seconds)
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for size, unit, small_size, small_unit in _TWO_UNITS:
+        if whole >= size:
+            rest = whole % size // small_size
+            return f"{whole // size} {unit}" + (f" {rest} {small_unit}" if rest else "")
+    return f"{whole} s"
+
+
+def short_duration(seconds: float) -> str:
+    """A length of time in one unit, rounded down as ages are: 12 ms, 3.2 s, 45 s, 5 min, 3 h, 4 d."""
+    for size, unit, _, _ in _TWO_UNITS:
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return duration(min(seconds, 59.4))
+
+
+def spoken_duration(seconds: float, *, locale: Locale) -> str:
+    """A rough length of time in words: "2 minutes"."""
+    text: str = format_timedelta(timedelta(seconds=seconds), locale=locale, threshold=1.2)
+    return text
+
+
+def elapsed(seconds: float) -> str:
+    """A moment by the time since the start, to the millisecond for the first hour: 0.012, 1:02.345, 1:02:33."""
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+    minutes, rest = divmod(round(seconds, 3), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    if hours:
+        return f"{sign}{hours}:{minutes:02d}:{int(rest):02d}"
+    return f"{sign}{minutes}:{rest:06.3f}" if minutes else f"{sign}{rest:.3f}"
+
+
+def relative(away: timedelta, *, locale: Locale = ENGLISH) -> str:
+    """A moment by its distance from now, in words: "12 seconds ago", "in 2 minutes"."""
+    text: str = format_timedelta(away, add_direction=True, locale=locale, threshold=1)
+    return text
+
+
+def short_relative(seconds: float) -> str:
+    """A moment by its distance from now, in a table: "in 4 min", "12 s ago"."""
+    return f"in {short_duration(seconds)}" if seconds >= 0 else f"{short_duration(-seconds)} ago"
