@@ -40,11 +40,14 @@ def happen(order_id: UUID, *, silently: bool = False) -> str:
 
 
 def listening(name: str) -> list[int]:
-    """The backends of a server's listeners: only these say LISTEN, and ask for nothing when it is quiet."""
+    """The backends of a server's listeners: the last they ran is LISTEN, or the question whether they still hear.
+
+    A pooled connection asks the same question just before it is used, so wait for the number that you expect.
+    """
     rows = fetch(
         """
         SELECT pid FROM pg_stat_activity
-         WHERE application_name = %s AND (query LIKE 'LISTEN%%' OR query = 'SELECT 1')
+         WHERE application_name = %s AND datname = current_database() AND (query LIKE 'LISTEN%%' OR query = 'SELECT 1')
         """,
         [f"web {name}"],
     )
