@@ -1,11 +1,11 @@
 """The web process: `python -m gunicorn -k asgi sasweb.asgi:application`.
 
-    /healthz      answered here, so that it answers while every thread is busy
-    /events/…     streams that stay open (orders.live), which hold no thread
-    the rest      Django's WSGI side in threads, which costs a fifth of the CPU time
+    /healthz      answered here, so that it answers even while every thread is busy
+    /events/…     streams that stay open without holding a thread (orders.live)
+    the rest      Django through WSGI in threads, which costs a fifth of the CPU time that its ASGI handler does
 
-A request's body is read here, before a thread is taken: a slow sender holds no thread, a chunked body gets the length
-that WSGI needs, and of a body that is too large nothing is kept.
+A request's body is read here, before it is given a thread: a slow sender holds no thread, a chunked body gets the
+length that WSGI needs, and a body that is too large is not kept.
 """
 
 import asyncio
@@ -28,28 +28,28 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 BODY_TIMEOUT = 30.0
-"""Seconds that a client may take to send a whole body."""
+"""Seconds that a client has to send a whole body."""
 
 MOST_DISCARDED = 32 * 1024 * 1024
-"""Bytes of a body that is too large that are read and dropped, so that its sender comes to read the answer."""
+"""Bytes of an oversized body that are read and dropped, so that the sender gets as far as reading the answer."""
 
 QUERY_SAFE = "".join(map(chr, range(0x21, 0x7F)))
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
-# The queue of answers is not bounded: a thread that waits for a slow or a vanished reader would be lost, and what
-# the WSGI side answers is small.
+# The queue of answers is unbounded: a thread that waited for a slow or vanished reader would be lost, and the answers
+# are small.
 pages = WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS, send_queue_size=0)  # type: ignore[arg-type]
 
-# By name, as it can be imported only now that Django is set up.
+# By name, because it can only be imported now that Django is set up.
 streams = import_string("orders.live.streams.Streams")()
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
-    """The ASGI application: sends each request to the side that answers it."""
+    """The ASGI application: passes each request to the part that answers it."""
     if scope["type"] == "lifespan":
-        await live(receive, send)
+        await handle_lifespan(receive, send)
     elif scope["type"] != "http":
         await send({"type": "websocket.close", "code": 1000})
     elif scope["path"] == "/healthz":
@@ -60,8 +60,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await serve_page(scope, receive, send)
 
 
-async def live(receive: Receive, send: Send) -> None:
-    """Answers the server's messages about its own start and stop."""
+async def handle_lifespan(receive: Receive, send: Send) -> None:
+    """Handles the server's own start and stop."""
     await receive()
     shutdown.watch_signals(streams.stop)
     await send({"type": "lifespan.startup.complete"})
@@ -71,7 +71,7 @@ async def live(receive: Receive, send: Send) -> None:
 
 
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
-    """Has a thread answer a request, once its body is here."""
+    """Reads the body, then has a thread answer the request."""
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
             body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
@@ -81,7 +81,7 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     except ConnectionError:
         return
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
-    page_scope = as_wsgi_takes_it(scope, length)
+    page_scope = scope_for_wsgi(scope, length)
     watcher = watch_client(page_scope, receive)
 
     async def receive_body() -> Message:
@@ -98,19 +98,19 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[bytes, bool]:
-    """The body, and whether it is larger than `limit` bytes, when none of it is kept.
+    """The body, and whether it exceeds `limit` bytes, in which case none of it is kept.
 
-    Raises `ConnectionError` when the client leaves before the end.
+    Raises `ConnectionError` when the client disconnects before the end.
     """
     headers = dict(scope["headers"])
     announced = int(headers.get(b"content-length", 0))
     if announced > limit and b"expect" in headers:
-        return b"", True  # the client waits for our leave to send it
+        return b"", True  # the client waits for permission to send it
     kept, size, more = bytearray(), 0, announced > 0 or b"transfer-encoding" in headers
     while more and size <= MOST_DISCARDED:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ConnectionError("the client left before the end of the body")
+            raise ConnectionError("the client disconnected before the end of the body")
         chunk, more = message.get("body", b""), message.get("more_body", False)
         size += len(chunk)
         if size <= limit and announced <= limit:
@@ -120,8 +120,8 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[byte
     return bytes(kept), size > limit
 
 
-def as_wsgi_takes_it(scope: Scope, length: int) -> Scope:
-    """The scope with the body's true length, and a query string in ASCII."""
+def scope_for_wsgi(scope: Scope, length: int) -> Scope:
+    """The scope with the body's actual length and a query string in ASCII."""
     headers = [
         (name, value)
         for name, value in scope["headers"]
@@ -135,7 +135,7 @@ def as_wsgi_takes_it(scope: Scope, length: int) -> Scope:
 
 
 def watch_client(scope: Scope, receive: Receive) -> asyncio.Task[None] | None:
-    """For a request that may wait: sets the event `sasweb.gone` of its scope when the client leaves."""
+    """For a request that may wait: sets the event `sasweb.gone` in its scope when the client disconnects."""
     may_wait = b"wait=" in scope["query_string"] or any(name == b"prefer" for name, _ in scope["headers"])
     if not may_wait:
         return None

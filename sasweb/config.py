@@ -1,7 +1,7 @@
 """The settings that come from the environment, read once and checked.
 
-Every variable has a default. A wrong value raises `ConfigError`, whose text is one line that names the variable, the
-value and what is allowed.
+Every variable has a default. An invalid value raises `ConfigError`, whose text is one line that names the variable, its
+value and what is expected.
 """
 
 import contextlib
@@ -23,12 +23,12 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent
 
 
 class ConfigError(ValueError):
-    """Raised when an environment variable has a value that the product cannot work with."""
+    """Raised when an environment variable has an invalid value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What the environment decides. Times are in seconds."""
+    """The settings that the environment decides. Times are in seconds."""
 
     bind: str
     sandbox_bind: str
@@ -59,14 +59,14 @@ class Config:
 
 
 def read(environ: Env | None = None) -> Config:
-    """Reads the environment. Raises `ConfigError` for the first value that is not allowed."""
+    """Reads the environment. Raises `ConfigError` for the first invalid value."""
     env = environ or Env()
     var_dir = _folder(env, "VAR_DIR", PROJECT_DIR / "var")
-    sandbox = _address(env, "SANDBOX_BIND", "127.0.0.1:9000")
-    bind = _address(env, "BIND", "127.0.0.1:8000")
+    sandbox = _host_port(env, "SANDBOX_BIND", "127.0.0.1:9000")
+    bind = _host_port(env, "BIND", "127.0.0.1:8000")
     if bind in (sandbox, _next_port(sandbox)):
         raise ConfigError(
-            f"SANDBOX_BIND={sandbox!r} is not usable: allowed is a port that, with the one above it, leaves BIND's free"
+            f"SANDBOX_BIND={sandbox!r} is not valid; expected a port that, like the next one up, is not BIND's"
         )
     debug = _value(env.bool, "DEBUG", False, "true or false")
     return Config(
@@ -93,8 +93,8 @@ def read(environ: Env | None = None) -> Config:
         payments_url=_url(env, "PAYMENTS_URL", f"http://{sandbox}/payments", ("http", "https")),
         carrier_url=_url(env, "CARRIER_URL", f"http://{sandbox}/carrier", ("http", "https")),
         email_url=_url(env, "EMAIL_URL", f"smtp://{_next_port(sandbox)}", ("smtp", "smtps")),
-        email_from=_mail_address(env, "EMAIL_FROM", "Print Shop <orders@localhost>"),
-        alert_email=_mail_address(env, "ALERT_EMAIL", ""),
+        email_from=_email(env, "EMAIL_FROM", "Print Shop <orders@localhost>"),
+        alert_email=_email(env, "ALERT_EMAIL", ""),
         alert_webhook_url=_url(env, "ALERT_WEBHOOK_URL", "", ("http", "https")),
         public_url=_url(env, "PUBLIC_URL", f"http://{bind}", ("http", "https")),
         require_second_factor=_value(env.bool, "REQUIRE_SECOND_FACTOR", not debug, "true or false"),
@@ -107,7 +107,7 @@ def _folder(env: Env, name: str, default: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{name}={value!r} is not usable: allowed is a folder") from error
+        raise ConfigError(f"{name}={value!r} is not valid; expected a folder") from error
     return folder
 
 
@@ -115,20 +115,18 @@ def _value(read_as: Callable[..., Any], name: str, default: Any, allowed: str) -
     try:
         return read_as(name, default=default)
     except EnvError as error:
-        raise ConfigError(
-            f"{name}={os.environ.get(name, '')!r} is not usable: allowed is {allowed}"
-        ) from error
+        raise ConfigError(f"{name}={os.environ.get(name, '')!r} is not valid; expected {allowed}") from error
 
 
 def _number(env: Env, name: str, default: float, *, lowest: float, highest: float, kind: Any = None) -> float:
     allowed = f"a {'whole ' if kind else ''}number from {lowest:g} to {highest:g}"
     value = float(_value(kind or env.float, name, default, allowed))
     if not lowest <= value <= highest:
-        raise ConfigError(f"{name}={os.environ.get(name, '')!r} is not usable: allowed is {allowed}")
+        raise ConfigError(f"{name}={os.environ.get(name, '')!r} is not valid; expected {allowed}")
     return value
 
 
-def _address(env: Env, name: str, default: str) -> str:
+def _host_port(env: Env, name: str, default: str) -> str:
     value: str = env.str(name, default=default)
     host, _, port = value.rpartition(":")
     if (
@@ -137,23 +135,23 @@ def _address(env: Env, name: str, default: str) -> str:
         or not re.fullmatch("[0-9]{1,5}", port)
         or not 0 < int(port) < 65_535
     ):
-        raise ConfigError(f"{name}={value!r} is not usable: allowed is HOST:PORT, as in {default}")
+        raise ConfigError(f"{name}={value!r} is not valid; expected HOST:PORT, for example {default}")
     return value
 
 
-def _mail_address(env: Env, name: str, default: str) -> str:
+def _email(env: Env, name: str, default: str) -> str:
     value: str = env.str(name, default=default)
-    _, address = parseaddr(value)
-    if value and (not re.fullmatch(r"[^@\s]+@[^@\s]+", address) or not value.isprintable()):
+    _, email = parseaddr(value)
+    if value and (not re.fullmatch(r"[^@\s]+@[^@\s]+", email) or not value.isprintable()):
         raise ConfigError(
-            f"{name}={value!r} is not usable: allowed is a mail address, as in Shop <shop@example.org>"
+            f"{name}={value!r} is not valid; expected an email, for example Shop <shop@example.org>"
         )
     return value
 
 
-def _next_port(address: str) -> str:
-    """The sandbox's SMTP sink listens one port above its HTTP services."""
-    host, _, port = address.rpartition(":")
+def _next_port(host_port: str) -> str:
+    """The same host and the next port up, where the sandbox's SMTP sink listens."""
+    host, _, port = host_port.rpartition(":")
     return f"{host}:{int(port) + 1}"
 
 
@@ -166,13 +164,13 @@ def _url(env: Env, name: str, default: str, schemes: tuple[str, ...]) -> str:
         usable = False
     if value and not usable:
         raise ConfigError(
-            f"{name}={value!r} is not usable: allowed is a URL that starts with {' or '.join(schemes)}://"
+            f"{name}={value!r} is not valid; expected a URL that starts with {' or '.join(schemes)}://"
         )
     return value.rstrip("/")
 
 
 def _database_url(env: Env, var_dir: Path) -> str:
-    """`DATABASE_URL`, or what the embedded server wrote down when it was started."""
+    """`DATABASE_URL`, or the url that the embedded server noted when it started."""
     value: str = env.str("DATABASE_URL", default="")
     if not value:
         note = var_dir / "database-url"
@@ -184,17 +182,17 @@ def _database_url(env: Env, var_dir: Path) -> str:
     except ProgrammingError as error:
         shown = re.sub(r"(?<=:)[^:@/]+(?=@)", "…", value)
         raise ConfigError(
-            f"DATABASE_URL={shown!r} is not usable: allowed is postgresql://USER:PASSWORD@HOST:PORT/NAME"
+            f"DATABASE_URL={shown!r} is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME"
         ) from error
     return value
 
 
 def _secret_key(env: Env, var_dir: Path) -> str:
-    """`SECRET_KEY`, or one that is made once and kept in `VAR_DIR`, readable by its owner alone."""
+    """`SECRET_KEY`, or a key that is generated once and kept in `VAR_DIR`, readable only by its owner."""
     value: str = env.str("SECRET_KEY", default="")
     if value:
         if len(value) < 32:
-            raise ConfigError("SECRET_KEY is not usable: allowed is a random text of at least 32 characters")
+            raise ConfigError("SECRET_KEY is not valid; expected at least 32 random characters")
         return value
     kept = var_dir / "secret-key"
     if not kept.is_file():
@@ -202,6 +200,6 @@ def _secret_key(env: Env, var_dir: Path) -> str:
         made.touch(mode=0o600)
         made.write_text(secrets.token_urlsafe(50))
         with contextlib.suppress(FileExistsError):
-            os.link(made, kept)  # atomic: of several first starts, one key wins
+            os.link(made, kept)  # atomic: when several processes start for the first time, one key wins
         made.unlink()
     return kept.read_text()

@@ -1,6 +1,6 @@
-"""Logging: one line an event to stdout, `key=value`; in colour and for the eye only on a terminal.
+"""Logging: one line per event to stdout, as `key=value`; on a terminal coloured and laid out for people.
 
-What Django and the libraries log through the standard library comes out in the same form.
+What Django and the libraries log through the standard library takes the same form.
 """
 
 import logging
@@ -19,7 +19,7 @@ SHARED: list[structlog.typing.Processor] = [
 
 
 def configure() -> None:
-    """Has structlog hand its events to the standard library's logging, where `LOGGING` writes them."""
+    """Makes structlog pass its events to the standard library's logging, which writes them as `LOGGING` says."""
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -33,7 +33,7 @@ def configure() -> None:
 
 
 def formatter() -> logging.Formatter:
-    """The form of a line: for a terminal, or for a file."""
+    """Formats a line for a terminal or for a file, whichever stdout is."""
     if sys.stdout.isatty():
         final: list[structlog.typing.Processor] = [structlog.dev.ConsoleRenderer()]
     else:
@@ -50,12 +50,13 @@ def formatter() -> logging.Formatter:
 
 
 def has_exception(record: logging.LogRecord) -> bool:
-    """Whether a record tells of an exception."""
+    """Whether a record carries an exception."""
     return record.exc_info is not None
 
 
 def settings() -> dict[str, Any]:
-    """Django's LOGGING. Of what Django logs about answers only exceptions: the rest is the clients' business."""
+    """Django's LOGGING. Of Django's records about responses only exceptions are kept; the others are clients'
+    mistakes."""
     plain: dict[str, Any] = {"handlers": [], "propagate": True}
     return {
         "version": 1,

@@ -1,4 +1,4 @@
-"""What every request passes: a request id, the questions of a load balancer, the security headers."""
+"""Middleware for every request: a request id, a load balancer's probes, the security headers."""
 
 import re
 import secrets
@@ -8,7 +8,7 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from sasweb import readiness as health
+from sasweb import readiness
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
@@ -23,12 +23,12 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-# Swagger UI writes style attributes and draws its icons from data: URLs. It runs no script but our own files.
+# Swagger UI writes style attributes and draws its icons from data: URLs. It runs no script other than our own files.
 DOCS_POLICY = f"{POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 
 
 def request_id(get_response: Handler) -> Handler:
-    """Gives each request an id, or keeps the one it came with; in the answer's X-Request-ID and in every log line."""
+    """Gives each request an id, or keeps the one it came with, and puts it into X-Request-ID and every log line."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         given = request.headers.get("X-Request-ID", "")
@@ -43,13 +43,13 @@ def request_id(get_response: Handler) -> Handler:
 
 
 def probes(get_response: Handler) -> Handler:
-    """Answers /healthz and /readyz, whatever host name the probe used."""
+    """Answers /healthz and /readyz, whatever host name the probe uses."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.path_info == "/healthz":
             return _line("ok", status=200)
         if request.path_info == "/readyz":
-            problem = health.what_is_missing()
+            problem = readiness.find_problem()
             return _line(problem or "ready", status=503 if problem else 200)
         return get_response(request)
 

@@ -1,4 +1,4 @@
-"""Whether this process can do its work: the database answers, and its tables are those of this release."""
+"""Whether this process is ready: the database answers, and its tables are those of this release."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -6,12 +6,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-PATIENCE = 0.8
-"""Seconds after which a database that has not answered counts as one that does not."""
+ANSWER_TIMEOUT = 0.8
+"""Seconds that the database has to answer."""
 
 
 class Readiness:
-    """Asks in a thread of its own, one question at a time: a database that hangs holds up nobody else."""
+    """Asks the database in a thread of its own, one question at a time, so that a database that hangs blocks nobody
+    else."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="readiness")
@@ -19,16 +20,16 @@ class Readiness:
         self._question: Future[str] | None = None
         self._is_migrated = False
 
-    def what_is_missing(self) -> str:
-        """Why this process is not ready, in one line; empty when it is. Takes `PATIENCE` seconds at most."""
+    def find_problem(self) -> str:
+        """Why this process is not ready, in one line; empty when it is. Takes at most `ANSWER_TIMEOUT` seconds."""
         with self._lock:
             if self._question is None or self._question.done():
                 self._question = self._executor.submit(self._ask)
             question = self._question
         try:
-            return question.result(timeout=PATIENCE)
+            return question.result(timeout=ANSWER_TIMEOUT)
         except TimeoutError:
-            return f"the database did not answer within {PATIENCE} s"
+            return f"the database did not answer within {ANSWER_TIMEOUT} s"
 
     def _ask(self) -> str:
         try:
@@ -44,7 +45,7 @@ class Readiness:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
         if plan:
-            return f"{len(plan)} migrations have not been applied"
+            return f"migrations still to be applied: {len(plan)}"
         self._is_migrated = True
         return ""
 
@@ -52,6 +53,6 @@ class Readiness:
 READINESS = Readiness()
 
 
-def what_is_missing() -> str:
+def find_problem() -> str:
     """Why this process is not ready, in one line; empty when it is."""
-    return READINESS.what_is_missing()
+    return READINESS.find_problem()

@@ -1,4 +1,4 @@
-"""Django's settings. What may differ between two installations is in `sasweb.config`."""
+"""Django's settings. What may differ between installations is in `sasweb.config`."""
 
 import os
 import sys
@@ -7,8 +7,7 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from sasweb import config, logs
-from sasweb import mail_server as mail
+from sasweb import config, logs, mail_server
 
 try:
     CONFIG = config.read()
@@ -81,17 +80,17 @@ TEMPLATES = [
 
 
 WEB_THREADS = 32
-"""Threads of one web process. At most half of them may wait for something to happen (`orders.api.waiting`)."""
+"""Threads of one web process. At most half of them may be held by requests that wait (`orders.api.waiting`)."""
 
 
 def database(url: str, *, pool: bool = False) -> dict[str, Any]:
-    """Django's form of a PostgreSQL URL, with the time-outs that keep a stopped process from holding its locks.
+    """Django's settings for a PostgreSQL url, with the time-outs that keep a stopped process from holding its locks.
 
     A process that is stopped inside a transaction loses its locks after 5 s (docs/architecture.md, "Nobody holds a
     lock for ever"); `migrate` lifts the limit for itself. The keepalives find a dead server within 15 s.
 
-    With a `pool` a request borrows its connection. One that gets none within 3 s fails; an attempt to connect is given
-    up after 1 s, since the pool doubles its pauses and would find a server that is back minutes late.
+    With a `pool` a request borrows its connection, and fails if it gets none within 3 s. An attempt to connect is given
+    up after 1 s: the pool doubles its pauses, and would otherwise find a server minutes after it is back.
     """
     parts: dict[str, Any] = dict(conninfo_to_dict(url))
     name, user, password = parts.pop("dbname", ""), parts.pop("user", ""), parts.pop("password", "")
@@ -115,11 +114,13 @@ def database(url: str, *, pool: bool = False) -> dict[str, Any]:
     }
 
 
-# Set by sasweb.asgi and sasweb.wsgi. Everything else has a connection a process, or forks, which no pool survives.
+# DATABASE_POOL is set by sasweb.asgi and sasweb.wsgi. Everything else has one connection per process, or forks, which
+# no pool survives.
 DATABASES = {"default": database(CONFIG.database_url, pool=os.environ.get("DATABASE_POOL") == "1")}
 
-# The periodic jobs. Traps, each seen: no connection pool in the cluster (it forks); a redelivered job must be harmless
-# (retry > timeout > the longest job); catch_up off, or an hour's outage starts sixty shifts at once.
+# The periodic jobs. Each of these traps has been met: a connection pool does not work in the cluster, which forks; a
+# redelivered job must be harmless (retry > timeout > the longest job); with catch_up on, an hour's outage starts sixty
+# shifts at once.
 Q_CLUSTER = {
     "name": "sasweb",
     "orm": "default",
@@ -146,8 +147,8 @@ PASSWORD_RESET_TIMEOUT = 3600
 LOGIN_URL = "account:sign-in"
 LOGIN_REDIRECT_URL = "account:overview"
 
-# Guessing: after ten wrong passwords an account is locked to the address they came from, and to no other: its owner
-# elsewhere notices nothing. Addresses without an account are locked alike.
+# Guessing: after ten wrong passwords an account is locked for the IP address that they came from, and for no other, so
+# its owner elsewhere notices nothing. Emails without an account are locked in the same way.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
@@ -163,8 +164,8 @@ AXES_LOCKOUT_CALLABLE = "orders.access.lockout.show"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 
-# Operators: how long a session lasts without a request and in all, and how long a second factor's code is fresh
-# enough for acts that give money back or are about many orders.
+# Operators: how long a session lasts without a request and in all, and how long a second factor's code counts as recent
+# for acts that give money back or concern many orders.
 REQUIRE_SECOND_FACTOR = CONFIG.require_second_factor
 OPERATOR_IDLE = timedelta(minutes=15)
 OPERATOR_SESSION = timedelta(hours=8)
@@ -178,7 +179,7 @@ USE_TZ = True
 USE_I18N = True
 LOCALE_PATHS = [BASE_DIR / "locale"]
 
-# Static files come from where they are written, unless `collectstatic` has been run: then hashed, compressed, and
+# Static files are served from the source folder. Once `collectstatic` has been run they are hashed, compressed and
 # cached for ever.
 COLLECTED = BASE_DIR / "staticfiles"
 IS_COLLECTING = "collectstatic" in sys.argv[1:2]
@@ -199,10 +200,10 @@ WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
-"""Bytes of a request's body. Nothing here takes files."""
+"""Bytes of a request's body. No page takes files."""
 
-# Outside DEBUG the web is served over https by the proxy in front, which also redirects from http and decides for
-# which other hosts HSTS is to hold.
+# Outside DEBUG a proxy in front serves the web over https. It also redirects from http and decides which other hosts
+# HSTS covers.
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_AGE = SESSION_COOKIE_AGE
@@ -214,9 +215,9 @@ if not DEBUG:
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
-    "security.W005",  # HSTS for subdomains, which are not ours to bind
-    "security.W008",  # the redirect to https is the proxy's; here it would turn probes over http away
-    "security.W021",  # HSTS preload, which is for the domain's owner to ask for
+    "security.W005",  # HSTS for subdomains is not ours to decide
+    "security.W008",  # the proxy redirects to https; doing so here would break probes over http
+    "security.W021",  # HSTS preload is for the domain's owner to request
 ]
 
 REST_FRAMEWORK = {
@@ -254,7 +255,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # EMAIL_BACKEND, EMAIL_HOST and so on.
-globals().update(mail.settings(CONFIG.email_url))
+globals().update(mail_server.settings(CONFIG.email_url))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = CONFIG.email_from
 
 logs.configure()

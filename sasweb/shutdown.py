@@ -1,4 +1,4 @@
-"""The stop of a web process: who waits for something to happen is told at once."""
+"""The stop of a web process: requests that wait are woken at once."""
 
 import signal
 import threading
@@ -8,13 +8,13 @@ from types import FrameType
 from django.db import connection
 
 STOPPING = threading.Event()
-"""Set when this process was asked to stop."""
+"""Set when this process has been asked to stop."""
 
 
 def watch_signals(*calls: Callable[[], None]) -> None:
-    """At SIGTERM and SIGINT sets `STOPPING` and makes these calls, and leaves what else happens then to the server.
+    """On SIGTERM and SIGINT sets `STOPPING` and makes these calls, then runs the handler that was there before.
 
-    The server learns of a signal through its event loop, which this does not disturb. Does nothing outside the main
+    The server hears of signals through its event loop, which this does not disturb. Does nothing outside the main
     thread, which alone may handle signals.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -33,5 +33,5 @@ def watch_signals(*calls: Callable[[], None]) -> None:
 
 
 def close_pool() -> None:
-    """Closes the connections to the database that no thread has in use."""
+    """Closes the pool's idle database connections."""
     connection.close_pool()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The project's addresses."""
+"""The project's urls."""
 
 from django.contrib import admin
 from django.urls import include, path
@@ -11,7 +11,7 @@ urlpatterns = [
     path("", include("orders.storefront.urls")),
 ]
 
-# /api/ speaks problem+json even where no view of the API was reached.
+# Errors under /api/ are problem+json even where no view was reached.
 handler400 = "orders.api.problems.bad_request"
 handler403 = "orders.api.problems.permission_denied"
 handler404 = "orders.api.problems.page_not_found"

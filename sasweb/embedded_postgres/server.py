@@ -1,9 +1,10 @@
-"""The embedded PostgreSQL server, for machines that have none: `manage.py up`, tests and benchmarks run it.
+"""The embedded PostgreSQL server, for machines without one. `manage.py up`, tests and benchmarks run it.
 
     python -m sasweb.embedded_postgres -- COMMAND…     runs a command with DATABASE_URL set to a temporary server
 
-The binaries come in a wheel. Everything of a server is in its home folder, and its socket in a folder that only its
-owner can enter, so that nobody else on the machine can connect. Where and as whom: `sasweb.embedded_postgres.place`.
+The binaries come in a wheel. A server keeps everything in its home folder, except its socket, which is in a folder that
+only its owner can enter, so that nobody else on the machine can connect. `sasweb.embedded_postgres.place` decides where
+it lives and which user runs it.
 """
 
 import argparse
@@ -34,19 +35,20 @@ SETTINGS = {
     "wal_compression": "on",
     "fsync": "on",
     "synchronous_commit": "on",
-    "autovacuum_naptime": "5s",  # the channels are tables that fill and empty all the time
-    "max_parallel_workers_per_gather": "0",  # needs more of /dev/shm than a container gives, and wins nothing here
+    "autovacuum_naptime": "5s",  # the channels are tables that constantly fill and empty
+    "max_parallel_workers_per_gather": "0",  # needs more of /dev/shm than a container has, and gains nothing here
     "log_checkpoints": "off",
 }
-# A machine that fails may lose data then. A server that is killed does not: synchronous_commit stays on for that.
+# With these a machine that crashes may lose data. A server that is killed does not, because synchronous_commit stays
+# on.
 FOR_TESTS = {"fsync": "off", "full_page_writes": "off"}
 
-LOCK_PATIENCE = 2.0  # seconds: a process that was killed holds its lock until the kernel has cleaned up
+LOCK_PATIENCE = 2.0  # seconds: a killed process holds its lock until the kernel has cleaned up
 STOP_SIGNALS = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
 
 class EmbeddedPostgres:
-    """One server. `start` and `stop` may follow each other any number of times.
+    """One server. It may be started and stopped any number of times.
 
     A launcher that runs the server as one of its own children uses `prepare`, `argv`, `environment`, `place.user`,
     `is_ready` and `complete_start` instead of `start`.
@@ -60,7 +62,7 @@ class EmbeddedPostgres:
         note: Path | None = None,
         log: Path | None = None,
     ) -> None:
-        """`note` is a file that holds the server's URL while it runs; `log` defaults to a file beside the data."""
+        """`note` is a file that holds the server's url while it runs; `log` defaults to a file beside the data."""
         self.home = home
         self.note = note
         self._settings = {**SETTINGS, **(settings or {})}
@@ -71,14 +73,15 @@ class EmbeddedPostgres:
 
     @property
     def place(self) -> Place:
-        """Where the binaries and the data are, and who runs them; found, and made, when first asked."""
+        """Where the binaries and the data are, and who runs the server. Found, and created where missing, on first
+        use."""
         if self._place is None:
             self._place = find_place(self.home)
         return self._place
 
     @property
     def sockets(self) -> Path:
-        """The socket's folder. Short, because a socket's path may have 107 bytes only, and the same at every start."""
+        """The socket's folder: short, because a socket's path has at most 107 bytes, and the same at every start."""
         key = f"{self.place.home}:{os.geteuid()}"
         return Path("/tmp") / f"sasweb-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
@@ -95,11 +98,12 @@ class EmbeddedPostgres:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The server's environment: PGPORT and its like, meant for somebody's clients, would change its settings."""
+        """The server's environment, without PGPORT and the like: they are meant for clients and would change its
+        settings."""
         return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
     def prepare(self) -> None:
-        """Makes everything ready for a start: locks the home, makes the data if new, ends what an earlier start left.
+        """Prepares a start: locks the home, creates the data if there is none, ends servers that an earlier start left.
 
         Raises `PostgresError`.
         """
@@ -111,7 +115,7 @@ class EmbeddedPostgres:
     def start(self, *, timeout: float = 60.0) -> None:
         """Starts the server and waits until it takes connections. Raises `PostgresError`.
 
-        Started in the main thread, the server shuts down when this process ends, by whatever cause.
+        A server started in the main thread shuts down when this process ends, for whatever reason.
         """
         self.prepare()
         log = self._log or self.place.home / "postgres.log"
@@ -127,11 +131,13 @@ class EmbeddedPostgres:
         if not ready or self._has_died():
             self.stop(mode="immediate")
             last_line = (log.read_text(errors="replace").strip().splitlines() or ["nothing"])[-1]
-            raise PostgresError(f"the embedded PostgreSQL does not start; {log} ends with: {last_line}")
+            raise PostgresError(
+                f"the embedded PostgreSQL does not start; the last line of {log} is: {last_line}"
+            )
         self.complete_start()
 
     def is_ready(self) -> bool:
-        """Whether the server takes connections. It is asked only when its own note says so: it logs each refusal."""
+        """Whether the server takes connections. Asks only once its status file says so: it logs each refusal."""
         note = self.place.data / "postmaster.pid"
         try:
             if note.read_text().splitlines()[7].strip() != "ready":
@@ -145,7 +151,7 @@ class EmbeddedPostgres:
         return True
 
     def complete_start(self) -> None:
-        """To be called when the server takes connections: makes the database if there is none, and writes the note."""
+        """Call this when the server takes connections: creates the database if there is none, and writes the note."""
         with psycopg.connect(self._url("postgres"), autocommit=True) as connection:
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = 'sasweb'").fetchone():
                 connection.execute("CREATE DATABASE sasweb")
@@ -157,9 +163,11 @@ class EmbeddedPostgres:
             made.replace(self.note)
 
     def stop(self, *, mode: str = "fast", timeout: float = 10.0) -> None:
-        """Stops the server: "fast" ends the sessions and writes a checkpoint, "immediate" leaves recovery to the next.
+        """Stops the server: "fast" ends the sessions and writes a checkpoint, "immediate" leaves recovery to the next
+        start.
 
-        After `timeout` seconds it is stopped immediately, and 3 seconds later killed. Nothing happens if none runs.
+        After `timeout` seconds it is stopped immediately, and 3 seconds later killed. Does nothing if it is not
+        running.
         """
         if self._process:
             for signum, patience in (
@@ -174,7 +182,7 @@ class EmbeddedPostgres:
         self.forget()
 
     def forget(self) -> None:
-        """To be called when the server has ended: takes the note and the socket away, and unlocks the home."""
+        """Call this when the server has ended: removes the note and the socket, and unlocks the home."""
         if self.note:
             self.note.unlink(missing_ok=True)
         if self._lock is not None:
@@ -183,7 +191,7 @@ class EmbeddedPostgres:
             self._lock = None
 
     def remove(self) -> None:
-        """Deletes a stopped server with all its data."""
+        """Deletes a stopped server and all its data."""
         shutil.rmtree(self.place.home)
         if self.home.is_symlink():
             self.home.unlink()
@@ -195,7 +203,7 @@ class EmbeddedPostgres:
         return self._process is None or self._process.poll() is not None
 
     def _take_lock(self) -> None:
-        """Two servers on one data folder would each take the other for a leftover and kill it."""
+        """Locks the home: two servers on one data folder would each mistake the other for a leftover and kill it."""
         if self._lock is not None:
             return
         lock = os.open(self.place.home, os.O_RDONLY)
@@ -216,14 +224,15 @@ class EmbeddedPostgres:
             or found.st_mode & 0o077
         ):
             raise PostgresError(
-                f"{self.sockets} is not a folder of its own for the server's socket: delete it"
+                f"{self.sockets} cannot be used for the server's socket, because others can access it: delete it"
             )
         for stale in self.sockets.iterdir():
             stale.unlink()
 
 
 def try_lock(file: int) -> bool:
-    """Locks an open file or folder for this process; False when another has it. The kernel unlocks it at the end."""
+    """Locks an open file or folder for this process; False if another holds it. The kernel unlocks it when the process
+    ends."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -233,9 +242,9 @@ def try_lock(file: int) -> bool:
 
 @contextlib.contextmanager
 def temporary_server(*, settings: Mapping[str, str] | None = None) -> Iterator[EmbeddedPostgres]:
-    """A server in a folder of its own that is deleted at the end; without fsync unless `settings` say otherwise."""
+    """A server in a temporary folder that is deleted at the end; without fsync unless `settings` say otherwise."""
     folder = Path(tempfile.mkdtemp(prefix="sasweb-postgres-"))
-    folder.chmod(0o711)  # as root, the server's user has to get through
+    folder.chmod(0o711)  # when we are root, the server's user has to enter it
     server = EmbeddedPostgres(folder / "home", settings={**FOR_TESTS, **(settings or {})})
     try:
         server.start()
@@ -249,7 +258,7 @@ def temporary_server(*, settings: Mapping[str, str] | None = None) -> Iterator[E
 def main(arguments: list[str]) -> int:
     """Runs a command with a temporary server and a temporary `VAR_DIR`.
 
-    Gives the command's exit status, or 128 + n when signal n ended it.
+    Returns the command's exit status, or 128 + n when signal n ended it.
     """
     parser = argparse.ArgumentParser(
         prog="python -m sasweb.embedded_postgres", description="Run a command with a temporary server."
@@ -261,7 +270,7 @@ def main(arguments: list[str]) -> int:
     def pass_on(signum: int, _frame: object) -> None:
         if command is None:
             raise SystemExit(128 + signum)
-        if signum != signal.SIGINT:  # Ctrl-C has reached the command already, as it shares the terminal
+        if signum != signal.SIGINT:  # Ctrl-C has already reached the command, which shares the terminal
             children.send(command.pid, signum)
 
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

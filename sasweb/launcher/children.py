@@ -1,4 +1,4 @@
-"""Child processes that do not outlive their parent, and what Linux tells about processes in /proc."""
+"""Child processes that do not outlive their parent, and what /proc says about processes."""
 
 import contextlib
 import ctypes
@@ -15,16 +15,16 @@ from typing import IO
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
-QUICK_DEATH = 10.0  # seconds: who died younger than this died quickly
+QUICK_DEATH = 10.0  # seconds: a process that ends sooner than this died quickly
 QUICK_DEATHS_FORGIVEN = 2
-LONGEST_PAUSE = 5.0  # seconds between two starts of what keeps dying
+LONGEST_PAUSE = 5.0  # seconds between two starts of a process that keeps dying
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class User:
-    """Who a child runs as."""
+    """The user that a child runs as."""
 
     uid: int
     gid: int
@@ -32,7 +32,7 @@ class User:
 
 @dataclass(frozen=True, kw_only=True)
 class Stat:
-    """One process as /proc/PID/stat shows it. `exit_code` is a wait status, and means something for a zombie only."""
+    """A process as /proc/PID/stat shows it. `exit_code` is a wait status, and only meaningful for a zombie."""
 
     pid: int
     name: str
@@ -57,10 +57,10 @@ def spawn(
     death_signal: int | None = signal.SIGKILL,
     own_session: bool = True,
 ) -> subprocess.Popen[bytes]:
-    """Starts a child that gets `death_signal` when its parent ends, by whatever cause.
+    """Starts a child that gets `death_signal` when its parent ends, for whatever reason.
 
-    `output` takes both stdout and stderr. The kernel sends the signal when the *thread* that forked ends, so a child
-    that another thread than the main one starts gets none. Raises `OSError` when the program cannot be started.
+    `output` takes both stdout and stderr. The kernel sends the signal when the *thread* that forked ends, so only a
+    child started in the main thread gets one. Raises `OSError` when the program cannot be started.
     """
     parent = os.getpid()
 
@@ -79,13 +79,13 @@ def spawn(
         group=user.gid if user else None,
         extra_groups=[] if user else None,
         start_new_session=own_session,
-        # Runs after the change of user, which would have cleared the signal.
+        # Runs after the change of user, which would clear the signal.
         preexec_fn=before_exec if death_signal and in_main_thread else None,
     )
 
 
 def set_death_signal(signum: int, *, parent: int) -> None:
-    """Asks the kernel to send this process `signum` when `parent` ends; ends at once if that has happened already."""
+    """Asks the kernel to send this process `signum` when `parent` ends; ends at once if it has already ended."""
     _libc.prctl(PR_SET_PDEATHSIG, signum, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
@@ -97,12 +97,12 @@ def become_subreaper() -> None:
 
 
 def read_stat(pid: int) -> Stat | None:
-    """The process as it is now, or None when there is none of that number."""
+    """The process as it is now, or None if there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    head, _, tail = text.rpartition(")")  # the name may hold spaces and brackets itself
+    head, _, tail = text.rpartition(")")  # the name itself may contain spaces and brackets
     fields = tail.split()
     return Stat(
         pid=pid,
@@ -127,19 +127,20 @@ def group_members(group: int) -> list[Stat]:
 
 
 def send(pid: int, signum: int) -> None:
-    """Signals a process; one that is gone already is no error."""
+    """Signals a process. One that has already ended is no error."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signum)
 
 
 def send_group(group: int, signum: int) -> None:
-    """Signals every process of a group; a group that is gone already is no error."""
+    """Signals every process of a group. A group that has already ended is no error."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signum)
 
 
 def kill_adopted(known: set[int]) -> bool:
-    """Kills the children of this process that are not `known`: orphans that a subreaper got. True if there were any."""
+    """Kills the children of this process that are not `known`: orphans that it adopted as subreaper. True if there were
+    any."""
     adopted = [stat for stat in processes() if stat.parent == os.getpid() and stat.pid not in known]
     for stat in adopted:
         if not stat.is_zombie:
@@ -150,7 +151,7 @@ def kill_adopted(known: set[int]) -> bool:
 
 
 def wait_until(condition: Callable[[], bool], *, timeout: float, poll: float = 0.05) -> bool:
-    """Asks every `poll` seconds until the condition holds; False when `timeout` seconds passed first."""
+    """Checks the condition every `poll` seconds until it holds; False if `timeout` seconds pass first."""
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:
@@ -160,23 +161,23 @@ def wait_until(condition: Callable[[], bool], *, timeout: float, poll: float = 0
 
 
 class Deaths:
-    """How often a process died young, one death after another, and how long its next start has to wait."""
+    """Counts consecutive quick deaths of a process, and says how long its next start has to wait."""
 
     def __init__(self) -> None:
         self.quick = 0
 
     def count(self, *, lived: float) -> float:
-        """Takes in a death after `lived` seconds. Gives the pause in seconds: none until the third quick death."""
+        """Counts a death after `lived` seconds. Returns the pause in seconds: none until the third quick death."""
         self.quick = self.quick + 1 if lived < QUICK_DEATH else 0
         over = self.quick - QUICK_DEATHS_FORGIVEN
         return min(2.0 ** (over - 1), LONGEST_PAUSE) if over > 0 else 0.0
 
 
-def ending(returncode: int) -> str:
-    """How a process ended, in words, from `Popen.returncode`."""
+def describe_end(returncode: int) -> str:
+    """Describes how a process ended, from `Popen.returncode`."""
     if returncode >= 0:
         return f"ended with exit status {returncode}"
     try:
-        return f"was ended by {signal.Signals(-returncode).name}"
+        return f"was killed by {signal.Signals(-returncode).name}"
     except ValueError:
-        return f"was ended by signal {-returncode}"
+        return f"was killed by signal {-returncode}"

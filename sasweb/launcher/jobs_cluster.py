@@ -1,11 +1,12 @@
-"""Inside the django-q2 cluster that `manage.py run_jobs` watches: when processes end, and how jobs learn of a stop."""
+"""Inside the django-q2 cluster that `manage.py run_jobs` watches: no process outlives its parent, and jobs hear of a
+stop."""
 
 import os
 import signal
 
 from sasweb.launcher.children import set_death_signal
 
-STOP_NOTICE = signal.SIGUSR1  # sent to every process of the cluster when it is to stop
+STOP_NOTICE = signal.SIGUSR1  # sent to every process of the cluster when it has to stop
 
 
 class _State:
@@ -14,14 +15,16 @@ class _State:
 
 
 def is_stopping() -> bool:
-    """Whether the cluster has been asked to stop. A long job asks now and then, and ends early; else it is killed."""
+    """Whether the cluster has been asked to stop. A long job checks this now and then and ends early, or it is
+    killed."""
     return _State.is_stopping
 
 
 def join(*, watch: int) -> None:
-    """To be called in the cluster's first process, before it forks: none outlives its parent, nor the first `watch`.
+    """Call this in the cluster's first process, before it forks: no process then outlives its parent, nor the first
+    `watch`.
 
-    django-q2 leaves its workers behind when the cluster or its sentinel is killed.
+    By itself django-q2 leaves its workers behind when the cluster or its sentinel is killed.
     """
     set_death_signal(signal.SIGKILL, parent=watch)
     os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -1,9 +1,10 @@
-"""Keeps a django-q2 cluster working, which does not survive `kill -9` of its own children.
+"""Keeps a django-q2 cluster working, which by itself does not survive `kill -9` of its own children.
 
-Seen: an idle worker dies holding the queue's lock, and the cluster looks alive while nothing runs; the cluster or its
-sentinel dies, and the rest live on as orphans; a stop waits without limit for a busy worker. So the cluster runs in a
-process group of its own, which is replaced as a whole when a member dies by a signal, when the cluster ends, or when
-the database shows no new sweep for too long. Jobs have to be harmless when they are killed and started again, and are.
+All of this has been observed: an idle worker dies holding the queue's lock, and the cluster looks alive while nothing
+runs; the cluster or its sentinel dies, and the rest live on as orphans; a stop waits for a busy worker without limit.
+So the cluster runs in a process group of its own, which is replaced as a whole when a signal kills a member, when the
+cluster ends, or when the database has shown no new sweep for too long. This relies on jobs being harmless when they are
+killed and started again.
 """
 
 import contextlib
@@ -19,18 +20,18 @@ from datetime import datetime
 from sasweb.launcher import children
 from sasweb.launcher.jobs_cluster import STOP_NOTICE
 
-STALE_AFTER = 20.0  # seconds without a new sweep until the group is replaced
-STARTUP_GRACE = 30.0  # seconds that a new group, or one whose database was away, has for its first sweep
-ASK_EVERY = 2.0  # seconds between two looks at the sweep in the database
+STALE_AFTER = 20.0  # seconds without a new sweep, after which the group is replaced
+STARTUP_GRACE = 30.0  # seconds that a new group, or one whose database was down, has for its first sweep
+ASK_EVERY = 2.0  # seconds between two reads of the last sweep
 SCAN_EVERY = 0.5  # seconds between two searches for new members of the group
-STOP_GRACE = 5.0  # seconds that jobs in hand get at a stop
+STOP_GRACE = 5.0  # seconds that running jobs have to finish at a stop
 
 
 class SweepAge:
-    """Judges from what the database says whether sweeps still happen.
+    """Decides from what the database says whether sweeps still happen.
 
-    It goes by the time at which the answer *changed*, on this machine's own clock, so clocks that differ do no harm. A
-    database that cannot be asked proves nothing: the group gets its grace anew when the database is back.
+    It goes by when the answer *changed*, on this machine's own clock, so clocks that differ do no harm. A database that
+    cannot be reached proves nothing: once it is back, the group gets its grace period again.
     """
 
     def __init__(self, *, stale_after: float = STALE_AFTER, grace: float = STARTUP_GRACE) -> None:
@@ -40,19 +41,19 @@ class SweepAge:
         self._deadline: float | None = None
 
     def restart(self) -> None:
-        """To be called when a new group starts."""
+        """Call this when a new group starts."""
         self._deadline = None
 
-    def answered(self, sweep: datetime | None, *, now: float) -> None:
-        """Takes in what the database answered; `now` is on the monotonic clock."""
+    def note_answer(self, sweep: datetime | None, *, now: float) -> None:
+        """Notes the database's answer; `now` is on the monotonic clock."""
         if self._deadline is None:
             self._deadline = now + self._grace
         elif sweep != self._last:
             self._deadline = now + self._stale_after
         self._last = sweep
 
-    def not_answered(self) -> None:
-        """Takes in that the database could not be asked."""
+    def note_silence(self) -> None:
+        """Notes that the database could not be reached."""
         self._deadline = None
 
     def is_stale(self, *, now: float) -> bool:
@@ -60,10 +61,10 @@ class SweepAge:
 
 
 class Group:
-    """The cluster's processes: one process group, of which the cluster itself is the leader."""
+    """The cluster's processes: one process group, led by the cluster itself."""
 
     def __init__(self, argv: Sequence[str], selector: selectors.BaseSelector) -> None:
-        """`selector` is told of every member, with its number as the data, and so reports it when it ends."""
+        """Every member is registered with `selector`, with its pid as data, so that its end is reported."""
         self._argv = argv
         self._selector = selector
         self._process: subprocess.Popen[bytes] | None = None
@@ -74,40 +75,41 @@ class Group:
         return self._process is None or not children.group_members(self._process.pid)
 
     def start(self) -> None:
-        # No death signal here, as it needs code between fork and exec, which is not safe beside our thread; the
-        # cluster asks for its own (`sasweb.launcher.jobs_cluster`).
+        # No death signal here: it needs code between fork and exec, which is not safe beside our thread. The cluster
+        # sets its own (`sasweb.launcher.jobs_cluster`).
         self._process = children.spawn(self._argv, death_signal=None)
 
     def find_members(self) -> None:
-        """Starts to watch who has joined the group."""
+        """Starts watching processes that have joined the group."""
         for stat in children.group_members(self._process.pid) if self._process else ():
             if stat.pid not in self._members:
-                with contextlib.suppress(ProcessLookupError):  # gone meanwhile
+                with contextlib.suppress(ProcessLookupError):  # it has ended
                     self._members[stat.pid] = os.pidfd_open(stat.pid)
                     self._selector.register(self._members[stat.pid], selectors.EVENT_READ, stat.pid)
 
-    def loss(self, ended: Sequence[int]) -> str | None:
-        """Why the group has to be replaced, if it has to: the cluster has ended, or one of these members was killed."""
+    def find_loss(self, ended: Sequence[int]) -> str | None:
+        """Why the group has to be replaced: the cluster has ended, or one of these members was killed. None if it need
+        not be."""
         if self._process and self._process.poll() is not None:
-            return f"the cluster {children.ending(self._process.returncode)}"
+            return f"the cluster {children.describe_end(self._process.returncode)}"
         loss = None
         for pid in ended:
             stat = children.read_stat(pid)
             self._forget(pid)
-            # Its parent reaps it within half a second, so mostly it is seen as a zombie with its exit status. One that
-            # went unseen may have been killed, and to replace a group for nothing does no harm.
+            # Its parent reaps it within half a second, so it is mostly seen as a zombie with its exit status. One that
+            # was missed may have been killed; replacing a group for nothing does no harm.
             if stat is None or not stat.is_zombie or os.WIFSIGNALED(stat.exit_code):
                 loss = f"process {pid} of the cluster was killed"
         return loss
 
     def send_stop(self) -> None:
-        """Asks the cluster to stop, and its jobs to come to an end."""
+        """Asks the cluster to stop and its jobs to finish."""
         if self._process and self._process.poll() is None:
             children.send_group(self._process.pid, STOP_NOTICE)
             children.send(self._process.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """Ends every process of the group, and whom else they left, and waits for that, 5 s at most."""
+        """Kills every process of the group and their orphans, and waits for them to end, 5 s at most."""
         if self._process is None:
             return
         children.send_group(self._process.pid, signal.SIGKILL)
@@ -127,7 +129,7 @@ class Group:
 
 
 class JobsWatch:
-    """Runs a group, replaces it when it has to be, and stops it. `run` is all there is to call."""
+    """Runs a group, replaces it when necessary, and stops it. Call `run`; there is nothing else to call."""
 
     def __init__(
         self,
@@ -138,7 +140,7 @@ class JobsWatch:
         say: Callable[[str], None],
         age: SweepAge | None = None,
     ) -> None:
-        """`last_sweep` is called in a thread, and raises `unreachable` when the database cannot be asked."""
+        """`last_sweep` is called in a thread, and raises `unreachable` when the database cannot be reached."""
         self._selector = selectors.DefaultSelector()
         self._group = Group(argv, self._selector)
         self._last_sweep = last_sweep
@@ -150,7 +152,7 @@ class JobsWatch:
         self._is_stopping_at_once = False
 
     def run(self, *, pipe: int | None = None) -> None:
-        """Keeps the group working until SIGTERM or SIGINT; a second one, or the end of `pipe`, kills it at once."""
+        """Keeps the group working until SIGTERM or SIGINT. A second signal, or the end of `pipe`, kills it at once."""
         children.become_subreaper()
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
@@ -166,31 +168,31 @@ class JobsWatch:
             self._watch_one_group(pipe)
 
     def _watch_one_group(self, pipe: int | None) -> None:
-        """Starts a group and watches it to its end."""
+        """Starts a group and watches it until it ends or has to be replaced."""
         self._age.restart()
         self._group.start()
         started = time.monotonic()
         reason = None
         while reason is None and not self._is_stopping:
             self._group.find_members()
-            reason = self._group.loss(self._wait(SCAN_EVERY, pipe))
+            reason = self._group.find_loss(self._wait(SCAN_EVERY, pipe))
             if reason is None and self._age.is_stale(now=time.monotonic()):
-                reason = "no sweep of a supervisor is new"
+                reason = f"no supervisor has swept for {STALE_AFTER:.0f} s"
         if self._is_stopping:
             self._group.send_stop()
             deadline = time.monotonic() + STOP_GRACE
             while not (self._group.is_empty or self._is_stopping_at_once or time.monotonic() > deadline):
-                self._group.loss(self._wait(0.05, pipe))
+                self._group.find_loss(self._wait(0.05, pipe))
         self._group.kill()
         if not self._is_stopping:
             pause = self._deaths.count(lived=time.monotonic() - started)
-            self._say(f"{reason}: the cluster is replaced {f'in {pause:.0f} s' if pause else 'now'}")
+            self._say(f"{reason}; replacing the cluster {f'in {pause:.0f} s' if pause else 'now'}")
             over = time.monotonic() + pause
             while not self._is_stopping and time.monotonic() < over:
                 self._wait(over - time.monotonic(), pipe)
 
     def _wait(self, timeout: float, pipe: int | None) -> list[int]:
-        """Waits until something happens. Gives the members of the group that ended."""
+        """Waits until something happens. Returns the members of the group that have ended."""
         ended = []
         for key, _ in self._selector.select(max(0.0, timeout)):
             if key.data is not None:
@@ -205,12 +207,12 @@ class JobsWatch:
         self._is_stopping_at_once |= at_once
 
     def _ask_forever(self) -> None:
-        """Runs in a thread of its own, as a question to a database that is down can take long."""
+        """Runs in a thread of its own, because a query to a database that is down can take long."""
         while True:
             try:
                 sweep = self._last_sweep()
             except self._unreachable:
-                self._age.not_answered()
+                self._age.note_silence()
             else:
-                self._age.answered(sweep, now=time.monotonic())
+                self._age.note_answer(sweep, now=time.monotonic())
             time.sleep(ASK_EVERY)

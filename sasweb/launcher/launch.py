@@ -1,4 +1,4 @@
-"""What `manage.py up` starts, with what environment, and what has to be true before."""
+"""What `manage.py up` starts and with which environment, and what it checks first."""
 
 import errno
 import http.client
@@ -15,7 +15,7 @@ from sasweb.config import PROJECT_DIR, Config
 from sasweb.launcher.processes import Spec
 
 OLDEST_POSTGRES = 170_000  # the first with transaction_timeout
-PORT_PATIENCE = 2.0  # seconds: what was killed a moment ago holds its port until the kernel has cleaned up
+PORT_PATIENCE = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up
 LARGEST_SCALE = 16
 PIPE = "SASWEB_LAUNCHER_PIPE"  # tells `run_jobs` that its stdin is a pipe from us
 
@@ -27,43 +27,46 @@ ROLES = {
     "jobs": ["manage.py", "run_jobs"],
     "sandbox": ["-m", "sandbox"],
 }
-"""What runs, in the order in which it is stopped: first who takes work in, last what the others call."""
+"""The processes in the order in which they are stopped: first those that accept work, last what the others call."""
 
 
 class LaunchError(Exception):
-    """Raised when the start is not possible; the text is one line that says what to change."""
+    """Raised when nothing can be started. The text is one line that says what to change."""
 
 
 def read_scale(text: str) -> dict[str, int]:
-    """How many of each role: `scheduler=2,agents=2` over the default of one. Raises `LaunchError`."""
+    """Reads how many of each role to run: `scheduler=2,agents=2`, and one of every other. Raises `LaunchError`."""
     scale = dict.fromkeys(ROLES, 1)
     for part in filter(None, text.split(",")):
         role, _, number = part.strip().partition("=")
         most = 1 if role == "sandbox" else LARGEST_SCALE
         if role not in ROLES:
-            raise LaunchError(f"--scale {text}: there is no role {role!r}; there are {', '.join(ROLES)}")
+            raise LaunchError(f"--scale {text}: unknown role {role!r}; the roles are {', '.join(ROLES)}")
         if not number.isascii() or not number.isdigit() or int(number) > most:
             raise LaunchError(
-                f"--scale {text}: {role} can be a whole number from 0 to {most}, not {number!r}"
+                f"--scale {text}: {role} must be a whole number from 0 to {most}, not {number!r}"
             )
         scale[role] = int(number)
     return scale
 
 
 def environment(config: Config, *, database_url: str) -> dict[str, str]:
-    """The children's environment: ours, with what a demonstration needs where nothing else is set."""
-    for_a_demo = {"DEBUG": "true", "CUSTOMER_WAIT": "120"}  # nobody watches an hour for a card to be replaced
+    """The children's environment: ours, with defaults that suit a demonstration."""
+    for_a_demo = {
+        "DEBUG": "true",
+        "CUSTOMER_WAIT": "120",
+    }  # in a demonstration nobody waits an hour for another card
     decided = {"DATABASE_URL": database_url, "VAR_DIR": str(config.var_dir), "PYTHONUNBUFFERED": "1"}
     return {**for_a_demo, **os.environ, **decided}
 
 
 def task(name: str, *arguments: str, env: Mapping[str, str]) -> Spec:
-    """The management command `name`, to be run once."""
+    """The management command `name`, run once."""
     return Spec(name=name, argv=[sys.executable, "manage.py", name, *arguments], env=env, cwd=PROJECT_DIR)
 
 
 def specs(scale: Mapping[str, int], env: Mapping[str, str]) -> list[Spec]:
-    """One spec for each process. More than one web process are workers of one, as they share a port."""
+    """One spec for each process. Several web processes are workers of one, because they share a port."""
     made = []
     for role, arguments in ROLES.items():
         processes = min(scale[role], 1) if role == "web" else scale[role]
@@ -71,34 +74,36 @@ def specs(scale: Mapping[str, int], env: Mapping[str, str]) -> list[Spec]:
             spec = Spec(name=f"{role}.{number}", argv=[sys.executable, *arguments], env=env, cwd=PROJECT_DIR)
             if role == "web":
                 spec = replace(spec, env={**env, "WEB_CONCURRENCY": str(scale[role])})
-            if role == "jobs":  # ends a whole process group when the pipe closes, for which it has to live on
+            if (
+                role == "jobs"
+            ):  # it ends a whole process group when the pipe closes, so it must survive until then
                 spec = replace(spec, env={**env, PIPE: "1"}, has_pipe=True, death_signal=None)
             made.append(spec)
     return made
 
 
 def check_ports(config: Config, scale: Mapping[str, int]) -> None:
-    """Raises `LaunchError` when an address that a process will listen on cannot be had."""
+    """Raises `LaunchError` when a process will not be able to listen on its port."""
     host, _, port = config.sandbox_bind.rpartition(":")
-    mail = f"{host}:{int(port) + 1}"
+    smtp = f"{host}:{int(port) + 1}"
     wanted = [
         ("web", f"BIND={config.bind}", config.bind),
         ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}", config.sandbox_bind),
-        ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}, which takes {mail} for mail as well", mail),
+        ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}, which also uses {smtp} for email", smtp),
     ]
     deadline = time.monotonic() + PORT_PATIENCE
-    for role, setting, address in wanted:
-        while scale[role] and (error := _bind_error(address)):
+    for role, setting, host_port in wanted:
+        while scale[role] and (error := _bind_error(host_port)):
             if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
                 reason = os.strerror(error.errno or 0).lower()
-                number = address.rpartition(":")[2]
-                raise LaunchError(f"{setting}: port {number} cannot be listened on ({reason}); set another")
+                number = host_port.rpartition(":")[2]
+                raise LaunchError(f"{setting}: cannot listen on port {number} ({reason}); set another port")
             time.sleep(0.1)
 
 
-def _bind_error(address: str) -> OSError | None:
-    """What stands in the way of listening on HOST:PORT, if anything does."""
-    host, _, port = address.rpartition(":")
+def _bind_error(host_port: str) -> OSError | None:
+    """The error of listening on HOST:PORT, if there is one."""
+    host, _, port = host_port.rpartition(":")
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(
             host.strip("[]"), int(port), type=socket.SOCK_STREAM
@@ -115,7 +120,7 @@ def _bind_error(address: str) -> OSError | None:
 
 
 def check_database(url: str) -> None:
-    """Raises `LaunchError` when the database cannot be reached or is too old. The password is not shown."""
+    """Raises `LaunchError` when the database cannot be reached or is too old. The text does not show the password."""
     try:
         with psycopg.connect(url, connect_timeout=5) as connection:
             version = connection.info.server_version
@@ -124,21 +129,22 @@ def check_database(url: str) -> None:
         raise LaunchError(f"DATABASE_URL: the database cannot be reached: {reason}") from error
     if version < OLDEST_POSTGRES:
         raise LaunchError(
-            f"DATABASE_URL: the database is PostgreSQL {version // 10_000}; needed is 17 or newer"
+            f"DATABASE_URL: the database is PostgreSQL {version // 10_000}; 17 or newer is needed"
         )
 
 
-def address_for_clients(bind: str) -> str:
-    """Where a client on this machine finds what listens on `bind`, which may be all addresses."""
+def reachable_host_port(bind: str) -> str:
+    """The HOST:PORT at which a client on this machine reaches a server that listens on `bind`, maybe on all
+    interfaces."""
     host, _, port = bind.rpartition(":")
     return f"{ {'0.0.0.0': '127.0.0.1', '[::]': '[::1]'}.get(host, host) }:{port}"
 
 
 def is_ready(config: Config) -> bool:
-    """Whether the web process says that all is ready."""
+    """Whether the web process reports that it is ready."""
     hosts = [host for host in config.allowed_hosts if host.strip(".*")]
     name = hosts[0].lstrip(".") if hosts else "localhost"
-    connection = http.client.HTTPConnection(address_for_clients(config.bind), timeout=1.0)
+    connection = http.client.HTTPConnection(reachable_host_port(config.bind), timeout=1.0)
     try:
         connection.request("GET", "/readyz", headers={"Host": name})
         return connection.getresponse().status == 200
@@ -149,8 +155,8 @@ def is_ready(config: Config) -> bool:
 
 
 def banner(config: Config) -> str:
-    """What to tell when all is ready: where things are, who may sign in, what to try."""
-    url = f"http://{address_for_clients(config.bind)}"
+    """The text shown when everything is ready: where things are, who may sign in, what to try."""
+    url = f"http://{reachable_host_port(config.bind)}"
     accounts = config.var_dir / "demo-accounts.txt"
     lines = [
         f"sasweb is ready: {url}/",
@@ -160,7 +166,7 @@ def banner(config: Config) -> str:
         f"  operators  {url}/console/",
     ]
     if accounts.is_file():
-        lines += ["", "Accounts (role, name, password):", ""]
+        lines += ["", "Accounts (access level, name, password):", ""]
         lines += [f"  {line}" for line in accounts.read_text().splitlines()]
     token = config.var_dir / "demo-token"
     lines += [

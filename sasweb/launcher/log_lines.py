@@ -1,18 +1,18 @@
-"""The launcher's output: the lines of many processes, each with the name of its process before it.
+"""The launcher's output: the lines of many processes, each prefixed with the name of its process.
 
-Whoever reads the output may stop reading, or go. Neither may stop the processes, so this never waits for its reader: it
-keeps a stock of what was not read yet, and leaves out lines, with a note that says how many, when the stock is full.
+Whoever reads the output may pause or go away. Neither must stop the processes, so writing never waits for the reader:
+unread output is buffered, and when the buffer is full lines are dropped and a note says how many.
 """
 
 import contextlib
 import os
 import select
 
-STOCK = 1_000_000  # bytes
-AT_ONCE = 4_096  # bytes that a pipe takes without blocking when it says that it is ready (PIPE_BUF)
-LONGEST_LINE = 65_536  # bytes; a longer one is broken
+BUFFER_SIZE = 1_000_000  # bytes
+WRITE_SIZE = 4_096  # bytes that a pipe takes without blocking once it is ready (PIPE_BUF)
+LONGEST_LINE = 65_536  # bytes; a longer line is broken
 
-COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)  # ANSI foregrounds that can be read on dark and on light
+COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)  # ANSI foregrounds that are legible on dark and on light
 
 
 class Output:
@@ -21,18 +21,18 @@ class Output:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._in_colour = os.isatty(fd) and not os.environ.get("NO_COLOR")
-        self._stock = bytearray()
-        self._left_out = 0
+        self._buffer = bytearray()
+        self._dropped = 0
         self._colours: dict[str, int] = {}
         self._width = 0
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is anything to write as soon as the reader takes it."""
-        return bool(self._stock)
+        """Whether output is waiting for the reader."""
+        return bool(self._buffer)
 
     def expect(self, names: list[str]) -> None:
-        """Makes room for these names, so that the lines stand in one column from the first on."""
+        """Makes the prefix wide enough for these names, so that the lines are aligned from the first one."""
         self._width = max(self._width, *(len(name) for name in names))
 
     def line(self, name: str, text: bytes | str) -> None:
@@ -45,28 +45,28 @@ class Output:
         self._add(prefix.encode() + data + b"\n")
 
     def plain(self, text: str) -> None:
-        """Writes text as it is, with neither prefix nor colour."""
+        """Writes text without prefix or colour."""
         self._add(text.encode() + b"\n")
 
     def flush(self, *, wait: float = 0.0) -> None:
-        """Writes what the reader takes, and waits `wait` seconds, at each step, for a reader who is slow."""
+        """Writes as much as the reader takes, and waits up to `wait` seconds at each step for a slow reader."""
         ready = select.poll()
         ready.register(self.fd, select.POLLOUT)
-        while self._stock and ready.poll(wait * 1000):
+        while self._buffer and ready.poll(wait * 1000):
             try:
-                written = os.write(self.fd, self._stock[:AT_ONCE])
-            except OSError:  # the reader has gone: nothing that is said matters any more
-                written = len(self._stock)
-            del self._stock[:written]
-            if not self._stock and self._left_out:
-                left_out, self._left_out = self._left_out, 0
-                self.line("up", f"{left_out} lines left out here, as nobody read them")
+                written = os.write(self.fd, self._buffer[:WRITE_SIZE])
+            except OSError:  # the reader is gone, and the output with it
+                written = len(self._buffer)
+            del self._buffer[:written]
+            if not self._buffer and self._dropped:
+                dropped, self._dropped = self._dropped, 0
+                self.line("up", f"{dropped} lines dropped here, because nobody read them")
 
     def _add(self, data: bytes) -> None:
-        if len(self._stock) + len(data) > STOCK:
-            self._left_out += 1
+        if len(self._buffer) + len(data) > BUFFER_SIZE:
+            self._dropped += 1
         else:
-            self._stock += data
+            self._buffer += data
 
 
 class LinePipe:
@@ -80,7 +80,7 @@ class LinePipe:
         self._rest = b""
 
     def read(self) -> bool:
-        """Takes what is there. False when the other end has been closed, and this one with it."""
+        """Reads what is there. False once the other end has been closed; then this end is closed, too."""
         try:
             data = os.read(self.fd, LONGEST_LINE)
         except BlockingIOError:

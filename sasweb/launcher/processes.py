@@ -1,8 +1,9 @@
-"""The process manager of `manage.py up`: runs commands side by side, restarts what dies, and stops them in order.
+"""The process manager of `manage.py up`: runs commands side by side, restarts those that die, and stops them in order.
 
 One loop in the main thread does everything, because the kernel ties a child's death signal to the thread that started
-it. Children live in sessions of their own, so that Ctrl-C on the terminal reaches the manager alone. Orphans of a dead
-child become children of the manager (a "subreaper"), which kills them; those of a dead manager get their death signal.
+it. Children live in sessions of their own, so that Ctrl-C on the terminal reaches only the manager. Orphans of a dead
+child become children of the manager (a "subreaper"), which kills them; orphans of a dead manager get their death
+signal.
 """
 
 import contextlib
@@ -20,20 +21,20 @@ from sasweb.launcher import children
 from sasweb.launcher.children import Deaths, User
 from sasweb.launcher.log_lines import LinePipe, Output
 
-NEXT_IN_ORDER = 1.0  # seconds that one child's stop may take before the next is told to stop as well
-KILL_AFTER = 7.5  # seconds after the first was told
+NEXT_IN_ORDER = 1.0  # seconds that a child has to stop before the next one is asked to stop as well
+KILL_AFTER = 7.5  # seconds after the first was asked
 FOUNDATION_UNTIL = (
     9.0,
     9.6,
     10.0,
-)  # seconds after the first was told: what the others stand on, signal by signal
+)  # seconds after the first was asked, for each signal to the process that the others stand on
 
-FOREVER: Callable[[], bool] = lambda: False  # noqa: E731 - reads as the default that it is
+FOREVER: Callable[[], bool] = lambda: False  # noqa: E731 - a default argument
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A command to keep running. Specs are stopped in the order in which they were started, a foundation last."""
+    """A command to keep running. Processes are stopped in the order in which they were started, a foundation last."""
 
     name: str
     argv: Sequence[str]
@@ -41,17 +42,17 @@ class Spec:
     cwd: Path | None = None
     user: User | None = None
     death_signal: signal.Signals | None = signal.SIGKILL  # what it gets when the manager dies
-    has_pipe: bool = False  # its stdin is a pipe, which closes when the manager ends
-    is_foundation: bool = False  # the others stand on it
+    has_pipe: bool = False  # its stdin is a pipe that closes when the manager ends
+    is_foundation: bool = False  # the others depend on it
     stop_signals: Sequence[signal.Signals] = (
         signal.SIGTERM,
         signal.SIGKILL,
-    )  # in order of force; the last kills
+    )  # in order of force; the last one kills
     prepare: Callable[[], None] | None = None  # called before each start
 
 
 class Child:
-    """A spec and the process that it has at present, if any."""
+    """A spec and its current process, if any."""
 
     def __init__(self, spec: Spec, *, is_kept: bool) -> None:
         self.spec = spec
@@ -73,7 +74,7 @@ class Child:
 
 
 class ProcessManager:
-    """Starts, watches and stops children. Use it as a context manager: whatever happens, leaving it stops them all."""
+    """Starts, watches and stops children. It is a context manager: leaving it stops them all, whatever happens."""
 
     def __init__(self, output: Output) -> None:
         self.output = output
@@ -116,11 +117,11 @@ class ProcessManager:
         return self.stop_requests > 0
 
     def start(self, spec: Spec) -> Child:
-        """Starts a command that is to be kept running. Raises `OSError` when its program cannot be started."""
+        """Starts a command and keeps it running. Raises `OSError` when its program cannot be started."""
         return self._add(Child(spec, is_kept=True))
 
     def run_to_end(self, spec: Spec) -> int:
-        """Runs a command once, while the others run on. Gives its exit status, less than 0 if a signal ended it."""
+        """Runs a command once, while the others go on. Returns its exit status, negative if a signal ended it."""
         child = self._add(Child(spec, is_kept=False))
         process = child.process
         assert process
@@ -132,15 +133,16 @@ class ProcessManager:
         return process.returncode
 
     def run(self, until: Callable[[], bool] = FOREVER, *, poll: float = 0.5) -> None:
-        """Keeps all running until `until()`, asked every `poll` seconds, says yes or a signal asks for the stop."""
+        """Keeps everything running until `until()`, checked every `poll` seconds, is true or a signal asks for the
+        stop."""
         while not self.is_stopping and not until():
             self._turn(timeout=poll)
             self._restart()
 
     def stop(self) -> None:
-        """Stops all in order: within 10 s, and at once when a second signal asks for it."""
+        """Stops everything in order: within 10 s, or at once when a second signal asks for it."""
         begun = time.monotonic()
-        hurry_after = max(self.stop_requests, 1)  # the request that led here does not hurry
+        hurry_after = max(self.stop_requests, 1)  # the request that led here is no reason to hurry
 
         def wait_until_gone(these: Sequence[Child], until: float, *, may_hurry: bool = True) -> bool:
             while any(child.is_running for child in these):
@@ -152,13 +154,13 @@ class ProcessManager:
 
         others = [child for child in self.children if not child.spec.is_foundation]
         for child in others:
-            told = time.monotonic() - begun
+            asked_at = time.monotonic() - begun
             child.send(child.spec.stop_signals[0])
-            wait_until_gone([child], min(told + NEXT_IN_ORDER, KILL_AFTER))
+            wait_until_gone([child], min(asked_at + NEXT_IN_ORDER, KILL_AFTER))
         wait_until_gone(others, KILL_AFTER)
         for child in others:
             if child.is_running:
-                self._say(f"{child.spec.name} has not stopped and is killed")
+                self._say(f"{child.spec.name} has not stopped; killing it")
                 child.send(signal.SIGKILL)
         self._bury(others)
         for child in (child for child in self.children if child.spec.is_foundation):
@@ -173,7 +175,7 @@ class ProcessManager:
         return child
 
     def _bury(self, these: Sequence[Child]) -> None:
-        """Waits for killed children, and for their orphans, which it kills as well."""
+        """Waits for killed children, and kills their orphans."""
         for child in these:
             if child.process:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -183,7 +185,7 @@ class ProcessManager:
         self.output.flush()
 
     def _turn(self, *, timeout: float) -> None:
-        """One turn of the loop: waits for something to happen, and passes output on."""
+        """One turn of the loop: waits for something to happen and passes output on."""
         due = [child.restart_at for child in self.children if child.restart_at is not None]
         longest = min([timeout, *(at - time.monotonic() for at in due)])
         with self._writable_output():
@@ -196,7 +198,7 @@ class ProcessManager:
         self.output.flush()
 
     def _restart(self) -> None:
-        """Finds who died, and starts again whose time has come."""
+        """Notes the children that have died, and restarts those whose pause is over."""
         dead = [child for child in self.children if child.is_kept and child.process and not child.is_running]
         for child in dead:
             self._on_death(child)
@@ -207,9 +209,9 @@ class ProcessManager:
                 child.restart_at = None
                 try:
                     self._start(child)
-                except (OSError, RuntimeError) as error:  # no memory, disk full: the same as a quick death
+                except (OSError, RuntimeError) as error:  # no memory, disk full: counts as a quick death
                     child.restart_at = time.monotonic() + child.deaths.count(lived=0.0)
-                    self._say(f"{child.spec.name} cannot be started: {error}")
+                    self._say(f"cannot start {child.spec.name}: {error}")
 
     def _start(self, child: Child) -> None:
         spec = child.spec
@@ -240,15 +242,15 @@ class ProcessManager:
             process.stdin.close()
         pause = child.deaths.count(lived=time.monotonic() - child.started_at)
         child.restart_at = time.monotonic() + pause
-        when = f"in {pause:.0f} s, as it keeps dying" if pause else "now"
-        self._say(f"{child.spec.name} {children.ending(process.returncode)}; it is started again {when}")
+        when = f"in {pause:.0f} s, because it keeps dying" if pause else "now"
+        self._say(f"{child.spec.name} {children.describe_end(process.returncode)}; restarting it {when}")
 
     def _kill_orphans(self) -> None:
         known = {child.process.pid for child in self.children if child.process}
         children.wait_until(lambda: not children.kill_adopted(known), timeout=1.0, poll=0.01)
 
     def _read_pipes(self) -> None:
-        """Takes what the pipes hold now; the last words of those who died."""
+        """Reads what the pipes hold now: the last lines of processes that died."""
         for key, _ in self._selector.select(0):
             if isinstance(key.data, LinePipe) and not key.data.read():
                 self._drop(key.data)
@@ -259,7 +261,7 @@ class ProcessManager:
 
     @contextlib.contextmanager
     def _writable_output(self) -> Iterator[None]:
-        """Lets the selector wake up for a reader who takes more output, too, while there is any."""
+        """Makes the selector also wake up when the reader takes more output, while there is any."""
         is_waiting = self.output.is_waiting
         if is_waiting:
             self._selector.register(self.output.fd, selectors.EVENT_WRITE)

@@ -1,4 +1,5 @@
-"""A wrong value in the environment stops the start, with one line that says which, what and what would be right."""
+"""An invalid value in the environment stops the start, with one line that names the variable, its value and what is
+expected."""
 
 import os
 import subprocess
@@ -10,35 +11,35 @@ import pytest
 from sasweb import config
 from tests.architecture.source import ROOT
 
-NOT_A_URL = "allowed is a URL that starts with http or https://"
-NO_MAIL = "allowed is a mail address, as in Shop <shop@example.org>"
+NOT_A_URL = "expected a URL that starts with http or https://"
+NOT_AN_EMAIL = "expected an email, for example Shop <shop@example.org>"
 WRONG = [
-    ("BIND", "8000", "allowed is HOST:PORT, as in 127.0.0.1:8000"),
-    ("SANDBOX_BIND", "127.0.0.1:many", "allowed is HOST:PORT, as in 127.0.0.1:9000"),
-    ("VAR_DIR", "/dev/null", "allowed is a folder"),
-    ("DATABASE_URL", "mysql://localhost/shop", "allowed is postgresql://USER:PASSWORD@HOST:PORT/NAME"),
-    ("DEBUG", "maybe", "allowed is true or false"),
-    ("REQUIRE_SECOND_FACTOR", "perhaps", "allowed is true or false"),
-    ("SUPERVISOR_PERIOD", "0", "allowed is a number from 0.1 to 60"),
-    ("FAILURE_THRESHOLD", "0", "allowed is a whole number from 1 to 100"),
-    ("ORDER_COMPLETE_BY", "soon", "allowed is a number from 1 to 86400"),
-    ("STEP_COMPLETE_BY", "0.1", "allowed is a number from 0.5 to 3600"),
-    ("CUSTOMER_WAIT", "-1", "allowed is a number from 0 to 2.592e+06"),
-    ("PATIENCE", "0", "allowed is a number from 1 to 2.592e+06"),
-    ("PROBE_PERIOD", "0", "allowed is a number from 0.1 to 600"),
-    ("RAMP", "0", "allowed is a number from 0.1 to 3600"),
-    ("AGENT_RATE", "-1", "allowed is a number from 0 to 100000"),
-    ("RETRY_BUDGET", "none", "allowed is a number from 0.1 to 100000"),
+    ("BIND", "8000", "expected HOST:PORT, for example 127.0.0.1:8000"),
+    ("SANDBOX_BIND", "127.0.0.1:many", "expected HOST:PORT, for example 127.0.0.1:9000"),
+    ("VAR_DIR", "/dev/null", "expected a folder"),
+    ("DATABASE_URL", "mysql://localhost/shop", "expected postgresql://USER:PASSWORD@HOST:PORT/NAME"),
+    ("DEBUG", "maybe", "expected true or false"),
+    ("REQUIRE_SECOND_FACTOR", "perhaps", "expected true or false"),
+    ("SUPERVISOR_PERIOD", "0", "expected a number from 0.1 to 60"),
+    ("FAILURE_THRESHOLD", "0", "expected a whole number from 1 to 100"),
+    ("ORDER_COMPLETE_BY", "soon", "expected a number from 1 to 86400"),
+    ("STEP_COMPLETE_BY", "0.1", "expected a number from 0.5 to 3600"),
+    ("CUSTOMER_WAIT", "-1", "expected a number from 0 to 2.592e+06"),
+    ("PATIENCE", "0", "expected a number from 1 to 2.592e+06"),
+    ("PROBE_PERIOD", "0", "expected a number from 0.1 to 600"),
+    ("RAMP", "0", "expected a number from 0.1 to 3600"),
+    ("AGENT_RATE", "-1", "expected a number from 0 to 100000"),
+    ("RETRY_BUDGET", "none", "expected a number from 0.1 to 100000"),
     ("WAREHOUSE_URL", "warehouse.example", NOT_A_URL),
     ("PAYMENTS_URL", "ftp://payments.example", NOT_A_URL),
     ("CARRIER_URL", "https://", NOT_A_URL),
-    ("EMAIL_URL", "http://mail.example", "allowed is a URL that starts with smtp or smtps://"),
-    ("EMAIL_FROM", "the shop", NO_MAIL),
-    ("ALERT_EMAIL", "nobody", NO_MAIL),
+    ("EMAIL_URL", "http://mail.example", "expected a URL that starts with smtp or smtps://"),
+    ("EMAIL_FROM", "the shop", NOT_AN_EMAIL),
+    ("ALERT_EMAIL", "nobody", NOT_AN_EMAIL),
     ("ALERT_WEBHOOK_URL", "hooks.example", NOT_A_URL),
     ("PUBLIC_URL", "shop.example", NOT_A_URL),
 ]
-"""Variable, wrong value, what the line says is allowed."""
+"""Variable, invalid value, what the line says is expected."""
 ALSO_WRONG = [
     *[("BIND", value) for value in ("", ":8000", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:²", "a\nb")],
     *[("DEBUG", value) for value in ("", "2")],
@@ -53,7 +54,7 @@ ALSO_WRONG = [
 
 
 def environment(var_dir: Path, **variables: str) -> dict[str, str]:
-    """An environment with nothing in it but a place for files, and these."""
+    """An environment that holds a folder for files, these variables, and nothing else."""
     return {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "PYTHONDONTWRITEBYTECODE": "1"} | variables
 
 
@@ -80,7 +81,7 @@ def test_a_wrong_value_stops_the_start_with_one_line(
 ) -> None:
     done = check(environment(tmp_path, **{name: value}))
     assert done.returncode != 0
-    assert done.stdout + done.stderr == f"sasweb: {name}={value!r} is not usable: {allowed}\n"
+    assert done.stdout + done.stderr == f"sasweb: {name}={value!r} is not valid; {allowed}\n"
 
 
 def test_a_short_secret_key_stops_the_start_and_is_not_shown(tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ def test_a_short_secret_key_stops_the_start_and_is_not_shown(tmp_path: Path) -> 
     assert done.returncode != 0
     assert (
         done.stdout + done.stderr
-        == "sasweb: SECRET_KEY is not usable: allowed is a random text of at least 32 characters\n"
+        == "sasweb: SECRET_KEY is not valid; expected at least 32 random characters\n"
     )
 
 
@@ -108,7 +109,7 @@ def test_no_wrong_value_gets_past_or_makes_more_than_a_line(
     with pytest.raises(config.ConfigError) as refused:
         config.read()
     (line,) = str(refused.value).splitlines()
-    assert line.startswith(f"{name}={value!r} is not usable: allowed is ")
+    assert line.startswith(f"{name}={value!r} is not valid; expected ")
 
 
 def test_every_variable_has_a_test_of_a_wrong_value() -> None:

@@ -59,7 +59,7 @@ def test_a_killed_process_makes_a_new_group_within_two_seconds(database: Path, r
         wait_for(lambda: has_seen(watch, worker))
         begun = time.monotonic()
         os.kill(cluster if role == "cluster" else worker, signal.SIGKILL)
-        assert "the cluster is replaced now" in line_with(watch, "replaced")
+        assert "replacing the cluster now" in line_with(watch, "replacing")
         assert time.monotonic() - begun < 2
         assert not children.group_members(cluster)
         assert pid_of(watch, "cluster") != cluster
@@ -80,7 +80,7 @@ def test_a_cluster_that_sweeps_no_more_is_replaced(database: Path) -> None:
     with watched(database) as watch:
         first = pid_of(watch, "cluster")
         database.write_text("still")
-        assert "no sweep of a supervisor is new: the cluster is replaced" in line_with(watch, "replaced")
+        assert "no supervisor has swept for 20 s; replacing the cluster" in line_with(watch, "replacing")
         assert pid_of(watch, "cluster") != first
 
 
@@ -125,28 +125,28 @@ def test_a_killed_watch_takes_the_whole_cluster_with_it(database: Path) -> None:
 
 def test_sweeps_are_stale_when_the_answer_did_not_change_for_too_long() -> None:
     age = SweepAge(stale_after=20, grace=30)
-    age.answered(SWEEP, now=0)
+    age.note_answer(SWEEP, now=0)
     assert not age.is_stale(now=30)
     assert age.is_stale(now=31)
-    age.answered(SWEEP + timedelta(seconds=2), now=31)
+    age.note_answer(SWEEP + timedelta(seconds=2), now=31)
     assert not age.is_stale(now=51)
     assert age.is_stale(now=52)
 
 
 def test_a_clock_that_is_hours_off_does_not_matter() -> None:
     age = SweepAge(stale_after=20, grace=30)
-    age.answered(SWEEP, now=0)
-    age.answered(SWEEP - timedelta(hours=5), now=10)
+    age.note_answer(SWEEP, now=0)
+    age.note_answer(SWEEP - timedelta(hours=5), now=10)
     assert not age.is_stale(now=30)
     assert age.is_stale(now=31)
 
 
 def test_a_database_that_cannot_be_asked_never_makes_a_cluster_stale() -> None:
     age = SweepAge(stale_after=20, grace=30)
-    age.answered(SWEEP, now=0)
-    age.not_answered()
+    age.note_answer(SWEEP, now=0)
+    age.note_silence()
     assert not age.is_stale(now=3_600)
-    age.answered(SWEEP, now=3_600)
+    age.note_answer(SWEEP, now=3_600)
     assert not age.is_stale(now=3_630)
     assert age.is_stale(now=3_631)
 

@@ -48,12 +48,12 @@ def test_a_scale_names_roles_and_the_rest_is_one_each() -> None:
 @pytest.mark.parametrize(
     ("scale", "says"),
     [
-        ("printer=2", "there is no role 'printer'; there are web, submission"),
-        ("scheduler=many", "scheduler can be a whole number from 0 to 16, not 'many'"),
+        ("printer=2", "unknown role 'printer'; the roles are web, submission"),
+        ("scheduler=many", "scheduler must be a whole number from 0 to 16, not 'many'"),
         ("scheduler", "not ''"),
         ("agents=17", "from 0 to 16"),
         ("agents=-1", "from 0 to 16"),
-        ("sandbox=2", "sandbox can be a whole number from 0 to 1"),
+        ("sandbox=2", "sandbox must be a whole number from 0 to 1"),
     ],
 )
 def test_a_wrong_scale_is_refused_with_what_is_allowed(scale: str, says: str) -> None:
@@ -82,17 +82,23 @@ def test_a_taken_port_is_told_with_its_variable(
 ) -> None:
     monkeypatch.setattr(launch, "PORT_PATIENCE", 0.0)
     config = replace(settings.CONFIG, bind=f"127.0.0.1:{free}", sandbox_bind=f"127.0.0.1:{taken - 1}")
-    with pytest.raises(LaunchError, match=rf"^BIND=127.0.0.1:{taken}: port {taken} .*in use"):
+    with pytest.raises(
+        LaunchError, match=rf"^BIND=127.0.0.1:{taken}: cannot listen on port {taken} .*in use"
+    ):
         launch.check_ports(replace(config, bind=f"127.0.0.1:{taken}"), ONE_EACH)
-    with pytest.raises(LaunchError, match=rf"^SANDBOX_BIND=127.0.0.1:{taken}: port {taken} .*in use"):
+    with pytest.raises(
+        LaunchError, match=rf"^SANDBOX_BIND=127.0.0.1:{taken}: cannot listen on port {taken} .*in use"
+    ):
         launch.check_ports(replace(config, sandbox_bind=f"127.0.0.1:{taken}"), ONE_EACH)
-    with pytest.raises(LaunchError, match=rf"^SANDBOX_BIND=.* for mail as well: port {taken} .*in use"):
+    with pytest.raises(
+        LaunchError, match=rf"^SANDBOX_BIND=.* for email: cannot listen on port {taken} .*in use"
+    ):
         launch.check_ports(config, ONE_EACH)
     launch.check_ports(config, {**ONE_EACH, "sandbox": 0})
 
 
 def test_an_address_of_another_machine_is_told_at_once() -> None:
-    with pytest.raises(LaunchError, match=r"^BIND=192.0.2.1:8000: port 8000 cannot be listened on"):
+    with pytest.raises(LaunchError, match=r"^BIND=192.0.2.1:8000: cannot listen on port 8000"):
         launch.check_ports(replace(settings.CONFIG, bind="192.0.2.1:8000"), ONE_EACH)
 
 
@@ -130,7 +136,7 @@ def test_a_database_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) 
     with temporary_server() as server:
         launch.check_database(server.url)
         monkeypatch.setattr(launch, "OLDEST_POSTGRES", 990_000)
-        with pytest.raises(LaunchError, match="the database is PostgreSQL 18; needed is"):
+        with pytest.raises(LaunchError, match="the database is PostgreSQL 18; "):
             launch.check_database(server.url)
 
 

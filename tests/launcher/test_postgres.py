@@ -190,7 +190,7 @@ def test_data_of_another_version_is_refused_in_one_line(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / "home")
     server.place.data.mkdir()
     (server.place.data / "PG_VERSION").write_text("17\n")
-    with pytest.raises(PostgresError, match="made by PostgreSQL 17, this is 18"):
+    with pytest.raises(PostgresError, match="created by PostgreSQL 17, but this is 18"):
         server.start()
     server.forget()
     server.remove()

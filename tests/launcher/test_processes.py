@@ -52,7 +52,7 @@ def test_a_dead_child_is_back_within_two_seconds() -> None:
         first = pid_of(manager, "worker")
         begun = time.monotonic()
         os.kill(first, signal.SIGKILL)
-        assert "was ended by SIGKILL; it is started again now" in line_with(manager, "worker was")
+        assert "was killed by SIGKILL; restarting it now" in line_with(manager, "worker was")
         assert pid_of(manager, "worker") != first
         assert time.monotonic() - begun < 2
 
@@ -67,8 +67,8 @@ def test_only_what_dies_young_three_times_has_to_wait() -> None:
 def test_a_child_that_keeps_dying_is_started_with_pauses() -> None:
     with managed(sh("worker", "exit 3")) as manager:
         lines = [line_with(manager, "worker ended") for _ in range(4)]
-    assert ["again now" in line for line in lines] == [True, True, False, False]
-    assert "ended with exit status 3; it is started again in 1 s" in lines[2]
+    assert ["it now" in line for line in lines] == [True, True, False, False]
+    assert "ended with exit status 3; restarting it in 1 s" in lines[2]
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -126,7 +126,7 @@ def test_a_reader_who_stops_reading_does_not_stop_the_children() -> None:
     with managed(sh("chatty", f"{chatty} exec sleep 60")) as manager:
         wait_for(lambda: "sleep" in names_of_children(manager.pid), timeout=30)
         manager.terminate()
-        assert any("lines left out here" in line or "chatty" in line for line in rest_of(manager))
+        assert any("lines dropped here" in line or "chatty" in line for line in rest_of(manager))
 
 
 def test_a_reader_who_goes_does_not_stop_the_children() -> None:
@@ -179,4 +179,4 @@ def test_on_a_terminal_names_are_coloured_and_ctrl_c_reaches_the_manager_alone()
         seen += terminal.read(4096)
     assert b"\x1b[36mweb | \x1b[0mpid" in seen
     assert seen.count(b"stops") == 1
-    assert b"was ended by SIGINT" not in seen
+    assert b"was killed by SIGINT" not in seen

@@ -33,7 +33,7 @@ def test_readyz_names_what_is_missing(client: Client, monkeypatch: pytest.Monkey
     monkeypatch.setattr(health, "READINESS", Readiness())
     monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda *_: [("orders", "0002")])
     response = client.get("/readyz")
-    assert (response.status_code, response.text) == (503, "1 migrations have not been applied\n")
+    assert (response.status_code, response.text) == (503, "migrations still to be applied: 1\n")
 
 
 @pytest.mark.django_db
