@@ -1,8 +1,8 @@
 """Stand-ins for the remote services of the shop: a warehouse, a payment gateway, a carrier and a mail server.
 
-One process (`python -m sandbox`), for development and tests, never for production. It behaves as good remote
-services do (idempotency keys, undo by forward key, a definite no told apart from a passing trouble), keeps a ledger of
-every effect so that a test can count them from outside, and makes the faults that a test asks for.
+One process (`python -m sandbox`), for development and tests, never for production. It behaves like good remote
+services: idempotency keys, reversal by forward key, and a definite no that differs from a temporary failure. It keeps a
+ledger of every effect, so that a test can count them from outside, and produces the faults that a test asks for.
 
     POST   /warehouse/reserve|release
     POST   /payments/authorise|void|capture|refund
@@ -13,6 +13,7 @@ every effect so that a test can count them from outside, and makes the faults th
     DELETE /_faults
     GET    /_health
 
-What happens to a call, in this order: down, validation (400, 404, 413), already running (409), latency, down once
-more, hang, error, replay or refusal or effect, lost reply. Everything up to `error` does nothing and stores nothing.
+A call passes these stages, in this order: down, validation (400, 404, 413), already running (409), latency, down
+again, hang, error, replay or refusal or effect, lost reply. A call that ends at `error` or earlier does nothing and
+stores nothing.
 """

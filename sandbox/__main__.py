@@ -1,4 +1,4 @@
-"""`python -m sandbox`: starts the stand-ins and stops them at SIGTERM or SIGINT, within 2 s."""
+"""`python -m sandbox`: runs the stand-ins until SIGTERM or SIGINT, and stops them within 2 s."""
 
 import asyncio
 import logging
@@ -10,8 +10,7 @@ import sys
 
 from aiohttp import web
 
-from sandbox import mail_sink as mail
-from sandbox import settings
+from sandbox import mail_sink, settings
 from sandbox.app import Calls, make_app
 from sandbox.commits import Commits
 from sandbox.faults import SERVICES, FaultBoard
@@ -19,61 +18,61 @@ from sandbox.faults import SERVICES, FaultBoard
 BACKLOG = 4096
 """Connections that may wait to be accepted."""
 KEEP_ALIVE = 600.0
-"""Seconds that an idle connection stays open: long, so that a client's pool does not meet closed ones by chance."""
+"""Seconds that an idle connection stays open: long enough that a client's pool does not happen upon closed ones."""
 GRACE = 0.3
-"""Seconds that a request in hand gets at the stop, twice."""
+"""Seconds that a running request has to finish at the stop. Applied twice."""
 
 
 class StartError(Exception):
-    """Raised when the sandbox cannot start; its text is one line."""
+    """Raised when the sandbox cannot start. The text is one line."""
 
 
 def raise_file_limit() -> None:
-    """Allows as many open connections as the system does."""
+    """Allows as many open files as the system permits."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     except (ValueError, OSError) as error:
-        logging.getLogger("sandbox").warning("the limit of open files stays as it is: %s", error)
+        logging.getLogger("sandbox").warning("cannot raise the limit of open files: %s", error)
 
 
-def _cannot_listen(where: settings.Settings, port: int, error: OSError) -> StartError:
+def _cannot_listen(config: settings.Settings, port: int, error: OSError) -> StartError:
     reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
     return StartError(
-        f"cannot listen on {where.address(port)} ({reason}): SANDBOX_BIND sets another HOST:PORT"
+        f"cannot listen on {config.host_port(port)} ({reason}); set SANDBOX_BIND to another HOST:PORT"
     )
 
 
-def _open_ledger(where: settings.Settings) -> Commits:
+def _open_ledger(config: settings.Settings) -> Commits:
     try:
-        where.var_dir.mkdir(parents=True, exist_ok=True)
-        return Commits(where.ledger)
+        config.var_dir.mkdir(parents=True, exist_ok=True)
+        return Commits(config.ledger)
     except (OSError, sqlite3.Error) as error:
         raise StartError(
-            f"cannot use the ledger {where.ledger} ({error}): VAR_DIR sets another folder"
+            f"cannot use the ledger {config.ledger} ({error}); set VAR_DIR to another folder"
         ) from error
 
 
-async def serve(where: settings.Settings) -> None:
-    """Serves until SIGTERM or SIGINT. Raises `StartError` when a port or the ledger cannot be had."""
+async def serve(config: settings.Settings) -> None:
+    """Serves until SIGTERM or SIGINT. Raises `StartError` when a port or the ledger is not available."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    commits = _open_ledger(where)
+    commits = _open_ledger(config)
     faults = FaultBoard()
     calls = Calls(commits, faults)
     runner = web.AppRunner(
         make_app(commits, faults, calls),
         access_log=None,
-        handler_cancellation=True,  # a call that hangs must learn that its client left
+        handler_cancellation=True,  # a call that hangs must notice that its client has disconnected
         keepalive_timeout=KEEP_ALIVE,
         shutdown_timeout=GRACE,
     )
     try:
-        sink = await _listen(where, runner, mail.Sink(commits, faults))
+        sink = await _listen(config, runner, mail_sink.Sink(commits, faults))
         names = ", ".join(SERVICES)
         print(
-            f"sandbox: http://{where.address(where.port)} ({names}), smtp {where.address(where.smtp_port)}",
+            f"sandbox: http://{config.host_port(config.port)} ({names}), smtp {config.host_port(config.smtp_port)}",
             flush=True,
         )
         await stop.wait()
@@ -84,26 +83,26 @@ async def serve(where: settings.Settings) -> None:
         await commits.close()
 
 
-async def _listen(where: settings.Settings, runner: web.AppRunner, sink: mail.Sink) -> asyncio.Server:
+async def _listen(config: settings.Settings, runner: web.AppRunner, sink: mail_sink.Sink) -> asyncio.Server:
     await runner.setup()
     try:
-        server = await mail.listen(where.host, where.smtp_port, sink)
+        server = await mail_sink.listen(config.host, config.smtp_port, sink)
     except OSError as error:
-        raise _cannot_listen(where, where.smtp_port, error) from error
+        raise _cannot_listen(config, config.smtp_port, error) from error
     try:
-        await web.TCPSite(runner, where.host, where.port, backlog=BACKLOG).start()
+        await web.TCPSite(runner, config.host, config.port, backlog=BACKLOG).start()
     except OSError as error:
-        raise _cannot_listen(where, where.port, error) from error
+        raise _cannot_listen(config, config.port, error) from error
     return server
 
 
 def main() -> int:
-    """Runs the sandbox and returns its exit status."""
+    """Runs the sandbox. Returns its exit status."""
     logging.basicConfig(stream=sys.stdout, level=logging.WARNING, format="sandbox: %(message)s")
     try:
-        where = settings.read(os.environ)
+        config = settings.read(os.environ)
         raise_file_limit()
-        asyncio.run(serve(where))
+        asyncio.run(serve(config))
     except (settings.SettingsError, StartError) as error:
         print(f"sandbox: {error}", file=sys.stderr)
         return 1

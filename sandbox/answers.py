@@ -1,4 +1,4 @@
-"""What a service answers to one call."""
+"""The answer of a service to one call."""
 
 import json
 from collections.abc import Mapping
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 RETRY_SOON = frozenset({409, 429, 503})
-"""The statuses that ask the caller to come back, and so carry `Retry-After`."""
+"""Statuses that ask the caller to try again, and therefore carry `Retry-After`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer. `body` is JSON text; `kept` says that the ledger holds it under the call's key."""
+    """One answer. `body` is JSON; `kept` is true once the ledger holds it under the call's key."""
 
     status: int
     body: str
@@ -21,7 +21,7 @@ class Answer:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that go with it; `Retry-After` is in seconds."""
+        """The headers sent with it; `Retry-After` is in seconds."""
         headers = {"Idempotent-Replayed": "true"} if self.replayed else {}
         if self.status in RETRY_SOON:
             headers["Retry-After"] = "1"
@@ -38,8 +38,8 @@ def bad(status: int, code: str, message: str) -> Answer:
     return Answer(status=status, body=json.dumps({"error": {"code": code, "message": message}}))
 
 
-class Unusable(Exception):
-    """Raised when a request cannot be read as a call; `answer` is what the caller gets."""
+class InvalidRequest(Exception):
+    """Raised when a request is not a valid call. `answer` is the response."""
 
     def __init__(self, code: str, message: str, *, status: int = 400) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The HTTP side: the calls of the three services with their faults, and the pages that tests use."""
+"""The HTTP side: calls to the three services, with their faults, and the pages that tests use."""
 
 import asyncio
 import sqlite3
@@ -8,7 +8,7 @@ from functools import partial
 from aiohttp import web
 
 from sandbox import effects
-from sandbox.answers import Answer, Unusable, bad, good
+from sandbox.answers import Answer, InvalidRequest, bad, good
 from sandbox.commits import Commits
 from sandbox.faults import FAULTY, SERVICES, FaultBoard, happens
 from sandbox.operations import Call, find_operation, read_call, read_key
@@ -16,7 +16,7 @@ from sandbox.operations import Call, find_operation, read_call, read_key
 LARGEST_BODY = 2**20
 """In bytes."""
 SLOW_SECONDS = 3.0
-"""How much longer `card_slow` takes."""
+"""Seconds that `card_slow` takes longer."""
 
 
 def respond(answer: Answer) -> web.Response:
@@ -27,7 +27,7 @@ def respond(answer: Answer) -> web.Response:
 
 
 def cut(request: web.Request) -> web.Response:
-    """Cuts the connection without an answer. What it returns goes nowhere."""
+    """Cuts the connection without an answer. The response it returns is never sent."""
     if request.transport is not None:
         request.transport.abort()
     return web.Response()
@@ -37,17 +37,15 @@ def cut(request: web.Request) -> web.Response:
 async def errors_as_json(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Every error is the same JSON object."""
+    """Answers every error with the same kind of JSON object."""
     try:
         return await handler(request)
-    except Unusable as error:
+    except InvalidRequest as error:
         return respond(error.answer)
     except web.HTTPRequestEntityTooLarge:
         return respond(bad(413, "body_too_large", f"the body is larger than {LARGEST_BODY} bytes"))
     except web.HTTPMethodNotAllowed as error:
-        response = respond(
-            bad(405, "method_not_allowed", f"allowed is {', '.join(sorted(error.allowed_methods))}")
-        )
+        response = respond(bad(405, "method_not_allowed", f"use {', '.join(sorted(error.allowed_methods))}"))
         response.headers["Allow"] = error.headers["Allow"]
         return response
     except web.HTTPException as error:
@@ -55,7 +53,7 @@ async def errors_as_json(
 
 
 class Calls:
-    """The calls that run: one at a time for a key. A call goes on when its client leaves, as in a real service."""
+    """The running calls, one at a time for a key. As in a real service, a call goes on when its client disconnects."""
 
     def __init__(self, commits: Commits, faults: FaultBoard) -> None:
         self._commits = commits
@@ -73,7 +71,9 @@ class Calls:
         call = read_call(operation, key, await request.read())
         is_new = not self._commits.is_answered(service, key)
         if is_new and (service, key) in self._running:
-            return respond(bad(409, "in_progress", "the first call with this Idempotency-Key still runs"))
+            return respond(
+                bad(409, "in_progress", "the first call with this Idempotency-Key is still running")
+            )
         left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = self._start(call, is_new, left)
         try:
@@ -85,7 +85,7 @@ class Calls:
         return cut(request) if answer is None else respond(answer)
 
     def stop(self) -> None:
-        """Ends the calls that run: what has not happened yet does not happen."""
+        """Cancels the running calls: effects that have not happened yet do not happen."""
         for task in self._tasks:
             task.cancel()
 
@@ -100,7 +100,8 @@ class Calls:
         return task
 
     async def _run(self, call: Call, is_new: bool, left: asyncio.Future[None]) -> Answer | None:
-        """The answer, or None where the connection is cut instead. The faults are those in force at each stage."""
+        """The answer, or None when the connection is to be cut. Each stage applies the faults that are set at that
+        moment."""
         service, method = call.operation.service, call.payment_method
         slow = SLOW_SECONDS if is_new and method == effects.SLOW else 0.0
         await asyncio.sleep(self._faults[service].latency() + slow)
@@ -111,19 +112,19 @@ class Calls:
             return None
         if happens(self._faults[service].error_rate):
             return bad(
-                self._faults[service].error_status, "injected_error", "the service has a passing trouble"
+                self._faults[service].error_status, "injected_error", "the service has a temporary failure"
             )
         refuse = happens(self._faults[service].refuse_rate)
         try:
             answer = await self._commits.write(partial(effects.perform, call=call, refuse=refuse))
         except sqlite3.Error:
-            return bad(500, "ledger_failed", "the ledger did not take the call: nothing happened")
+            return bad(500, "ledger_failed", "the ledger could not store the call; nothing was done")
         lost = answer.kept and not answer.refused_by_fault and happens(self._faults[service].lost_reply_rate)
         return None if lost else answer
 
 
 class Pages:
-    """What tests read and set."""
+    """The pages on which tests read the ledger and set faults."""
 
     def __init__(self, commits: Commits, faults: FaultBoard) -> None:
         self._commits = commits
@@ -153,7 +154,7 @@ class Pages:
 
 
 def make_app(commits: Commits, faults: FaultBoard, calls: Calls) -> web.Application:
-    """The web application."""
+    """Builds the web application."""
     pages = Pages(commits, faults)
     app = web.Application(client_max_size=LARGEST_BODY, middlewares=[errors_as_json])
     app.router.add_post("/{service:" + "|".join(SERVICES) + "}/{operation}", calls.handle)

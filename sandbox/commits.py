@@ -1,7 +1,7 @@
-"""Group commit: what is waiting when a transaction begins goes into that transaction.
+"""Group commit: every job that is waiting when a transaction begins goes into that transaction.
 
-Under light load a transaction is one call; under heavy load a few hundred share one, so that the cost of a commit is
-shared too. A job is told its result only after the commit.
+Under light load a transaction is one call; under heavy load a few hundred calls share one, and the cost of its commit.
+A job gets its result only after the commit.
 """
 
 import asyncio
@@ -17,20 +17,21 @@ from sandbox import ledger
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], Any]
 BATCH = 500
-"""How many jobs share one transaction at most."""
+"""Jobs that share one transaction, at most."""
 
 log = logging.getLogger("sandbox")
 
 
 class Commits:
-    """The one writer of a ledger, made and used in an event loop. Raises `sqlite3.Error` for an unusable file."""
+    """The only writer of a ledger, created and used in one event loop. Raises `sqlite3.Error` if the file cannot be
+    used."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._writer = ledger.connect(path)
         ledger.make_tables(self._writer)
         self._reader = ledger.connect(path)
-        # Threads of our own: a long read of the ledger must not keep a commit waiting for a thread.
+        # Separate threads: a long read of the ledger must not keep a commit waiting for a thread.
         self._writing = ThreadPoolExecutor(1, "ledger-write")
         self._reading = ThreadPoolExecutor(2, "ledger-read")
         self._queue: asyncio.Queue[tuple[Job, asyncio.Future[Any]]] = asyncio.Queue()
@@ -52,7 +53,7 @@ class Commits:
         return await loop.run_in_executor(self._reading, ledger.read_array, self._path, service)
 
     async def close(self) -> None:
-        """Lets the running transaction end, forgets what waits, and closes the file."""
+        """Lets the running transaction finish, drops the jobs that wait, and closes the file."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         self._writing.shutdown(wait=True)
@@ -76,12 +77,12 @@ class Commits:
                     done.set_exception(error)
 
     def _commit(self, jobs: list[Job]) -> list[tuple[Any, Exception | None]]:
-        """The result or the error of each job. A job that fails must not fail those that share its transaction."""
+        """The result or the error of each job. A failing job must not fail those that share its transaction."""
         try:
             return [(result, None) for result in self._transaction(jobs)]
         except Exception as error:
             if len(jobs) == 1:
-                log.exception("the ledger did not take a call")
+                log.exception("the ledger could not store a call")
                 return [(None, error)]
             return [self._commit([job])[0] for job in jobs]
 

@@ -1,7 +1,7 @@
-"""What a call does, inside one transaction of the ledger: replay, refuse, do, or undo.
+"""The effect of a call, inside one transaction of the ledger: replay, refuse, do, or reverse.
 
-The first answer to a key is kept in the same transaction as its effect, so that after any crash either both are there
-or neither is.
+The first answer to a key is stored in the same transaction as its effect, so that after any crash either both exist or
+neither does.
 """
 
 import secrets
@@ -19,7 +19,7 @@ PAYMENT_METHODS = frozenset({"card_ok", DECLINED, SLOW, HANGS})
 
 
 def perform(connection: sqlite3.Connection, *, call: Call, refuse: bool) -> Answer:
-    """Answers `call`, once and for all for its key. `refuse` says that a fault refuses a key that is new."""
+    """Answers `call`, for good under its key. With `refuse` a fault refuses a new key."""
     books = Books(connection, call.operation.service)
     first = books.answer(call.key)
     if first is not None:
@@ -38,7 +38,7 @@ def _decide(books: Books, call: Call, refuse: bool) -> Answer:
     if refuse:
         return bad(422, "refused", "the service refuses this call for good")
     if call.operation.undoes:
-        return _undo(books, call)
+        return _reverse(books, call)
     return _do(books, call)
 
 
@@ -49,30 +49,34 @@ def _do(books: Books, call: Call) -> Answer:
         return bad(402, "card_declined", "the card was declined")
     if call.operation.name == "authorise" and call.payment_method not in PAYMENT_METHODS:
         known = ", ".join(sorted(PAYMENT_METHODS))
-        return bad(422, "unknown_payment_method", f"{call.payment_method!r:.80} is unknown: known is {known}")
+        return bad(
+            422,
+            "unknown_payment_method",
+            f"{call.payment_method!r:.80} is unknown; use one of {known}",
+        )
     books.add_effect(call.key, call.operation.name, call.order_id, call.amount)
     gives = call.operation.gives or {}
     return good({name: prefix + secrets.token_hex(8) for name, prefix in gives.items()})
 
 
-def _undo(books: Books, call: Call) -> Answer:
-    """Takes back the effect of the key that `call.reverses` names, or sees to it that it never happens."""
+def _reverse(books: Books, call: Call) -> Answer:
+    """Reverses the effect of the key that `call.reverses` names, or makes sure that it never happens."""
     effect = books.effect(call.reverses)
     if effect is None:
         books.bar(call.reverses, call.key)
-        return _undone(call, "nothing_to_reverse")
+        return _reversed(call, "nothing_to_reverse")
     if effect.operation != call.operation.undoes or effect.order_id != call.order_id:
-        found = f"a {effect.operation} of order {effect.order_id}"
+        named = f"a {effect.operation} of order {effect.order_id}"
         return bad(
-            422, "reverses_mismatch", f"reverses names {found}, not a {call.operation.undoes} of this order"
+            422, "reverses_mismatch", f"reverses names {named}, not a {call.operation.undoes} of this order"
         )
     if effect.reversed_by is not None:
-        return _undone(call, "already_reversed")
+        return _reversed(call, "already_reversed")
     books.mark_reversed(call.reverses, call.key)
     books.add_effect(call.key, call.operation.name, call.order_id, effect.amount)
-    return _undone(call, "reversed")
+    return _reversed(call, "reversed")
 
 
-def _undone(call: Call, result: str) -> Answer:
-    """Whatever the `result`, nothing of the forward call stands: the name of what is done is true in every case."""
+def _reversed(call: Call, result: str) -> Answer:
+    """Whatever the `result`, no effect of the forward call is left, so the operation's `done` is true in every case."""
     return good({call.operation.done: True, "result": result, "reverses": call.reverses})

@@ -1,4 +1,4 @@
-"""The faults that a test asks for: what is set for each service, and the connections that hang."""
+"""The faults that a test asks for: the settings of each service, and the calls that hang."""
 
 import asyncio
 import json
@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sandbox.answers import Unusable
+from sandbox.answers import InvalidRequest
 
 SERVICES = ("warehouse", "payments", "carrier")
 FAULTY = (*SERVICES, "mail")
 LONGEST_LATENCY = 600_000
-"""The highest latency that can be set, in milliseconds."""
+"""The longest latency that can be set, in milliseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """What one service does wrong. Rates are chances from 0 to 1; latency is from low to high, in milliseconds."""
+    """The faults of one service. Rates are probabilities from 0 to 1; latency is from low to high, in milliseconds."""
 
     latency_ms: tuple[float, float] = (0, 0)
     error_rate: float = 0
@@ -28,12 +28,12 @@ class Faults:
     down: bool = False
 
     def latency(self) -> float:
-        """How long this call takes, in seconds."""
+        """Draws how long a call takes, in seconds."""
         return random.uniform(*self.latency_ms) / 1000
 
 
 def happens(rate: float) -> bool:
-    """Draws once: true with the chance `rate`."""
+    """Draws once: true with probability `rate`."""
     return random.random() < rate
 
 
@@ -67,21 +67,22 @@ ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def changed(faults: Faults, raw: bytes) -> Faults:
-    """`faults` with the fields that the JSON object `raw` names. Raises `Unusable` for a field that is not allowed."""
+def change_faults(faults: Faults, raw: bytes) -> Faults:
+    """`faults` with the fields of the JSON object `raw`. Raises `InvalidRequest` for an unknown field or an invalid
+    value."""
     try:
         wanted = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise Unusable("invalid_json", "the body is not JSON") from error
+        raise InvalidRequest("invalid_json", "the body is not JSON") from error
     if not isinstance(wanted, dict):
-        raise Unusable("invalid_faults", "the body is not a JSON object")
+        raise InvalidRequest("invalid_faults", "the body is not a JSON object")
     for name, value in wanted.items():
         if name not in ALLOWED:
-            raise Unusable("unknown_field", f"{name!r:.80} is unknown: allowed is {', '.join(ALLOWED)}")
+            raise InvalidRequest("unknown_field", f"unknown field {name!r:.80}; use {', '.join(ALLOWED)}")
         is_allowed, allowed = ALLOWED[name]
         if not is_allowed(value):
-            raise Unusable(
-                "invalid_value", f"{name}={json.dumps(value):.80} is not usable: allowed is {allowed}"
+            raise InvalidRequest(
+                "invalid_value", f"{name}={json.dumps(value):.80} is not valid; expected {allowed}"
             )
     if "latency_ms" in wanted:
         wanted["latency_ms"] = tuple(wanted["latency_ms"])
@@ -89,7 +90,7 @@ def changed(faults: Faults, raw: bytes) -> Faults:
 
 
 class FaultBoard:
-    """The faults in force, and the calls that hang. Lives in memory: a restarted sandbox has no faults."""
+    """The current faults, and the calls that hang. Kept in memory: a restarted sandbox has no faults."""
 
     def __init__(self) -> None:
         self._faults = dict.fromkeys(FAULTY, Faults())
@@ -99,23 +100,23 @@ class FaultBoard:
         return self._faults[service]
 
     def change(self, service: str, raw: bytes) -> dict[str, Any]:
-        """Sets what `raw` names, all of it or nothing, and returns the settings in force. Raises `Unusable`."""
-        self._faults[service] = changed(self._faults[service], raw)
+        """Sets the fields of `raw`, all or none, and returns the current settings. Raises `InvalidRequest`."""
+        self._faults[service] = change_faults(self._faults[service], raw)
         return asdict(self._faults[service])
 
     def show(self) -> dict[str, dict[str, Any]]:
-        """The settings in force, by service."""
+        """The current settings, by service."""
         return {service: asdict(faults) for service, faults in self._faults.items()}
 
     def reset(self) -> None:
-        """Takes all faults away and lets the calls that hang go, which then end without an answer."""
+        """Removes all faults and releases the calls that hang, which then end without an answer."""
         self._faults = dict.fromkeys(FAULTY, Faults())
         for left in self._held:
             if not left.done():
                 left.set_result(None)
 
     async def hold(self, left: asyncio.Future[None]) -> None:
-        """Waits until the client has `left` or the faults are reset."""
+        """Waits until the client has disconnected (`left`) or the faults are reset."""
         self._held.add(left)
         try:
             await left

@@ -1,9 +1,9 @@
 """The ledger: one SQLite file, and every SQL statement of the sandbox.
 
-answers  the first answer to each key: what a retry gets again
-effects  what happened, one row per effect; `reversed_by` is the key of the undo that took it back
-barred   forward keys whose undo came first: they must never happen
-mail     every message that the sink took
+answers  the first answer to each key, which a retry gets again
+effects  what happened, one row per effect; `reversed_by` is the key of the call that reversed it
+barred   forward keys whose reversal came first: they must never take effect
+mail     every email that the sink accepted
 """
 
 import sqlite3
@@ -49,7 +49,7 @@ FROM mail ORDER BY id
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """One thing that happened. `amount` is in minor units."""
+    """One effect. `amount` is in minor units."""
 
     operation: str
     order_id: str
@@ -59,7 +59,7 @@ class Effect:
 
 @dataclass(frozen=True, kw_only=True)
 class Mail:
-    """One message as the sink took it; `recipients` is a JSON array."""
+    """One email as the sink accepted it; `recipients` is a JSON array."""
 
     message_id: str
     sender: str
@@ -70,21 +70,22 @@ class Mail:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens the file of the ledger. Raises `sqlite3.Error` when the file cannot be used."""
+    """Opens the ledger's file. Raises `sqlite3.Error` when it cannot be used."""
     connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
-    # In WAL mode a commit is in the kernel's hands when it returns: it outlives this process, without a sync for each.
+    # In WAL mode a commit is in the kernel's hands when it returns, so it outlives this process without a sync each
+    # time.
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Makes the tables where there are none."""
+    """Creates the tables that are missing."""
     connection.executescript(SCHEMA)
 
 
 def read_array(path: Path, service: str) -> str:
-    """The effects of `service`, or every mail, as one JSON array, newest last."""
+    """The effects of `service`, or every email, as one JSON array, newest last."""
     connection = connect(path)
     try:
         query, values = (MAIL, ()) if service == "mail" else (EFFECTS, (service,))
@@ -100,58 +101,58 @@ def is_answered(connection: sqlite3.Connection, service: str, key: str) -> bool:
 
 
 def now() -> str:
-    """This moment, ISO 8601 in UTC."""
+    """The current time, ISO 8601 in UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class Books:
-    """The ledger inside one open transaction, seen from one service. Rows it adds count once that commits."""
+    """The ledger inside one open transaction, limited to one service. The rows it adds count once that commits."""
 
     def __init__(self, connection: sqlite3.Connection, service: str) -> None:
         self._execute = connection.execute
         self._service = service
 
     def answer(self, key: str) -> tuple[str, Answer] | None:
-        """The digest of the first call under `key` and the answer that it got, if there was one."""
+        """The digest of the first call under `key`, and its answer; None if there was no call."""
         query = "SELECT digest, status, body FROM answers WHERE service = ? AND key = ?"
         row = self._execute(query, (self._service, key)).fetchone()
         return row and (row[0], Answer(status=row[1], body=row[2], kept=True, replayed=True))
 
     def keep_answer(self, key: str, digest: str, answer: Answer) -> None:
-        """Keeps the first answer to `key`."""
+        """Stores the first answer to `key`."""
         values = (self._service, key, digest, answer.status, answer.body)
         self._execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", values)
 
     def effect(self, key: str) -> Effect | None:
-        """What happened under `key`, if anything did."""
+        """The effect under `key`, if there is one."""
         query = "SELECT operation, order_id, amount, reversed_by FROM effects WHERE service = ? AND key = ?"
         row = self._execute(query, (self._service, key)).fetchone()
         return row and Effect(operation=row[0], order_id=row[1], amount=row[2], reversed_by=row[3])
 
     def add_effect(self, key: str, operation: str, order_id: str, amount: int | None) -> None:
-        """Writes an effect."""
+        """Stores an effect."""
         query = (
             "INSERT INTO effects (service, key, operation, order_id, at, amount) VALUES (?, ?, ?, ?, ?, ?)"
         )
         self._execute(query, (self._service, key, operation, order_id, now(), amount))
 
     def mark_reversed(self, key: str, by_key: str) -> None:
-        """Notes that the effect of `key` was taken back by the undo `by_key`."""
+        """Notes that the call `by_key` reversed the effect of `key`."""
         query = "UPDATE effects SET reversed_by = ? WHERE service = ? AND key = ?"
         self._execute(query, (by_key, self._service, key))
 
     def is_barred(self, key: str) -> bool:
-        """Whether an undo of `key` came before it."""
+        """Whether a reversal of `key` came before it."""
         query = "SELECT 1 FROM barred WHERE service = ? AND key = ?"
         return self._execute(query, (self._service, key)).fetchone() is not None
 
     def bar(self, key: str, by_key: str) -> None:
-        """Refuses `key` from now on. A second undo changes nothing."""
+        """Refuses `key` from now on. A second reversal changes nothing."""
         self._execute("INSERT OR IGNORE INTO barred VALUES (?, ?, ?, ?)", (self._service, key, by_key, now()))
 
 
 def add_mail(connection: sqlite3.Connection, mail: Mail) -> None:
-    """Writes a message."""
+    """Stores an email."""
     connection.execute(
         "INSERT INTO mail (message_id, sender, recipients, subject, body, order_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (mail.message_id, mail.sender, mail.recipients, mail.subject, mail.body, mail.order_id, now()),

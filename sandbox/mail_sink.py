@@ -1,7 +1,7 @@
-"""The mail sink: an SMTP server that keeps every message in the ledger and has faults of its own.
+"""The mail sink: an SMTP server that stores every email in the ledger and has faults of its own.
 
-Its faults, in order: down (421 to the connection and to every command), latency, hang, error (451), refuse (550), the
-message is kept, lost reply (the connection is cut after that). `error_status` means nothing here.
+Its faults, in order: down (421 to the connection and to every command), latency, hang, error (451), refuse (550), then
+the email is stored, lost reply (the connection is cut after that). `error_status` has no meaning here.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ DOWN = "421 4.3.2 the mail service is down"
 
 
 def read_mail(envelope: Envelope) -> ledger.Mail:
-    """The message in `envelope`, as the ledger keeps it. What cannot be decoded is kept as it came."""
+    """The email in `envelope`, as the ledger stores it. Parts that cannot be decoded are stored as they came."""
     content = envelope.content if isinstance(envelope.content, bytes) else b""
     message = email.message_from_bytes(content, policy=email.policy.default)
     raw = {name.lower(): " ".join(str(value).split()) for name, value in message.raw_items()}
@@ -60,7 +60,7 @@ def _storable(text: str) -> str:
 
 
 class Sink:
-    """What happens to each message."""
+    """Handles each email."""
 
     def __init__(self, commits: Commits, faults: FaultBoard) -> None:
         self._commits = commits
@@ -72,7 +72,7 @@ class Sink:
         return self._faults["mail"].down
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        """Takes one message and returns the reply to the client. A client that leaves cancels it."""
+        """Accepts one email and returns the reply to the client. Cancelled when the client disconnects."""
         if self.is_down:
             return DOWN
         await asyncio.sleep(self._faults["mail"].latency())
@@ -82,9 +82,9 @@ class Sink:
             await self._faults.hold(asyncio.get_running_loop().create_future())
             return await _cut(server)
         if happens(self._faults["mail"].error_rate):
-            return "451 4.3.0 the mail service has a passing trouble"
+            return "451 4.3.0 the mail service has a temporary failure"
         if happens(self._faults["mail"].refuse_rate):
-            return "550 5.7.1 the mail service refuses this message for good"
+            return "550 5.7.1 the mail service refuses this email for good"
         await self._commits.write(partial(ledger.add_mail, mail=read_mail(envelope)))
         if happens(self._faults["mail"].lost_reply_rate):
             return await _cut(server)
@@ -99,7 +99,7 @@ async def _cut(server: SMTP) -> str:
 
 
 class SinkSession(SMTP):
-    """One SMTP session, which says 421 and hangs up at the first command after the sink went down."""
+    """One SMTP session. It answers 421 and hangs up at the first command after the sink has gone down."""
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(
@@ -119,6 +119,6 @@ class SinkSession(SMTP):
 
 
 async def listen(host: str, port: int, sink: Sink) -> asyncio.Server:
-    """Listens for mail. Raises `OSError` when the address cannot be had."""
+    """Listens for email. Raises `OSError` when the port is not available."""
     loop = asyncio.get_running_loop()
     return await loop.create_server(lambda: SinkSession(sink), host, port, backlog=1024)

@@ -1,4 +1,4 @@
-"""The operations of the three services, and how a request is read as a call of one of them."""
+"""The operations of the three services, and how a request is parsed into a call of one of them."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.answers import Unusable
+from sandbox.answers import InvalidRequest
 
 LONGEST_TEXT = 255
 LARGEST_NUMBER = 10**12
@@ -14,31 +14,31 @@ LARGEST_NUMBER = 10**12
 Body = Mapping[str, Any]
 
 
-def _unusable(message: str) -> Unusable:
-    return Unusable("invalid_body", message)
+def _invalid(message: str) -> InvalidRequest:
+    return InvalidRequest("invalid_body", message)
 
 
 def _text(body: Body, name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
-        raise _unusable(f"{name} must be a text of 1 to {LONGEST_TEXT} printable characters")
+        raise _invalid(f"{name} must be a string of 1 to {LONGEST_TEXT} printable characters")
     return value
 
 
 def _whole(body: Body, name: str, lowest: int) -> int:
     value = body.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= LARGEST_NUMBER:
-        raise _unusable(f"{name} must be a whole number from {lowest} to {LARGEST_NUMBER}")
+        raise _invalid(f"{name} must be a whole number from {lowest} to {LARGEST_NUMBER}")
     return value
 
 
 def _check_lines(body: Body) -> None:
     lines = body.get("lines")
     if not isinstance(lines, list) or not lines:
-        raise _unusable("lines must be an array with at least one line")
+        raise _invalid("lines must be an array of at least one line")
     for line in lines:
         if not isinstance(line, dict):
-            raise _unusable('each of the lines must be {"sku", "quantity"}')
+            raise _invalid('each line must be {"sku", "quantity"}')
         _text(line, "sku")
         _whole(line, "quantity", 1)
 
@@ -47,13 +47,13 @@ def _check_money(body: Body) -> None:
     _whole(body, "amount", 0)
     currency = body.get("currency")
     if not (isinstance(currency, str) and len(currency) == 3 and currency.isascii() and currency.isalpha()):
-        raise _unusable("currency must be a code of three letters")
+        raise _invalid("currency must be a three-letter code")
 
 
 def _check_authorise(body: Body) -> None:
     _check_money(body)
     if not isinstance(body.get("payment_method"), str):
-        raise _unusable("payment_method must be a text")
+        raise _invalid("payment_method must be a string")
 
 
 def _check_capture(body: Body) -> None:
@@ -63,13 +63,14 @@ def _check_capture(body: Body) -> None:
 
 def _check_create(body: Body) -> None:
     if not isinstance(body.get("ship_to"), dict) or not body["ship_to"]:
-        raise _unusable("ship_to must be an object with the address")
+        raise _invalid("ship_to must be an object that holds the address")
     _check_lines(body)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One operation. A forward one `gives` names with random ids behind a prefix; an undo `undoes` a forward one."""
+    """One operation. A forward one answers the names in `gives`, with random ids behind a prefix. A reversal `undoes`
+    one."""
 
     service: str
     name: str
@@ -96,7 +97,7 @@ OPERATIONS = {(operation.service, operation.name): operation for operation in _A
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call, checked. `digest` tells two bodies apart; `amount` is in minor units; `reverses` is a forward key."""
+    """One valid call. `digest` distinguishes two bodies; `amount` is in minor units; `reverses` is a forward key."""
 
     operation: Operation
     key: str
@@ -108,20 +109,20 @@ class Call:
 
 
 def find_operation(service: str, name: str) -> Operation:
-    """The operation `name` of `service`. Raises `Unusable` (404) when there is none."""
+    """The operation `name` of `service`. Raises `InvalidRequest` (404) if there is none."""
     operation = OPERATIONS.get((service, name))
     if operation is None:
         allowed = ", ".join(f"/{known.service}/{known.name}" for known in _ALL if known.service == service)
-        raise Unusable("unknown_operation", f"there is no such operation: allowed is {allowed}", status=404)
+        raise InvalidRequest("unknown_operation", f"unknown operation; use {allowed}", status=404)
     return operation
 
 
 def read_key(value: str | None) -> str:
-    """The value of the `Idempotency-Key` header. Raises `Unusable` when it is missing or no usable key."""
+    """The value of the `Idempotency-Key` header. Raises `InvalidRequest` when it is missing or not valid."""
     if not value:
-        raise Unusable("missing_idempotency_key", "the Idempotency-Key header is missing")
+        raise InvalidRequest("missing_idempotency_key", "the Idempotency-Key header is missing")
     if len(value) > LONGEST_TEXT or not (value.isascii() and value.isprintable()):
-        raise Unusable(
+        raise InvalidRequest(
             "invalid_idempotency_key",
             f"Idempotency-Key must be at most {LONGEST_TEXT} printable ASCII characters",
         )
@@ -129,19 +130,19 @@ def read_key(value: str | None) -> str:
 
 
 def read_call(operation: Operation, key: str, raw: bytes) -> Call:
-    """Reads a request's body. Raises `Unusable` when it does not fit the operation."""
+    """Parses a request's body. Raises `InvalidRequest` when it does not fit the operation."""
     try:
         body = json.loads(raw)
         canonical = json.dumps([operation.name, body], sort_keys=True, separators=(",", ":"))
     except (ValueError, RecursionError) as error:
-        raise Unusable("invalid_json", "the body is not JSON") from error
+        raise InvalidRequest("invalid_json", "the body is not JSON") from error
     if not isinstance(body, dict):
-        raise _unusable("the body must be a JSON object")
+        raise _invalid("the body must be a JSON object")
     order_id = _text(body, "order_id")
     operation.check(body)
     reverses = _text(body, "reverses") if operation.undoes else ""
     if reverses and reverses == key:
-        raise _unusable("reverses names the undo's own key: it must name the forward key")
+        raise _invalid("reverses must name the forward key, not the reversal's own")
     forward_money = operation.service == "payments" and not operation.undoes
     return Call(
         operation=operation,

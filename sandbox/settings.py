@@ -1,4 +1,4 @@
-"""What the sandbox takes from the environment: `SANDBOX_BIND` and `VAR_DIR`."""
+"""The sandbox's settings from the environment: `SANDBOX_BIND` and `VAR_DIR`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ DEFAULT_BIND = "127.0.0.1:9000"
 
 
 class SettingsError(ValueError):
-    """Raised when a variable has a value that the sandbox cannot work with; its text is one line."""
+    """Raised when a variable has an invalid value. The text is one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,21 +27,21 @@ class Settings:
 
     @property
     def ledger(self) -> Path:
-        """The file of the ledger."""
+        """The ledger's file."""
         return self.var_dir / "sandbox.sqlite3"
 
-    def address(self, port: int) -> str:
-        """`host:port` as one writes it in a URL."""
+    def host_port(self, port: int) -> str:
+        """`host:port`, as written in a url."""
         return f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"
 
 
 def read(environ: Mapping[str, str]) -> Settings:
-    """Reads the environment. Raises `SettingsError` for the first value that is not allowed."""
+    """Reads the environment. Raises `SettingsError` for the first invalid value."""
     bind = environ.get("SANDBOX_BIND", DEFAULT_BIND)
     host, _, port = bind.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65_535:
         raise SettingsError(
-            f"SANDBOX_BIND={bind!r} is not usable: allowed is HOST:PORT, as in {DEFAULT_BIND}, port 1 to 65534"
+            f"SANDBOX_BIND={bind!r} is not valid; expected HOST:PORT, port 1 to 65534, for example {DEFAULT_BIND}"
         )
     var_dir = Path(environ.get("VAR_DIR") or PROJECT_DIR / "var").expanduser().absolute()
     return Settings(host=host.removeprefix("[").removesuffix("]"), port=int(port), var_dir=var_dir)

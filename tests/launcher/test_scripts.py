@@ -119,7 +119,7 @@ def one_line_error(checkout: Checkout, **env: str) -> str:
 
 
 def test_a_python_that_is_missing_or_too_old_is_told_in_one_line(checkout: Checkout) -> None:
-    assert "PYTHON=/no/such/python is not usable" in one_line_error(checkout, PYTHON="/no/such/python")
+    assert "PYTHON=/no/such/python is not valid" in one_line_error(checkout, PYTHON="/no/such/python")
     checkout.write_python("#!/bin/sh\nexit 1\n")
     assert "Python 3.11 or newer" in one_line_error(checkout)
 

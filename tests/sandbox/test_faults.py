@@ -74,7 +74,7 @@ def test_a_bad_setting_is_400_and_changes_nothing(sandbox: Sandbox, body: Any, c
 
 def test_a_wrong_setting_is_told_by_name_and_by_what_is_allowed(sandbox: Sandbox) -> None:
     reply = sandbox.ask("PUT", "/_faults/warehouse", b'{"hang_rate": 7}')
-    assert reply.content["error"]["message"] == "hang_rate=7 is not usable: allowed is a number from 0 to 1"
+    assert reply.content["error"]["message"] == "hang_rate=7 is not valid; expected a number from 0 to 1"
     assert sandbox.ask("PUT", "/_faults/warehouse", b"{").code == "invalid_json"
 
 

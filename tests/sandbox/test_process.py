@@ -111,7 +111,7 @@ def test_a_bad_address_is_told_in_one_line(tmp_path: Path, bind: str) -> None:
     process = launch(tmp_path, bind)
     out, err = process.communicate(timeout=BOUND)
     assert (process.returncode, out) == (1, "")
-    assert err.startswith(f"sandbox: SANDBOX_BIND={bind!r} is not usable: allowed is HOST:PORT")
+    assert err.startswith(f"sandbox: SANDBOX_BIND={bind!r} is not valid; expected HOST:PORT")
     assert err.count("\n") == 1
 
 
