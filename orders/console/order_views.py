@@ -8,7 +8,6 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 
 from orders.console import order_chart
 from orders.console.csv_safe import csv_lines
@@ -20,12 +19,13 @@ from orders.selectors.desk.filters import LEAST_PART, OrderFilter, in_words, rea
 from orders.selectors.desk.limits import tries
 from orders.selectors.desk.order_page import OrderPage, StepPage, order_page
 from orders.selectors.desk.search import FoundOrder
-from orders.selectors.desk.standing import Kind, Standing
+from orders.selectors.desk.standing import Kind
 from orders.selectors.desk.status_bar import now
 from orders.services import audit
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import orders as operator_services
 from orders.vocabulary import ProcessState
+from orders.wording import standings
 from orders.wording.events import shorten, tell
 
 PAGE = 50
@@ -128,7 +128,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "it": found,
             "detail": detail,
             "order": detail.order,
-            "sentence": sentence(detail.order.standing) if detail.order else "",
+            "sentence": standings.sentence(detail.order.standing) if detail.order else "",
             "steps": [_step(found, step) for step in found.steps],
             "chart": chart,
             "events": [tell(event, limits) for event in reversed(events)],
@@ -164,29 +164,6 @@ def _json(value: Any) -> str:
     if value is None:
         return ""
     return shorten(json.dumps(value, ensure_ascii=False, indent=1, default=str), LONGEST_JSON)
-
-
-def sentence(stands: Standing) -> str:
-    """Where an order stands, in a sentence: what is being done, and whether somebody has to do something."""
-    on = {"agent": stands.on}
-    told = {
-        Kind.COMPENSATION_FAILED: _("Undoing it failed at %(agent)s: it waits for an operator."),
-        Kind.ERROR: _("It failed at %(agent)s and waits for an operator.")
-        if stands.on
-        else _("It failed and waits for an operator."),
-        Kind.OVERDUE: _("It has passed its complete-by; the supervisor sees to it at its next sweep."),
-        Kind.AT_RISK: _("It will probably miss its complete-by, and is tried again then."),
-        Kind.CUSTOMER: _("It waits for its customer; nothing for you to do."),
-        Kind.EXTENDED_WAIT: _("%(agent)s failed several times; it waits a while before the next try."),
-        Kind.RETRYING: _("%(agent)s did not answer in time; it is being tried again by itself."),
-        Kind.AGENT: _("It waits for %(agent)s to be able to take it; nothing for you to do here."),
-        Kind.SETTLING: _("It waits until an unanswered call can no longer land, and is undone then."),
-        Kind.RUNNING: _("It is being worked on."),
-        Kind.SCHEDULER: _("It waits for a scheduler to take it in hand."),
-        Kind.COMPENSATED: _("All of it has been undone."),
-        Kind.PROCESSED: _("Every step is completed."),
-    }[stands.kind]
-    return told % on
 
 
 @page

@@ -11,6 +11,7 @@ from orders.selectors.desk.order_detail import AlertFacts, Detail, OrderFacts
 from orders.selectors.desk.standing import StepFacts, Tries
 from orders.vocabulary import Outcome
 from orders.wording import commands as wording
+from orders.wording import standings
 from orders.wording.units import counted, duration, elapsed, plain_money, short_relative
 
 LABEL = 12
@@ -50,7 +51,7 @@ def _header(detail: Detail, now: datetime) -> Iterator[str]:
 
 def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[str, str]]:
     code = detail.alert.code if detail.alert else ""
-    stands = wording.standing(order.standing, now=now, code=code)
+    stands = standings.summary(order.standing, now=now, code=code)
     yield "state", stands if stands.startswith(order.state) else f"{stands} ({order.state})"
     undone = ": its effects are to be undone" if order.goal == "compensate" else ""
     yield "goal", f"{order.goal}{undone}"

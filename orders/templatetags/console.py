@@ -1,4 +1,4 @@
-"""Template tags of the operator console. Every text is the reader's language; nothing here reads but the frame.
+"""Template tags of the operator console, which is in English. Only `status_bar` reads the database.
 
 {% ago moment %}                  "12 seconds ago", with the exact time on the element; "–" for None
 {% pill "bad" "error" text %}     a status: colour, icon and word
@@ -6,18 +6,21 @@
 {% order_state process_state %}   the pill of an order's state as it is stored
 {% step_state step.state %}       the pill of a step's state as it is stored
 {% circuit_state state %}         the pill of a circuit
-{{ order_id|short_id }}           the id's end in monospace, with the whole of it on the element
-{{ amount|money:currency }}       minor units as the reader writes an amount
+{{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
+{{ state|state_word }}            the label of an order's state as it is stored
+{{ kind|standing_word }}          the label of where an order can stand
+{{ outcome|outcome_word }}        what is known of a step's effect
+{{ standing|next_try }}           the number of the try that is next or under way
+{{ amount|money:currency }}       minor units as "€39.00"
 {{ count|number }}                1,234;  {{ count|bounded }} 10,000+ for what was counted no further
 {{ seconds|duration }}            "3 min 20 s"
-{% console_frame as frame %}      alerts open, supervisor late (orders.selectors.desk.status_bar)
-{% console_nav as nav %}          the pages, with the one that is shown
+{% status_bar as status %}        open alerts, late supervisor (orders.selectors.desk.status_bar)
+{% navigation as pages %}         the console's pages, with the current one marked
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from babel.dates import format_datetime
@@ -28,14 +31,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from orders.fields.money import Money
-from orders.selectors.desk import status_bar as frames
-from orders.selectors.desk.standing import Kind, Standing
-from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.selectors.desk.standing import Standing
+from orders.selectors.desk.status_bar import MOST_COUNTED, Frame, frame
 from orders.templatetags import shop
 from orders.wording import units
+from orders.wording.standings import STANDINGS
+from orders.wording.states import CIRCUIT_STATES, ORDER_STATES, OUTCOMES, STEP_STATES, Pill, pill_of
 
 register = template.Library()
 
@@ -86,98 +89,79 @@ def money(amount: int, currency: str) -> str:
 
 @register.filter
 def short_id(order_id: UUID | str) -> SafeString:
-    """The end of an id, by which people tell orders apart: the beginning is shared by all orders of a minute."""
+    """The end of an id, by which people tell orders apart: orders of the same minute begin alike."""
     return format_html('<code class="id" title="{}">{}</code>', order_id, str(order_id)[-8:])
 
 
 @register.simple_tag
 def pill(tone: str, icon: str, text: str) -> SafeString:
-    """A status as colour, icon and word. `tone` is good, busy, warn, bad or idle."""
+    """A state as colour, icon and word. `tone` is good, busy, warn, bad or idle."""
     return format_html(
         '<span class="status status--{}">{}<span>{}</span></span>', tone, shop.icon(icon, 16), text
     )
 
 
-Look = tuple[str, str, Any]
-"""Tone, icon and word."""
-
-STANDINGS: Mapping[Kind, Look] = {
-    Kind.COMPENSATION_FAILED: ("bad", "error", gettext_lazy("compensation failed")),
-    Kind.ERROR: ("bad", "error", gettext_lazy("error")),
-    Kind.OVERDUE: ("bad", "warning", gettext_lazy("overdue")),
-    Kind.AT_RISK: ("warn", "warning", gettext_lazy("at risk")),
-    Kind.CUSTOMER: ("warn", "person", gettext_lazy("waiting for customer")),
-    Kind.EXTENDED_WAIT: ("warn", "retry", gettext_lazy("long wait before a retry")),
-    Kind.RETRYING: ("warn", "retry", gettext_lazy("retrying")),
-    Kind.AGENT: ("idle", "clock", gettext_lazy("waiting for agent")),
-    Kind.SETTLING: ("idle", "clock", gettext_lazy("waiting for a call to settle")),
-    Kind.RUNNING: ("busy", "running", gettext_lazy("running")),
-    Kind.SCHEDULER: ("idle", "clock", gettext_lazy("waiting for a scheduler")),
-    Kind.COMPENSATED: ("idle", "undo", gettext_lazy("compensated")),
-    Kind.PROCESSED: ("good", "done", gettext_lazy("processed")),
-}
-ORDER_STATES: Mapping[str, Look] = {
-    "pending": ("idle", "clock", pgettext_lazy("order", "pending")),
-    "processing": ("busy", "running", pgettext_lazy("order", "processing")),
-    "processed": ("good", "done", pgettext_lazy("order", "processed")),
-    "error": ("bad", "error", pgettext_lazy("order", "error")),
-    "compensated": ("idle", "undo", pgettext_lazy("order", "compensated")),
-}
-STEP_STATES: Mapping[str, Look] = {
-    "not_started": ("idle", "clock", pgettext_lazy("step", "not started")),
-    "running": ("busy", "running", pgettext_lazy("step", "running")),
-    "completed": ("good", "done", pgettext_lazy("step", "completed")),
-    "failed": ("bad", "error", pgettext_lazy("step", "failed")),
-    "skipped": ("idle", "chevron-right", pgettext_lazy("step", "skipped")),
-    "compensating": ("warn", "undo", pgettext_lazy("step", "compensating")),
-    "compensated": ("idle", "undo", pgettext_lazy("step", "compensated")),
-}
-CIRCUITS: Mapping[str, Look] = {
-    "closed": ("good", "done", pgettext_lazy("circuit", "closed")),
-    "open": ("bad", "stop", pgettext_lazy("circuit", "open")),
-    "half_open": ("warn", "retry", pgettext_lazy("circuit", "half open")),
-}
-
-
-def _look(looks: Mapping[Any, Look], word: str) -> SafeString:
-    """The pill of a word; one that this release does not know is shown as it is."""
-    tone, icon, said = looks.get(word, ("idle", "info", word.replace("_", " ")))
-    return pill(tone, icon, said)
+def _pill(shown: Pill) -> SafeString:
+    return pill(shown.tone, shown.icon, shown.label)
 
 
 @register.simple_tag
 def standing(stands: Standing | str) -> SafeString:
     """The pill of where an order or a step stands."""
-    return _look(STANDINGS, stands.kind if isinstance(stands, Standing) else stands)
+    return _pill(pill_of(STANDINGS, stands.kind if isinstance(stands, Standing) else stands))
 
 
 @register.simple_tag
 def order_state(state: str) -> SafeString:
     """The pill of an order's state as it is stored."""
-    return _look(ORDER_STATES, state)
+    return _pill(pill_of(ORDER_STATES, state))
 
 
 @register.simple_tag
 def step_state(state: str) -> SafeString:
     """The pill of a step's state as it is stored."""
-    return _look(STEP_STATES, state)
+    return _pill(pill_of(STEP_STATES, state))
 
 
 @register.simple_tag
 def circuit_state(state: str) -> SafeString:
     """The pill of a circuit's state."""
-    return _look(CIRCUITS, state)
+    return _pill(pill_of(CIRCUIT_STATES, state))
+
+
+@register.filter
+def state_word(state: str) -> str:
+    """The label of an order's state."""
+    return pill_of(ORDER_STATES, state).label
+
+
+@register.filter
+def standing_word(kind: str) -> str:
+    """The label of where an order can stand."""
+    return pill_of(STANDINGS, kind).label
+
+
+@register.filter
+def outcome_word(outcome: str) -> str:
+    """What is known of a step's effect."""
+    return OUTCOMES.get(outcome, outcome)
+
+
+@register.filter
+def next_try(stands: Standing) -> int:
+    """The number of the try that is next or under way."""
+    return stands.failures + 1
 
 
 @register.simple_tag
-def console_frame() -> frames.Frame:
-    """What every page says at its edge."""
-    return frames.frame()
+def status_bar() -> Frame:
+    """The counts and warnings at the edge of every page. It reads the database, alone among these tags."""
+    return frame()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A page in the console's navigation."""
+    """A page in the navigation."""
 
     name: str
     url: str
@@ -186,24 +170,24 @@ class Entry:
     is_current: bool
 
 
-PAGES: Sequence[tuple[str, str, Any, Sequence[str]]] = (
-    ("overview", "overview", gettext_lazy("Overview"), ()),
-    ("orders", "list", gettext_lazy("Orders"), ("order", "set-aside")),
-    ("alerts", "bell", gettext_lazy("Alerts"), ("group",)),
-    ("bulk-actions", "stack", gettext_lazy("Bulk actions"), ("bulk",)),
-    ("compensation", "undo", gettext_lazy("Compensation"), ()),
-    ("agents", "plug", gettext_lazy("Agents"), ("agent",)),
-    ("supervisor", "eye", gettext_lazy("Supervisor"), ()),
-    ("workflow", "graph", gettext_lazy("Workflow"), ()),
-    ("audit", "book", gettext_lazy("Audit"), ()),
-    ("chaos", "warning", gettext_lazy("Chaos"), ()),
+PAGES: Sequence[tuple[str, str, str, Sequence[str]]] = (
+    ("overview", "overview", "Overview", ()),
+    ("orders", "list", "Orders", ("order", "set-aside")),
+    ("alerts", "bell", "Alerts", ("group",)),
+    ("bulk-actions", "stack", "Bulk actions", ("bulk",)),
+    ("compensation", "undo", "Compensation", ()),
+    ("agents", "plug", "Agents", ("agent",)),
+    ("supervisor", "eye", "Supervisor", ()),
+    ("workflow", "graph", "Workflow", ()),
+    ("audit", "book", "Audit", ()),
+    ("chaos", "warning", "Chaos", ()),
 )
-"""Name, icon, label, and the names of other addresses that belong to it. The chaos panel is for development."""
+"""URL name, icon, label, and the other URL names that belong to the page. The chaos panel is for development."""
 
 
 @register.simple_tag(takes_context=True)
-def console_nav(context: Context) -> list[Entry]:
-    """The console's pages, with the one that is shown."""
+def navigation(context: Context) -> list[Entry]:
+    """The console's pages, with the current one marked."""
     request = context.get("request")
     match = getattr(request, "resolver_match", None)
     shown = match.url_name if match else ""

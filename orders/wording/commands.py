@@ -1,75 +1,10 @@
-"""What the operators' commands call things: where an order stands, and what happened to it."""
+"""What the operators' commands call things: what happened to an order."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 
 from orders.selectors.desk.history import EventFacts, moment
-from orders.selectors.desk.standing import Kind, Standing, Tries
-from orders.wording.units import counted, duration, short_duration
-
-
-def standing(stands: Standing, *, now: datetime, code: str = "") -> str:
-    """Where an order or a step stands, in a few words."""
-    left = short_duration((stands.until - now).total_seconds()) if stands.until else ""
-    words = _STANDING[stands.kind](stands, left, now)
-    if code and stands.kind in (Kind.ERROR, Kind.COMPENSATION_FAILED):
-        words = f"{words}: {code}"
-    if stands.undoing and stands.kind not in (Kind.COMPENSATED, Kind.COMPENSATION_FAILED):
-        return "compensating" if stands.kind is Kind.RUNNING else f"compensating, {words}"
-    return words
-
-
-def _try(stands: Standing) -> str:
-    return f"{stands.failures + 1} of {stands.limit}"
-
-
-def _retrying(stands: Standing, left: str, now: datetime) -> str:
-    if not stands.failures:
-        return f"retrying (attempt {stands.attempt})"
-    return f"retrying ({_try(stands)}, {f'next in {left}' if left else 'under way'})"
-
-
-def _at_risk(stands: Standing, left: str, now: datetime) -> str:
-    return f"at risk{f' ({_try(stands)})' if stands.failures else ''}, {left} left"
-
-
-def _for_agent(stands: Standing, left: str, now: datetime) -> str:
-    again = f" ({_try(stands)})" if stands.failures else ""
-    waited = (
-        f", {short_duration((now - stands.since).total_seconds())}"
-        if stands.since and not stands.until
-        else ""
-    )
-    return f"waiting for {stands.on}{again}{waited}"
-
-
-def _for_scheduler(stands: Standing, left: str, now: datetime) -> str:
-    if stands.since is not None:
-        return f"waiting for a scheduler, {short_duration((now - stands.since).total_seconds())}"
-    if stands.until is not None and stands.until > now:
-        return f"waiting, next in {left}"
-    return "waiting for a scheduler"
-
-
-def _overdue(stands: Standing, left: str, now: datetime) -> str:
-    return f"overdue by {short_duration((now - stands.until).total_seconds())}" if stands.until else "overdue"
-
-
-_STANDING: Mapping[Kind, Callable[[Standing, str, datetime], str]] = {
-    Kind.COMPENSATION_FAILED: lambda stands, left, now: "compensation failed",
-    Kind.ERROR: lambda stands, left, now: "error",
-    Kind.OVERDUE: _overdue,
-    Kind.AT_RISK: _at_risk,
-    Kind.CUSTOMER: lambda stands, left, now: f"waiting for customer, {left}",
-    Kind.EXTENDED_WAIT: lambda stands, left, now: f"retrying (long wait, next in {left})",
-    Kind.RETRYING: _retrying,
-    Kind.AGENT: _for_agent,
-    Kind.SETTLING: lambda stands, left, now: f"waiting for a call to settle, {left}",
-    Kind.RUNNING: lambda stands, left, now: "running",
-    Kind.SCHEDULER: _for_scheduler,
-    Kind.COMPENSATED: lambda stands, left, now: "compensated",
-    Kind.PROCESSED: lambda stands, left, now: "processed",
-}
+from orders.selectors.desk.standing import Tries
+from orders.wording.units import counted, duration
 
 
 def event(happened: EventFacts, tries: Tries) -> str:

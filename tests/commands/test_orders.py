@@ -54,7 +54,7 @@ TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     ("retrying (attempt 4)", {"state": "running", "attempt": 4}, {"process_state": "processing"}),
     (
-        "retrying (long wait, next in 4 min)",
+        "long wait before a retry, next in 4 min",
         {**WAITING_BAKE, "failure_count": 3, "extended_waits": 1, "not_before": 290},
         {"process_state": "pending", "not_before": 290},
     ),

@@ -10,7 +10,7 @@ from orders.management.tables import Column, Fit, paragraph, table
 from orders.selectors.desk.limits import tries
 from orders.selectors.desk.listing import ListedOrder, Listing, list_orders
 from orders.vocabulary import ProcessState
-from orders.wording import commands as wording
+from orders.wording.standings import summary as standing_summary
 from orders.wording.units import counted, short_duration
 
 
@@ -65,7 +65,7 @@ class Command(ReadingCommand):
     def _colour(self, text: str) -> str:
         if text.startswith(("error", "overdue", "compensation failed")):
             return self.painted("ERROR", text)
-        if text.startswith(("retrying", "waiting", "at risk", "compensating")):
+        if text.startswith(("retrying", "waiting", "at risk", "compensating", "long wait")):
             return self.painted("WARNING", text)
         return text
 
@@ -73,7 +73,7 @@ class Command(ReadingCommand):
 def _row(order: ListedOrder, moment: datetime) -> list[object]:
     return [
         short(order.order_id),
-        wording.standing(order.standing, now=moment, code=order.code),
+        standing_summary(order.standing, now=moment, code=order.code),
         short_duration(order.seconds),
         "\n".join(step.name for step in order.steps) or None,
         "\n".join(str(step.attempt) for step in order.steps) or None,

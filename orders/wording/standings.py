@@ -1,0 +1,126 @@
+"""Where an order or a step truly stands, in words: a label for the console's pill, a line for a table, a sentence."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from orders.selectors.desk.standing import Kind, Standing
+from orders.wording.states import Pill
+from orders.wording.units import short_duration
+
+STANDINGS: Mapping[str, Pill] = {
+    Kind.COMPENSATION_FAILED: Pill("bad", "error", "compensation failed"),
+    Kind.ERROR: Pill("bad", "error", "error"),
+    Kind.OVERDUE: Pill("bad", "warning", "overdue"),
+    Kind.AT_RISK: Pill("warn", "warning", "at risk"),
+    Kind.CUSTOMER: Pill("warn", "person", "waiting for customer"),
+    Kind.EXTENDED_WAIT: Pill("warn", "retry", "long wait before a retry"),
+    Kind.RETRYING: Pill("warn", "retry", "retrying"),
+    Kind.AGENT: Pill("idle", "clock", "waiting for agent"),
+    Kind.SETTLING: Pill("idle", "clock", "waiting for a call to settle"),
+    Kind.RUNNING: Pill("busy", "running", "running"),
+    Kind.SCHEDULER: Pill("idle", "clock", "waiting for a scheduler"),
+    Kind.COMPENSATED: Pill("idle", "undo", "compensated"),
+    Kind.PROCESSED: Pill("good", "done", "processed"),
+}
+
+_SENTENCES: Mapping[str, str] = {
+    Kind.COMPENSATION_FAILED: "Compensation failed at {agent}. An operator has to decide what to do.",
+    Kind.ERROR: "It failed at {agent}. An operator has to decide what to do.",
+    Kind.OVERDUE: "It has passed its complete-by time. The supervisor recovers it at its next sweep.",
+    Kind.AT_RISK: "It will probably miss its complete-by time, and is tried again then.",
+    Kind.CUSTOMER: "It is waiting for the customer. There is nothing for you to do.",
+    Kind.EXTENDED_WAIT: "{agent} failed several times, so the next try comes after a longer wait.",
+    Kind.RETRYING: "{agent} did not answer in time. It is being retried automatically.",
+    Kind.AGENT: "It is waiting until {agent} can take it. There is nothing for you to do here.",
+    Kind.SETTLING: "It is waiting until an unanswered call can no longer take effect. Then it is compensated.",
+    Kind.RUNNING: "It is being processed.",
+    Kind.SCHEDULER: "It is waiting for a scheduler.",
+    Kind.COMPENSATED: "Everything that it did has been compensated.",
+    Kind.PROCESSED: "Every step is completed.",
+}
+
+
+def tries(stands: Standing) -> str:
+    """Which try is next or under way, of how many: "2 of 3"."""
+    return f"{stands.failures + 1} of {stands.limit}"
+
+
+def sentence(stands: Standing) -> str:
+    """What is being done about an order, and whether somebody has to act."""
+    text = _SENTENCES[stands.kind]
+    if not stands.on:
+        text = text.replace(" at {agent}", "")
+    return text.format(agent=stands.on or "An agent")
+
+
+def summary(stands: Standing, *, now: datetime, code: str = "") -> str:
+    """Where an order or a step stands, in a few words for a table. `code` is that of its open alert."""
+    detail = _DETAILS.get(stands.kind, _no_detail)(stands, now)
+    label = f"waiting for {stands.on}" if stands.kind is Kind.AGENT else STANDINGS[stands.kind].label
+    text = f"{label}{detail}"
+    if code and stands.kind in (Kind.ERROR, Kind.COMPENSATION_FAILED):
+        text = f"{text}: {code}"
+    if not stands.undoing or stands.kind in (Kind.COMPENSATED, Kind.COMPENSATION_FAILED):
+        return text
+    return "compensating" if stands.kind is Kind.RUNNING else f"compensating, {text}"
+
+
+def _no_detail(stands: Standing, now: datetime) -> str:
+    return ""
+
+
+def _left(stands: Standing, now: datetime) -> str:
+    return short_duration((stands.until - now).total_seconds()) if stands.until else ""
+
+
+def _until(stands: Standing, now: datetime) -> str:
+    return f", {_left(stands, now)}"
+
+
+def _since(stands: Standing, now: datetime) -> str:
+    return f", {short_duration((now - stands.since).total_seconds())}" if stands.since else ""
+
+
+def _tries(stands: Standing) -> str:
+    return f" ({tries(stands)})" if stands.failures else ""
+
+
+def _overdue(stands: Standing, now: datetime) -> str:
+    return f" by {short_duration((now - stands.until).total_seconds())}" if stands.until else ""
+
+
+def _at_risk(stands: Standing, now: datetime) -> str:
+    return f"{_tries(stands)}, {_left(stands, now)} left"
+
+
+def _next(stands: Standing, now: datetime) -> str:
+    return f", next in {_left(stands, now)}"
+
+
+def _retrying(stands: Standing, now: datetime) -> str:
+    if not stands.failures:
+        return f" (attempt {stands.attempt})"
+    left = _left(stands, now)
+    return f" ({tries(stands)}, {f'next in {left}' if left else 'under way'})"
+
+
+def _for_agent(stands: Standing, now: datetime) -> str:
+    return f"{_tries(stands)}{'' if stands.until else _since(stands, now)}"
+
+
+def _for_scheduler(stands: Standing, now: datetime) -> str:
+    if stands.since is None and stands.until is not None and stands.until > now:
+        return _next(stands, now)
+    return _since(stands, now)
+
+
+_DETAILS: Mapping[str, Callable[[Standing, datetime], str]] = {
+    Kind.OVERDUE: _overdue,
+    Kind.AT_RISK: _at_risk,
+    Kind.CUSTOMER: _until,
+    Kind.EXTENDED_WAIT: _next,
+    Kind.RETRYING: _retrying,
+    Kind.AGENT: _for_agent,
+    Kind.SETTLING: _until,
+    Kind.SCHEDULER: _for_scheduler,
+}
