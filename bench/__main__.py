@@ -1,9 +1,9 @@
-"""Runs a benchmark on two cores, with a PostgreSQL server of its own that is set up as in production.
+"""Runs a benchmark on two cores, with a PostgreSQL server of its own, configured as in production.
 
     .venv/bin/python -m bench NAME [--help | …]     throughput, latency, concurrency, scale, recovery, under_fault
 
-The processes and the server share the two cores. `python -m bench.NAME` runs one on the server of DATABASE_URL, whose
-orders it deletes.
+The processes and the server share the two cores. `python -m bench.NAME` runs a benchmark on the server of DATABASE_URL
+and deletes the orders there.
 """
 
 import os
@@ -11,7 +11,8 @@ import signal
 import sys
 
 from bench import machine
-from sasweb.embedded_postgres.server import FOR_TESTS, SETTINGS, PostgresError, temporary_server
+from sasweb.embedded_postgres.place import PostgresError
+from sasweb.embedded_postgres.server import FOR_TESTS, SETTINGS, temporary_server
 from sasweb.launcher import children
 
 NAMES = ("throughput", "latency", "concurrency", "scale", "recovery", "under_fault")
@@ -19,7 +20,7 @@ CORES = 2
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status of the benchmark."""
+    """Runs the benchmark. Returns its exit status."""
     if not arguments or arguments[0] not in NAMES:
         sys.exit(__doc__)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])

@@ -1,10 +1,10 @@
-"""Remote calls of 300 ms: how many one agent process has under way at once, and its processor time for each.
+"""Remote calls of 300 ms: how many one agent process makes at once, and the processor time of each.
 
     .venv/bin/python -m bench concurrency [--calls N] [--ms MS]…
 
 An agent with a capacity of 2,000 makes each call over HTTP, as the shop's agents do, to a server on this machine that
-answers after so many milliseconds. A real scheduler hands the calls out. With longer calls the same process has more of
-them under way, until the capacity is reached: what limits it at 300 ms is calls a second, not connections.
+answers after that many milliseconds. A real scheduler dispatches the calls. Longer calls mean more of them at once,
+until the capacity is reached: the limit at 300 ms is calls a second, not connections.
 
     python -m bench.concurrency agents URL      runs the agent
     python -m bench.concurrency remote PORT MS  runs the remote service
@@ -29,7 +29,6 @@ from tests.support.system import free_ports
 from tests.support.wait import until
 
 CAPACITY = 2_000
-AIM = 2_000
 
 
 class Caller:
@@ -53,7 +52,7 @@ class Caller:
 
 
 class Service:
-    """The remote service: answers after a while, and counts who waits."""
+    """The remote service: answers after a delay, and counts the calls that wait."""
 
     def __init__(self, milliseconds: float) -> None:
         self._seconds = milliseconds / 1000
@@ -92,7 +91,7 @@ class Service:
 
 
 def run_remote(port: int, milliseconds: float) -> None:
-    """Until a signal."""
+    """Serves until a signal."""
     service = Service(milliseconds)
     app = web.Application()
     app.router.add_post("/call", service.call)
@@ -101,17 +100,17 @@ def run_remote(port: int, milliseconds: float) -> None:
 
 
 def counts(port: int) -> dict[str, Any]:
-    """What the remote service counted; nothing while it does not answer."""
+    """The remote service's counts; empty while it does not answer."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/counts", timeout=5) as answer:
-            found: dict[str, Any] = json.loads(answer.read())
-            return found
+            numbers: dict[str, Any] = json.loads(answer.read())
+            return numbers
     except OSError:
         return {}
 
 
 def measure(calls: int, milliseconds: float) -> list[Any]:
-    """A row of the table."""
+    """Measures one row of the table."""
     server.empty()
     port = free_ports()
     me = "bench.concurrency"
@@ -126,15 +125,15 @@ def measure(calls: int, milliseconds: float) -> list[Any]:
         server.fill_at_once(calls, noop.ONE_CALL)
         server.wait_until_processed(calls, workflow=noop.ONE_CALL)
         spent = processor_seconds(agents.pid) - before
-        found = counts(port)
+        counted = counts(port)
     assert OrderProcess.objects.filter(process_state="processed").count() == calls
-    assert found["calls"] == calls and not found["now"], found
-    rate = calls / found["seconds"]
+    assert counted["calls"] == calls and not counted["now"], counted
+    rate = calls / counted["seconds"]
     return [
         f"{milliseconds:g}",
         calls,
-        found["peak"],
-        f"{found['mean']:,.0f}",
+        counted["peak"],
+        f"{counted['mean']:,.0f}",
         f"{rate:,.0f}",
         spent / calls * 1000,
     ]
@@ -154,10 +153,10 @@ def main() -> None:
     )
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument(
-        "--ms", type=float, action="append", help="how long a call takes; 300 and 1500 if not said"
+        "--ms", type=float, action="append", help="duration of a call in ms; 300 and 1500 by default"
     )
-    asked = parser.parse_args()
-    rows = [measure(asked.calls, milliseconds) for milliseconds in asked.ms or (300.0, 1500.0)]
+    options = parser.parse_args()
+    rows = [measure(options.calls, milliseconds) for milliseconds in options.ms or (300.0, 1500.0)]
     columns = ("a call takes ms", "calls", "at once: most", "at once: mean", "calls/s", "CPU ms a call")
     server.print_table(columns, rows)
 

@@ -1,14 +1,14 @@
-"""The console's pages with a million orders in the store: the server's time for each, and which takes over 100 ms.
+"""The console's pages with a million orders in the store: the server's time for each, and which take over 100 ms.
 
 python -m sasweb.embedded_postgres -- python -m bench.console [ORDERS [REQUESTS]]
 
-Fills the database of DATABASE_URL, whose orders it deletes, with orders of the last 40 days (a million, or as many as
-are said), among them 20,000 with an open alert and 2,000 that wait for an agent, and a bulk action of 15,000. Then it
-asks for each page, in this process, as an administrator; the first request of each is not counted. `--explain` shows
-the slowest statements of the pages that are too slow; `--keep` takes the store as an earlier run has filled it.
+Deletes the orders in the database of DATABASE_URL and fills it with ORDERS orders (a million by default) of the last 40
+days, among them 20,000 with an open alert and 2,000 that wait for an agent, and a bulk action of 15,000. Then it
+requests each page, in this process, as an administrator; the first request of each is not counted. `--explain` shows
+the slowest statements of the pages that are too slow; `--keep` uses the store as an earlier run has filled it.
 """
 
-import bench.ready  # noqa: F401, I001 - readies Django, so it goes first
+import bench.ready  # noqa: F401, I001 - sets up Django, so it goes first
 
 import os
 import statistics
@@ -34,9 +34,10 @@ LIMIT = 100.0
 BATCH = 50_000
 DAYS = 40
 EXPLAINED = 3
-"""Statements that are explained of a page."""
+"""Statements of a page that are explained."""
 
-# The store, table by table. `n` is how many orders are newer. %(failed)s and %(waiting)s are how far apart those are.
+# The store, table by table. `n` is the number of newer orders. Every %(failed)s-th order has failed; the newest
+# %(waiting)s orders wait.
 ORDERS = """
 CREATE TEMP TABLE made AS
 SELECT n, uuidv7(make_interval(secs => -n * %(apart)s)) AS order_id, now() - make_interval(secs => n * %(apart)s) AS at,
@@ -126,7 +127,7 @@ TRUNCATE orders_order, orders_orderline, orders_orderprocess, orders_stepstate, 
 
 
 def fill(number: int) -> None:
-    """Stores so many orders, with everything that the console shows of them."""
+    """Stores that many orders, with everything that the console shows about them."""
     call_command("migrate", verbosity=0)
     call_command("load_demo", verbosity=0)
     (workflow,) = workflows().values()
@@ -141,7 +142,7 @@ def fill(number: int) -> None:
         "agents": [step.agent for step in workflow.steps],
     }
     with connection.cursor() as cursor:
-        # Rows that are made to be consistent are not checked one by one.
+        # The rows are consistent by construction, so they need not be checked one by one.
         cursor.execute("SET transaction_timeout = 0; SET session_replication_role = replica")
         cursor.execute(EMPTIED)
         cursor.execute(GROUPS)
@@ -185,7 +186,7 @@ def pages() -> Mapping[str, str]:
         "orders, retrying": "/console/orders/?kind=retrying",
         "orders, older": "/console/orders/?older=30d",
         "orders, of a priority": "/console/orders/?priority=9&state=processed",
-        "orders, by mail": "/console/orders/?q=customer77@example.com",
+        "orders, by email": "/console/orders/?q=customer77@example.com",
         "orders, by an id's end": f"/console/orders/?q={str(failed.pk)[-8:]}",
         "order": f"/console/orders/{order}/",
         "order, in error": f"/console/orders/{failed.pk}/",
@@ -208,9 +209,9 @@ def pages() -> Mapping[str, str]:
 
 
 def measure(client: Client, path: str, requests: int) -> tuple[Sequence[float], float]:
-    """Milliseconds of each request, sorted; and those of the processor that one took, here and in the database.
+    """Milliseconds of each request, sorted; and the mean processor milliseconds of one, here and in the database.
 
-    On a machine that others use as well only the second says much.
+    On a shared machine only the second figure says much.
     """
     assert client.get(path).status_code == 200, path
     taken, began_cpu = [], _processor_time()
@@ -222,7 +223,7 @@ def measure(client: Client, path: str, requests: int) -> tuple[Sequence[float], 
 
 
 def _processor_time() -> float:
-    """Seconds of the processor that this process and its database session have taken."""
+    """Processor seconds that this process and its database session have used."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (session,) = cursor.fetchone()
@@ -234,18 +235,18 @@ def explain(client: Client, path: str) -> None:
     """Prints the plans of a page's slowest statements."""
     with CaptureQueriesContext(connection) as captured:
         client.get(path)
-    slowest = sorted(captured, key=lambda one: float(one["time"]), reverse=True)[:EXPLAINED]
-    for one in slowest:
-        print(f"\n{path}: {float(one['time']) * 1000:.0f} ms\n{one['sql'][:2000]}")
-        if one["sql"].lstrip().upper().startswith(("SELECT", "WITH")):
+    slowest = sorted(captured, key=lambda query: float(query["time"]), reverse=True)[:EXPLAINED]
+    for query in slowest:
+        print(f"\n{path}: {float(query['time']) * 1000:.0f} ms\n{query['sql'][:2000]}")
+        if query["sql"].lstrip().upper().startswith(("SELECT", "WITH")):
             with connection.cursor() as cursor:
-                cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {one['sql'].replace('%', '%%')}", None)
+                cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {query['sql'].replace('%', '%%')}", None)
                 print("\n".join(line for (line,) in cursor.fetchall()))
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Prints a line for each page; 1 when one is too slow."""
-    numbers = [int(one) for one in arguments if one.isdigit()]
+    """Prints a line for each page. Returns 1 if a page is too slow."""
+    numbers = [int(word) for word in arguments if word.isdigit()]
     number, requests = (numbers + [1_000_000, 20][len(numbers) :])[:2]
     settings.REQUIRE_SECOND_FACTOR = False
     settings.ALLOWED_HOSTS = ["testserver"]

@@ -1,6 +1,6 @@
 """The same work for DBOS: a durable workflow of four steps that answer at once. Run in an environment with `dbos`.
 
-PYTHON bench/dbos_app.py prepare URL        makes its tables
+PYTHON bench/dbos_app.py prepare URL        creates its tables
 PYTHON bench/dbos_app.py fill URL N         enqueues N workflows
 PYTHON bench/dbos_app.py work URL           runs them, until SIGTERM
 """

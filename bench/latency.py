@@ -2,9 +2,10 @@
 
     .venv/bin/python -m bench latency [--orders N] [--only no-op|sandbox]
 
-The workflow is the shop's own, of five steps, four of them one after the other. Once its agents answer at once, without
-a remote service; once they call the sandbox, over HTTP and SMTP, which adds no latency of its own. Everything is idle
-between two orders. A time ends when the order is seen as Processed on another connection, which listens for it.
+The workflow is the shop's own, with five steps, four of them one after the other. In one run its agents answer at once,
+without a remote service; in the other they call the sandbox over HTTP and SMTP, which adds no latency of its own.
+Everything is idle between two orders. A time ends when another connection, which listens for it, sees the order as
+Processed.
 """
 
 import argparse
@@ -28,13 +29,13 @@ from tests.support.wait import until
 from tests.web.server import Server
 
 PAUSE = 0.02
-"""Seconds between two orders, so that each finds everything idle."""
+"""Seconds between two orders, so that everything is idle when the next one arrives."""
 WARM_UP = 20
 LONGEST = 30.0
-"""Seconds after which an order is given up."""
+"""Seconds after which an order counts as lost."""
 
 
-class Taken(NamedTuple):
+class Times(NamedTuple):
     """Milliseconds: from sending the order to its 202, from there to Processed, and both."""
 
     accepted: float
@@ -59,8 +60,8 @@ class Buyer:
         self._database = psycopg.connect(database_url(), autocommit=True)
         self._database.execute(f"LISTEN {PG_CHANNEL}")
 
-    def buy(self) -> Taken:
-        """One order from its POST to its end."""
+    def buy(self) -> Times:
+        """Places one order and waits until it is Processed."""
         began = time.perf_counter()
         self._http.request("POST", "/api/v1/orders", self._body, self._headers)
         response = self._http.getresponse()
@@ -70,18 +71,18 @@ class Buyer:
         order_id = json.loads(answer)["id"]
         while not self._is_processed(order_id):
             if time.perf_counter() - began > LONGEST:
-                raise TimeoutError(f"order {order_id} was not processed in {LONGEST} s")
+                raise TimeoutError(f"order {order_id} was not processed within {LONGEST} s")
             for _ in self._database.notifies(timeout=0.5, stop_after=1):
                 pass
         processed = time.perf_counter()
-        return Taken(
+        return Times(
             (accepted - began) * 1000,
             max(0.0, (processed - accepted) * 1000),
             (processed - began) * 1000,
         )
 
     def close(self) -> None:
-        """Gives up its connections."""
+        """Closes the connections."""
         self._http.close()
         self._database.close()
 
@@ -94,7 +95,7 @@ class Buyer:
 
 @contextlib.contextmanager
 def running(*, remote: bool) -> Iterator[Buyer]:
-    """The whole system, with the shop's agents or with such that answer at once."""
+    """Runs the whole system, with the shop's agents or with agents that answer at once."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         system = System(Path(folder), STEP_COMPLETE_BY="30", SUPERVISOR_PERIOD="2")
         web = Server(
@@ -120,23 +121,23 @@ def running(*, remote: bool) -> Iterator[Buyer]:
             system.end()
 
 
-def measure(count: int, *, remote: bool) -> list[Taken]:
-    """The times of so many orders, after a warm-up."""
+def measure(count: int, *, remote: bool) -> list[Times]:
+    """Measures `count` orders, after a warm-up."""
     server.empty()
     with running(remote=remote) as buyer:
-        taken = []
+        times = []
         for _ in range(min(WARM_UP, count) + count):
-            taken.append(buyer.buy())
+            times.append(buyer.buy())
             time.sleep(PAUSE)
-    return taken[-count:]
+    return times[-count:]
 
 
-def line(name: str, taken: Sequence[Taken]) -> list[Any]:
+def line(name: str, times: Sequence[Times]) -> list[Any]:
     """A row of the table."""
-    found: list[Any] = [name, len(taken)]
-    for values in zip(*taken, strict=True):
-        found += [server.percentile(values, 50), server.percentile(values, 99)]
-    return found
+    cells: list[Any] = [name, len(times)]
+    for values in zip(*times, strict=True):
+        cells += [server.percentile(values, 50), server.percentile(values, 99)]
+    return cells
 
 
 def main() -> None:
@@ -144,9 +145,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench latency", description=__doc__.partition("\n")[0])
     parser.add_argument("--orders", type=int, default=100)
     parser.add_argument("--only", choices=("no-op", "sandbox"))
-    asked = parser.parse_args()
-    agents = [asked.only] if asked.only else ["no-op", "sandbox"]
-    rows = [line(name, measure(asked.orders, remote=name == "sandbox")) for name in agents]
+    options = parser.parse_args()
+    agents = [options.only] if options.only else ["no-op", "sandbox"]
+    rows = [line(name, measure(options.orders, remote=name == "sandbox")) for name in agents]
     spans = ("POST → 202", "202 → Processed", "POST → Processed")
     columns = [f"{span}, {per_cent}" for span in spans for per_cent in ("p50", "p99")]
     server.print_table(["agents (ms)", "orders", *columns], rows)

@@ -2,8 +2,9 @@
 
 python -m bench.loop URL
 
-What no Python can be faster than on this database: the same tables, rows and transactions as a scheduler and an agent
-host, and no decision, no fence, no wake-up, no JSON. It ends when there is nothing left to do.
+No Python program can be faster on this database: the loop uses the same tables, rows and transactions as a scheduler
+and an agent host, but makes no decisions and has no fences, no wake-ups and no JSON. It ends when nothing is left to
+do.
 """
 
 import sys
@@ -16,7 +17,7 @@ import psycopg
 BATCH = 100
 STEPS = 4
 ME = "loop"
-TOLD = '{"calls": 1, "waited": 0.0, "seconds": 0.0, "instance": "loop"}'
+DETAIL = '{"calls": 1, "waited": 0.0, "seconds": 0.0, "instance": "loop"}'
 
 READY = """
     SELECT order_id FROM orders_orderprocess WHERE process_state = 'pending' AND not_before IS NULL
@@ -73,7 +74,7 @@ LEASE = """
 
 
 def schedule(connection: psycopg.Connection[Any]) -> int:
-    """What a scheduler's pass writes: for the orders that were answered, and for new ones."""
+    """Writes what a scheduler's pass writes, for orders with replies and for new ones. Returns their number."""
     with connection.transaction():
         replies = connection.execute(
             "SELECT id, order_id FROM orders_agentreply ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED", [BATCH]
@@ -105,11 +106,13 @@ def _write(
     connection.execute(BEGIN_ORDERS, [ME, new])
     connection.execute(END_ORDERS, [ended])
     connection.execute(ASK, [begun])
-    connection.execute(RECORD, [ME, TOLD, [order_id for order_id, _ in events], [kind for _, kind in events]])
+    connection.execute(
+        RECORD, [ME, DETAIL, [order_id for order_id, _ in events], [kind for _, kind in events]]
+    )
 
 
 def answer(connection: psycopg.Connection[Any], held: list[int]) -> list[int]:
-    """What a host's exchange writes: the answers to the requests in hand, and the lease of the next."""
+    """Writes what a host's exchange writes: replies to the leased requests, and the next leases. Returns the latter."""
     with connection.transaction():
         connection.execute(ANSWER, [held, ME])
         free = _ids(connection.execute(FREE, [BATCH]))
@@ -121,7 +124,7 @@ def _ids(cursor: psycopg.Cursor[Any]) -> list[Any]:
 
 
 def main(url: str) -> None:
-    """Until there is nothing left to do."""
+    """Runs until nothing is left to do."""
     with psycopg.connect(url, autocommit=True) as connection:
         held: list[int] = []
         while schedule(connection) or held or (held := answer(connection, [])):

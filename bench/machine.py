@@ -1,4 +1,4 @@
-"""The machine and the versions that a figure was taken with, and how fast the machine is at this moment.
+"""The machine and the versions behind a figure, and how fast the machine is right now.
 
 python -m bench.machine
 """
@@ -14,15 +14,16 @@ LOOPS = 2_000_000
 
 
 def speed() -> float:
-    """Milliseconds that a fixed loop over integers takes, the best of five: to compare machines and moments by."""
-    found = []
+    """Milliseconds that a fixed loop over integers takes, the best of five: a measure for comparing machines and
+    moments."""
+    seconds = []
     for _ in range(5):
         began = time.perf_counter()
         total = 0
         for number in range(LOOPS):
             total += number & 7
-        found.append(time.perf_counter() - began)
-    return min(found) * 1000
+        seconds.append(time.perf_counter() - began)
+    return min(seconds) * 1000
 
 
 def processor() -> str:
@@ -39,14 +40,14 @@ def memory() -> float:
 
 
 def processor_seconds(pid: int, *, with_ended_children: bool = False) -> float:
-    """User and system time of a process with all its threads, and of its children that have ended if that is asked."""
+    """User and system seconds of a process with all its threads, optionally including its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     ticks = sum(int(field) for field in fields[11 : 15 if with_ended_children else 13])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def describe() -> str:
-    """Two lines: the machine, the versions."""
+    """Describes the machine and the versions, in two lines."""
     cores = len(os.sched_getaffinity(0))
     versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return (

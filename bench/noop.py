@@ -1,9 +1,9 @@
 """Workflows whose agents answer at once, and the roles that run them: the engine alone.
 
 python -m bench.noop fill N [WORKFLOW]              inserts N orders, ready to be claimed
-python -m bench.noop scheduler [--profile FILE]     runs a scheduler; FILE gets what cProfile found
-python -m bench.noop agents [NAME…]                 runs an agent host; the agent is called noop if no names are given
-python -m bench.noop supervisor                     leads, and sweeps every SUPERVISOR_PERIOD
+python -m bench.noop scheduler [--profile FILE]     runs a scheduler; FILE receives its cProfile
+python -m bench.noop agents [NAME…]                 runs an agent host; without names, for the agent noop
+python -m bench.noop supervisor                     runs a supervisor, sweeping every SUPERVISOR_PERIOD
 """
 
 import argparse
@@ -21,7 +21,8 @@ from uuid_utils.compat import uuid7
 from bench import ready  # noqa: F401
 from orders import wiring
 from orders.engine import state_store
-from orders.engine.agent_host.role import AgentHost, HostConfig
+from orders.engine.agent_host.records import HostConfig
+from orders.engine.agent_host.role import AgentHost
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Accepted, Agent, Json, Request, Step, Submission, Workflow
 from orders.engine.errors import Transient
@@ -34,7 +35,7 @@ NAMES = ("first", "second", "third", "fourth")
 
 
 def in_a_row(name: str, *, agent: str, steps: Sequence[str] = NAMES) -> Workflow:
-    """A workflow of steps that follow one another, all of one agent."""
+    """A workflow whose steps follow one another and use one agent."""
     return Workflow(
         name=name,
         version=1,
@@ -107,7 +108,7 @@ def fill(count: int, workflow: Workflow = FOUR) -> None:
 
 
 def run_scheduler(profile: str | None = None) -> None:
-    """Until a signal."""
+    """Runs until a signal."""
     scheduler = Scheduler(config=SchedulerConfig(instance=instance_id("scheduler")), workflows=WORKFLOWS)
     worker = Worker(name="scheduler", run_once=scheduler.run_once)
     stop_on_signals(worker.stop)
@@ -116,7 +117,7 @@ def run_scheduler(profile: str | None = None) -> None:
 
 
 def profiled(run: Callable[[], None], file: str | None) -> None:
-    """Runs it, and writes to a file, if one is named, where this thread's processor time went."""
+    """Calls `run`, and writes a profile of this thread's processor time to `file`, if given."""
     if file is None:
         run()
         return
@@ -126,7 +127,7 @@ def profiled(run: Callable[[], None], file: str | None) -> None:
 
 
 def run_agents(agents: Sequence[Agent]) -> None:
-    """Until a signal."""
+    """Runs until a signal."""
     host = AgentHost(config=HostConfig(instance=instance_id("agents")), agents=agents)
     stop_on_signals(host.stop)
     wiring.listener({Topic.AGENTS: host.wake}).start()
@@ -134,7 +135,7 @@ def run_agents(agents: Sequence[Agent]) -> None:
 
 
 def run_supervisor() -> None:
-    """Until a signal, as `orders.jobs.supervisor_shift` does."""
+    """Runs until a signal, as `orders.jobs.supervisor_shift` does."""
     supervisor = Supervisor(config=SupervisorConfig(instance=instance_id("supervisor")), workflows=WORKFLOWS)
     stopping = threading.Event()
     stop_on_signals(stopping.set)
@@ -145,20 +146,20 @@ def run_supervisor() -> None:
 
 
 def main() -> None:
-    """Runs one role, or fills."""
+    """Runs one role, or inserts orders."""
     parser = argparse.ArgumentParser(prog="python -m bench.noop", description=__doc__.partition("\n")[0])
     parser.add_argument("role", choices=("fill", "scheduler", "agents", "supervisor"))
     parser.add_argument("words", nargs="*", metavar="N, NAME")
-    parser.add_argument("--profile", metavar="FILE", help="of the scheduler")
-    asked = parser.parse_args()
-    match asked.role:
+    parser.add_argument("--profile", metavar="FILE", help="profile the scheduler into FILE")
+    options = parser.parse_args()
+    match options.role:
         case "fill":
-            count, *workflow = asked.words
+            count, *workflow = options.words
             fill(int(count), WORKFLOWS[workflow[0], 1] if workflow else FOUR)
         case "scheduler":
-            run_scheduler(asked.profile)
+            run_scheduler(options.profile)
         case "agents":
-            run_agents([Down(name) if name == "down" else Noop(name) for name in asked.words or ["noop"]])
+            run_agents([Down(name) if name == "down" else Noop(name) for name in options.words or ["noop"]])
         case "supervisor":
             run_supervisor()
 

@@ -1,8 +1,8 @@
-"""How soon the shop's pages are seen with ten thousand posters in the catalogue: the first contentful paint.
+"""How soon the shop's pages appear with ten thousand posters in the catalogue: the first contentful paint.
 
 python -m sasweb.embedded_postgres -- python -m bench.pages [RUNS]
 
-Each run is a browser that has seen nothing yet, on this machine. Needs Debian's chromium (`CHROMIUM` names another).
+Each run uses a fresh browser profile on this machine. Needs Debian's chromium (`CHROMIUM` names another path).
 """
 
 import os
@@ -39,7 +39,7 @@ PAGES = {
     "checkout": "/checkout/",
 }
 
-# The posters of the demonstration, again and again.
+# Copies of the demonstration's posters.
 FILL = """
 INSERT INTO orders_product
        (sku, size, edition, title, artist, description, price, currency, design, is_listed, rank)
@@ -56,7 +56,7 @@ PAINTED = """() => new Promise(resolve => new PerformanceObserver(list => {
 
 
 def fill() -> None:
-    """The demonstration's catalogue, and the others."""
+    """Loads the demonstration's catalogue, and the copies."""
     call_command("migrate", verbosity=0)
     call_command("load_demo", verbosity=0)
     with connection.cursor() as cursor:
@@ -66,7 +66,7 @@ def fill() -> None:
 
 
 def measure(browser: Browser, url: str, state: Any, path: str) -> Mapping[str, float]:
-    """Milliseconds until a page is painted, and until its answer begins."""
+    """Milliseconds until a page is painted, and until its response begins."""
     context = browser.new_context(base_url=url, storage_state=state)
     page = context.new_page()
     page.goto(path)
@@ -89,9 +89,9 @@ def main(runs: int) -> None:
             state = buyer.storage_state()
             print(f"{POSTERS:,} posters, {runs} runs; ms     painted: median    worst    answered: median")
             for name, path in PAGES.items():
-                found = [measure(browser, url, state, path) for _ in range(runs)]
-                painted = [one["painted"] for one in found]
-                answered = [one["answered"] for one in found]
+                samples = [measure(browser, url, state, path) for _ in range(runs)]
+                painted = [sample["painted"] for sample in samples]
+                answered = [sample["answered"] for sample in samples]
                 print(
                     f"{name:18} {statistics.median(painted):40.0f} {max(painted):8.0f}"
                     f" {statistics.median(answered):18.0f}"

@@ -1,4 +1,4 @@
-"""Importing this readies Django: to be imported before the project's own modules."""
+"""Sets up Django when it is imported, which must happen before the project's own modules are."""
 
 import os
 

@@ -1,10 +1,10 @@
-"""Seconds from SIGKILL of each role to the next progress of the orders that it had in hand.
+"""Seconds from the SIGKILL of each role to the next progress of the orders it was working on.
 
     .venv/bin/python -m bench recovery [--times N] [--only ROLE]…
 
-Everything runs under `manage.py up`, which starts again what dies. A time ends with the first thing that happens to the
-last of the orders: it was inserted (submission), its reply was taken (scheduler), its step was answered (agents), its
-overdue step was ruled on (supervisor: the leading process alone; jobs: all of them), it was accepted (web).
+Everything runs under `manage.py up`, which restarts what dies. A time ends with the first event of the last of the
+orders: it was inserted (submission), its reply was taken (scheduler), its step was answered (agents), its overdue step
+was recovered (supervisor: only the leading process is killed; jobs: all of them are), it was accepted (web).
 """
 
 import argparse
@@ -42,7 +42,7 @@ from tests.support.wait import until
 from tests.web.server import free_port
 
 ORDERS = 20
-PATIENCE = 120.0
+TIMEOUT = 120.0
 MARKS = {
     "web": "gunicorn",
     "submission": "run_submission",
@@ -71,7 +71,7 @@ class Up:
         self.process = Process("up", [sys.executable, "manage.py", "up"], environment, folder / "up.log")
 
     def is_ready(self) -> bool:
-        """Whether the web says that everything runs."""
+        """Whether the web reports that everything runs."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=5) as answer:
                 return bool(answer.status == 200)
@@ -79,8 +79,8 @@ class Up:
             return False
 
     def pid(self, role: str) -> int:
-        """The process of a role, as it runs now."""
-        return until(lambda: self._find(MARKS[role]), seconds=PATIENCE, what=role)
+        """The current process of a role."""
+        return until(lambda: self._find(MARKS[role]), seconds=TIMEOUT, what=role)
 
     def _find(self, mark: str) -> int:
         for entry in Path("/proc").iterdir():
@@ -91,15 +91,15 @@ class Up:
         return 0
 
     def faults(self, service: str, **faults: Any) -> None:
-        """Sets faults at the sandbox."""
+        """Sets faults in the sandbox."""
         self._call("PUT", f"{self.sandbox}/_faults/{service}", json.dumps(faults).encode())
 
     def no_faults(self) -> None:
-        """Takes all faults away."""
+        """Removes all faults."""
         self._call("DELETE", f"{self.sandbox}/_faults", None)
 
     def post(self) -> bool:
-        """Whether an order that is posted now is accepted."""
+        """Posts an order. Returns whether it was accepted."""
         body = {**order_fields(), "lines": [{"sku": sku(), "quantity": 1}]}
         try:
             return (
@@ -125,7 +125,7 @@ def sku() -> str:
 
 
 def order_fields() -> dict[str, Any]:
-    """What every order says."""
+    """The fields of every order."""
     return {"ship_to": ADDRESS, "email": "ada@example.com", "payment_method": "card_ok"}
 
 
@@ -136,14 +136,14 @@ def place(count: int) -> list[UUID]:
 
 
 def kill(pid: int) -> float:
-    """SIGKILL; returns the database's time before it."""
+    """Sends SIGKILL. Returns the database's time before that."""
     killed_at = server.database_time()
     os.kill(pid, signal.SIGKILL)
     return killed_at
 
 
 def until_each_moves(orders: Sequence[UUID], killed_at: float, kinds: Sequence[str] = ()) -> float:
-    """Seconds from the kill until something, or something of these kinds, has happened to every one of the orders."""
+    """Seconds from the kill until every one of the orders has a new event, of these kinds if any are given."""
 
     def moved() -> list[float]:
         rows = fetch(
@@ -155,12 +155,12 @@ def until_each_moves(orders: Sequence[UUID], killed_at: float, kinds: Sequence[s
         )
         return [float(row[0]) for row in rows]
 
-    until(lambda: len(moved()) == len(orders), seconds=PATIENCE, what="progress of every order")
+    until(lambda: len(moved()) == len(orders), seconds=TIMEOUT, what="progress of every order")
     return max(moved()) - killed_at
 
 
 def submission(up: Up) -> float:
-    """Killed with messages in the queue."""
+    """Kills submission while messages are in the queue."""
     pid = up.pid("submission")
     os.kill(pid, signal.SIGSTOP)
     orders = place(ORDERS)
@@ -169,21 +169,21 @@ def submission(up: Up) -> float:
 
 
 def scheduler(up: Up) -> float:
-    """Killed with orders under way."""
+    """Kills the scheduler while orders are under way."""
     up.faults("carrier", latency_ms=[200, 300])
     pid = up.pid("scheduler")
     orders = place(ORDERS)
-    until(lambda: states(orders).count("processing") == ORDERS, seconds=PATIENCE, what="orders under way")
+    until(lambda: states(orders).count("processing") == ORDERS, seconds=TIMEOUT, what="orders under way")
     return until_each_moves(orders, kill(pid))
 
 
 def agents(up: Up) -> float:
-    """Killed with calls under way, whose leases have to lapse."""
+    """Kills the agent host while calls are under way, whose leases then have to lapse."""
     up.faults("warehouse", latency_ms=[1_500, 2_000])
     pid = up.pid("agents")
     place(ORDERS)
     leased = AgentRequest.objects.filter(step="reserve-stock").exclude(leased_by=None)
-    until(lambda: leased.count() == ORDERS, seconds=PATIENCE, what="calls under way")
+    until(lambda: leased.count() == ORDERS, seconds=TIMEOUT, what="calls under way")
     killed_at = kill(pid)
     orders = list(leased.values_list("order_id", flat=True))
     up.no_faults()
@@ -191,11 +191,11 @@ def agents(up: Up) -> float:
 
 
 def supervisor(up: Up, find: Callable[[Up], int] | None = None) -> float:
-    """Killed just before a step is overdue, which nobody else would notice."""
+    """Kills the leader just before a step is overdue, which nobody else would notice."""
     (order,) = place(1)
     up.faults("carrier", hang_rate=1.0)
     running = StepState.objects.filter(process_id=order, name="create-shipment", state="running")
-    until(running.exists, seconds=PATIENCE, what="a call that hangs")
+    until(running.exists, seconds=TIMEOUT, what="a call that hangs")
     leader = LeaderLease.objects.get().holder or ""
     pid = find(up) if find else int(leader.split(":")[2])
     running.update(complete_by=database_now())
@@ -204,15 +204,15 @@ def supervisor(up: Up, find: Callable[[Up], int] | None = None) -> float:
 
 
 def jobs(up: Up) -> float:
-    """All of them killed at the same moment as a step becomes overdue."""
+    """Kills the whole cluster at the moment that a step becomes overdue."""
     return supervisor(up, find=lambda up: up.pid("jobs"))
 
 
 def web(up: Up) -> float:
-    """Killed, and asked until it accepts an order again."""
+    """Kills the web, and posts until it accepts an order again."""
     os.kill(up.pid("web"), signal.SIGKILL)
     began = time.monotonic()
-    until(up.post, seconds=PATIENCE, what="an accepted order")
+    until(up.post, seconds=TIMEOUT, what="an accepted order")
     return time.monotonic() - began
 
 
@@ -233,14 +233,12 @@ def states(orders: Sequence[UUID]) -> list[str]:
 
 @contextmanager
 def running() -> Iterator[Up]:
-    """Everything, under `manage.py up`."""
+    """Runs everything under `manage.py up`."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         up = Up(Path(folder))
         try:
-            until(up.is_ready, seconds=PATIENCE, what="manage.py up")
-            until(
-                lambda: LeaderLease.objects.exclude(holder=None).exists(), seconds=PATIENCE, what="a leader"
-            )
+            until(up.is_ready, seconds=TIMEOUT, what="manage.py up")
+            until(lambda: LeaderLease.objects.exclude(holder=None).exists(), seconds=TIMEOUT, what="a leader")
             yield up
         except BaseException:
             print(up.process.log.read_text(errors="replace")[-3000:], file=sys.stderr)
@@ -258,29 +256,29 @@ def running() -> Iterator[Up]:
 
 
 def settle(up: Up) -> None:
-    """Until every order has ended, and everything runs again."""
+    """Waits until every order has ended and everything runs again."""
     up.no_faults()
     until(
         lambda: not OrderProcess.objects.exclude(process_state__in=ENDED).exists(),
-        seconds=PATIENCE,
+        seconds=TIMEOUT,
         what="the end",
     )
-    until(up.is_ready, seconds=PATIENCE, what="everything")
-    until(lambda: LeaderLease.objects.exclude(holder=None).exists(), seconds=PATIENCE, what="a leader")
+    until(up.is_ready, seconds=TIMEOUT, what="everything")
+    until(lambda: LeaderLease.objects.exclude(holder=None).exists(), seconds=TIMEOUT, what="a leader")
 
 
 def main() -> None:
-    """Kills each role so many times and prints a table."""
+    """Kills each role `--times` times and prints a table."""
     parser = argparse.ArgumentParser(prog="python -m bench recovery", description=__doc__.partition("\n")[0])
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--only", action="append", choices=ROLES, metavar="ROLE", help=", ".join(ROLES))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     server.empty()
     rows = []
     with running() as up:
-        for role in asked.only or ROLES:
+        for role in options.only or ROLES:
             taken = []
-            for _ in range(asked.times):
+            for _ in range(options.times):
                 taken.append(ROLES[role](up))
                 print(f"{role}: {taken[-1]:.1f} s", file=sys.stderr, flush=True)
                 settle(up)

@@ -1,13 +1,13 @@
-"""What each claim and sweep costs with 10 thousand, 100 thousand and 1 million orders stored.
+"""The cost of each claim and sweep with 10 thousand, 100 thousand and 1 million stored orders.
 
     .venv/bin/python -m bench scale [--orders N]… [--runs N] [--churn N]
 
-The same few orders are ready, waiting, under way and overdue at every size; all others are finished. Each is measured
-when the tables have been vacuumed ("clean"), after thousands of transitions without a vacuum ("unvacuumed"), and after
-as many more while another session holds a snapshot, so that nothing dead can be taken away ("pinned").
+At every size the same few orders are ready, waiting, under way or overdue; all others are finished. Each cost is
+measured after a vacuum ("clean"), after thousands of transitions without a vacuum ("unvacuumed"), and after as many
+more while another session holds a snapshot, so that dead rows cannot be removed ("pinned").
 
-Milliseconds are the median of the calls of the engine's own functions, rolled back each time; pages are what EXPLAIN
-(ANALYZE, BUFFERS) says that its statements touched.
+Milliseconds are the median over calls of the engine's own functions, rolled back each time; pages are those that their
+statements touched according to EXPLAIN (ANALYZE, BUFFERS).
 """
 
 import argparse
@@ -28,9 +28,9 @@ from orders.engine.runtime.sql import database_now, fetch, run
 from tests.support.system import database_url
 
 ACTIVE = 1_000
-"""Orders in each state that a claim or a sweep looks for."""
+"""Orders in each of the states that claims and sweeps look for."""
 CHUNK = 1_000
-"""Orders that are moved by one statement."""
+"""Orders moved by one statement."""
 BATCH = 200
 TABLES = ("orderprocess", "stepstate", "agentrequest", "agentreply", "submissionmessage")
 SIZES = (10_000, 100_000, 1_000_000)
@@ -87,7 +87,7 @@ POSTED = """
 
 
 class Store:
-    """Fills the tables. Finished orders are older than the others, as they would be."""
+    """Fills the tables. Finished orders are older than the others, as in real life."""
 
     def __init__(self) -> None:
         self.finished = self._number = 0
@@ -102,7 +102,7 @@ class Store:
         complete_by: float = 3_600,
         waits: bool = False,
     ) -> list[Any]:
-        """Stores orders in a state with their steps; seconds from now."""
+        """Stores orders in a state, with their steps. Times are in seconds from now."""
         first, self._number = self._number, self._number + count
         parameters = {
             "era": "01990000-" if state == "processed" else "01990001-",
@@ -122,14 +122,14 @@ class Store:
         ]
 
     def grow(self, size: int) -> None:
-        """Adds finished orders until so many are stored."""
+        """Adds finished orders until `size` are stored."""
         while self.finished < size - 6 * ACTIVE:
             count = min(50_000, size - 6 * ACTIVE - self.finished)
             self.add(count, "processed")
             self.finished += count
 
     def add_active(self) -> None:
-        """The orders that the claims and sweeps find, and the messages in the channels."""
+        """Adds the orders that claims and sweeps find, and the messages in the channels."""
         self.add(ACTIVE, "pending")
         self.add(ACTIVE, "pending", not_before=-1)
         self.add(ACTIVE, "pending", not_before=3_600)
@@ -139,7 +139,7 @@ class Store:
         _post(self._under_way)
 
     def churn(self, count: int) -> None:
-        """So many finished orders go through every state and queue once more, and are finished again."""
+        """Moves `count` finished orders through every state and queue once more, until they are finished again."""
         finished = [
             row[0]
             for row in fetch(
@@ -155,7 +155,7 @@ class Store:
             _post(orders)
             _move(orders, "processed", "completed")
             _take(orders)
-        _take(self._under_way)  # and posted anew: what is dead in a queue is older than what waits in it
+        _take(self._under_way)  # and posted again: a queue's dead rows are older than its live ones
         _post(self._under_way)
 
 
@@ -170,7 +170,7 @@ def _take(orders: list[Any]) -> None:
 
 
 def _move(orders: list[Any], state: str, step_state: str) -> None:
-    """Orders, and their first steps, into a state; by now their times are over."""
+    """Moves orders and their first steps into a state in which their times are over."""
     parameters = {"state": state, "step": step_state, "orders": orders}
     run(
         """
@@ -195,7 +195,7 @@ def _move(orders: list[Any], state: str, step_state: str) -> None:
 
 
 def costs() -> Mapping[str, Callable[[], object]]:
-    """What is measured: the engine's own functions, with the limits that the roles use."""
+    """The measured calls: the engine's own functions, with the limits that the roles use."""
     workflows = noop.WORKFLOWS
     return {
         "scheduler: claim": lambda: state_store.claim(BATCH, workflows, database_now()),
@@ -213,7 +213,7 @@ def costs() -> Mapping[str, Callable[[], object]]:
 
 
 class Pages:
-    """Wraps each statement: runs it under EXPLAIN first, and adds up the pages it touched."""
+    """Wraps statements: runs each under EXPLAIN first, and adds up the pages that it touched."""
 
     def __init__(self) -> None:
         self.touched = 0
@@ -222,54 +222,54 @@ class Pages:
         if sql.split(None, 1)[0] in ("SELECT", "WITH", "UPDATE", "DELETE"):
             with context["connection"].connection.cursor() as plain:
                 plain.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
-                (found,) = plain.fetchone()
-            plan = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
+                (answer,) = plain.fetchone()
+            plan = (json.loads(answer) if isinstance(answer, str) else answer)[0]["Plan"]
             self.touched += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
         return execute(sql, params, many, context)
 
 
-class Undone(Exception):
+class Rollback(Exception):
     """Raised to roll back."""
 
 
 @contextmanager
-def undone() -> Any:
-    """A transaction that leaves nothing behind."""
+def rolled_back() -> Any:
+    """A transaction that is rolled back at the end."""
     try:
         with transaction.atomic():
             yield
-            raise Undone
-    except Undone:
+            raise Rollback
+    except Rollback:
         pass
 
 
 def measure(what: Callable[[], object], runs: int) -> tuple[float, int]:
-    """Median milliseconds, and pages touched."""
+    """Measures the median milliseconds and the pages touched."""
     taken = []
     for _ in range(runs):
-        with undone():
+        with rolled_back():
             began = time.perf_counter()
             what()
             taken.append((time.perf_counter() - began) * 1000)
     pages = Pages()
-    with undone(), connection.execute_wrapper(pages):
+    with rolled_back(), connection.execute_wrapper(pages):
         what()
     return statistics.median(taken), pages.touched
 
 
 def vacuum() -> None:
-    """Takes away what is dead, and renews the statistics."""
+    """Removes dead rows and renews the statistics."""
     for table in TABLES:
         run(f"VACUUM (ANALYZE) orders_{table}")
 
 
 def measure_size(store: Store, runs: int, churn: int) -> dict[tuple[str, str], tuple[float, int]]:
-    """All costs at the present size, clean, unvacuumed and pinned."""
-    found = {}
+    """Measures all costs at the current size: clean, unvacuumed and pinned."""
+    measured: dict[tuple[str, str], tuple[float, int]] = {}
 
     def take(state: str) -> None:
         for name, what in costs().items():
-            found[name, state] = measure(what, runs)
+            measured[name, state] = measure(what, runs)
 
     vacuum()
     take("clean")
@@ -282,14 +282,16 @@ def measure_size(store: Store, runs: int, churn: int) -> dict[tuple[str, str], t
         store.churn(churn)
         take("pinned")
         holder.rollback()
-    return found
+    return measured
 
 
-def print_costs(sizes: list[int], found: Mapping[int, Mapping[tuple[str, str], tuple[float, int]]]) -> None:
-    """A table of times and pages, with the ratio of the largest size to the smallest."""
+def print_costs(
+    sizes: list[int], measured: Mapping[int, Mapping[tuple[str, str], tuple[float, int]]]
+) -> None:
+    """Prints a table of times and pages, with the ratios of the largest size to the smallest."""
     rows = []
-    for name, state in found[sizes[0]]:
-        cells = [found[size][name, state] for size in sizes]
+    for name, state in measured[sizes[0]]:
+        cells = [measured[size][name, state] for size in sizes]
         shown = [f"{milliseconds:.2f} ({pages})" for milliseconds, pages in cells]
         rows.append([name, state, *shown, cells[-1][0] / cells[0][0], cells[-1][1] / max(1, cells[0][1])])
     columns = [
@@ -306,22 +308,22 @@ def main() -> None:
     """Grows the store from size to size and prints a table."""
     parser = argparse.ArgumentParser(prog="python -m bench scale", description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "--orders", type=int, action="append", help="stored orders; 10, 100 and 1000 thousand"
+        "--orders", type=int, action="append", help="stored orders; 10, 100 and 1000 thousand by default"
     )
     parser.add_argument("--runs", type=int, default=25)
     parser.add_argument("--churn", type=int, default=20_000, help="orders that leave dead rows behind")
-    asked = parser.parse_args()
-    sizes = asked.orders or list(SIZES)
+    options = parser.parse_args()
+    sizes = options.orders or list(SIZES)
     server.empty()
     for table in TABLES:
         run(f"ALTER TABLE orders_{table} SET (autovacuum_enabled = false)")
     store = Store()
     store.add_active()
-    found = {}
+    measured = {}
     for size in sizes:
         store.grow(size)
-        found[size] = measure_size(store, asked.runs, asked.churn)
-    print_costs(sizes, found)
+        measured[size] = measure_size(store, options.runs, options.churn)
+    print_costs(sizes, measured)
     for table in TABLES:
         run(f"ALTER TABLE orders_{table} RESET (autovacuum_enabled)")
 

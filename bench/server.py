@@ -1,4 +1,4 @@
-"""What the benchmarks share: an empty database, processes, waiting for orders, and printing what was found."""
+"""Shared by the benchmarks: an empty database, processes, waiting for orders, and printing tables."""
 
 import contextlib
 import math
@@ -33,25 +33,26 @@ ENGINE = (
     ),
     *("alert", "circuit", "agentinstance", "retrybudget", "leaderlease"),
 )
-PATIENCE = 900.0
+TIMEOUT = 900.0
 """Seconds that a benchmark waits for orders, or for a process to be ready, before it gives up."""
 
 
 def empty() -> None:
-    """Makes the tables if there are none, and takes all orders out of them."""
+    """Creates the tables if there are none, and deletes all orders."""
     call_command("migrate", verbosity=0)
     run(f"TRUNCATE {', '.join(f'orders_{table}' for table in ENGINE)} CASCADE")
     without_limits()
 
 
 def without_limits() -> None:
-    """Lets this process's transactions last: a benchmark stores orders by the hundred thousand."""
+    """Lifts the time limits of this process's transactions: a benchmark stores hundreds of thousands of orders in
+    one."""
     run("SET transaction_timeout = 0")
     run("SET idle_in_transaction_session_timeout = 0")
 
 
 def fill_at_once(count: int, workflow: Workflow = noop.FOUR) -> float:
-    """Stores orders in one transaction, wakes the schedulers, and returns the database's time then."""
+    """Stores orders in one transaction and wakes the schedulers. Returns the database's time afterwards."""
     with transaction.atomic():
         noop.fill(count, workflow)
         wake(Topic.SCHEDULER)
@@ -65,7 +66,7 @@ def database_time() -> float:
 
 @contextlib.contextmanager
 def processes(*commands: Sequence[str], **environment: str) -> Iterator[list[Process]]:
-    """Runs modules of this project, each given as `[MODULE, ARGUMENT…]`; ends them in order at the end."""
+    """Runs modules of this project, each given as `[MODULE, ARGUMENT…]`, and stops them in order afterwards."""
     started: list[Process] = []
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         env = {**os.environ, "DATABASE_URL": database_url(), "VAR_DIR": folder, **environment}
@@ -88,7 +89,7 @@ def processes(*commands: Sequence[str], **environment: str) -> Iterator[list[Pro
 
 
 def wait_for_agents(*names: str) -> None:
-    """Until each of these agents has a host that reports itself; without one nothing is dispatched."""
+    """Waits until each of these agents has a host that reports itself; without one nothing is dispatched."""
     until(
         lambda: set(AgentInstance.objects.values_list("agent", flat=True)) >= set(names),
         seconds=60,
@@ -97,26 +98,27 @@ def wait_for_agents(*names: str) -> None:
 
 
 def wait_until_processed(count: int, *, workflow: Workflow = noop.FOUR) -> None:
-    """Until so many orders of a workflow are Processed."""
+    """Waits until `count` orders of a workflow are Processed."""
     wait_for(lambda: processed(workflow), count)
 
 
 def wait_for(count_now: Callable[[], int], count: int) -> None:
-    """Until so many are counted; looks twice a second, so as not to disturb. Raises `TimeoutError`."""
-    ends = time.monotonic() + PATIENCE
-    while (found := count_now()) < count:
+    """Waits until `count_now` reaches `count`. Checks only twice a second, so as not to disturb. Raises
+    `TimeoutError`."""
+    ends = time.monotonic() + TIMEOUT
+    while (reached := count_now()) < count:
         if time.monotonic() > ends:
-            raise TimeoutError(f"{found} of {count} in {PATIENCE} s")
+            raise TimeoutError(f"{reached} of {count} within {TIMEOUT} s")
         time.sleep(0.5)
 
 
 def processed(workflow: Workflow = noop.FOUR) -> int:
-    """How many orders of a workflow are Processed."""
+    """The number of Processed orders of a workflow."""
     return OrderProcess.objects.filter(process_state="processed", workflow=workflow.name).count()
 
 
 def percentile(values: Sequence[float], per_cent: float) -> float:
-    """The value that so many per cent of the values do not exceed."""
+    """The value that `per_cent` of the values do not exceed."""
     if not values:
         return math.nan
     ranked = sorted(values)
@@ -124,7 +126,7 @@ def percentile(values: Sequence[float], per_cent: float) -> float:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table in Markdown, as bench/results.md keeps it."""
+    """Prints a table in Markdown, as in bench/results.md."""
     shown = [[f"{cell:,.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in [list(columns), *shown]) for at in range(len(columns))]
     for row in [list(columns), ["-" * width for width in widths], *shown]:

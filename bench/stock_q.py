@@ -1,9 +1,9 @@
-"""The same work for stock django-q2: four tasks in a row for each order, each writing how far the order is.
+"""The same work for stock django-q2: four tasks in a row for each order, each of which records the order's progress.
 
 python -m bench.stock_q fill N      queues the first task of N orders
 python -m bench.stock_q work        runs a cluster of two workers, until SIGTERM
 
-This module is its own Django settings: the ORM broker, and what django-q2 does when nothing is set.
+This module is also its own Django settings: the ORM broker and django-q2's defaults.
 """
 
 import os
@@ -15,7 +15,7 @@ from sasweb.settings import database
 
 STEPS = 4
 
-SECRET_KEY = "of no use to anybody"
+SECRET_KEY = "not a secret: nothing is signed here"
 INSTALLED_APPS = ["django.contrib.contenttypes", "django_q"]
 DATABASES = {"default": {**database(os.environ.get("DATABASE_URL", "postgresql:///")), "CONN_MAX_AGE": None}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -24,7 +24,7 @@ Q_CLUSTER = {"name": "bench", "orm": "default", "workers": 2}
 
 
 def hop(order: int, step: int) -> str:
-    """One step of one order, and the task of the next."""
+    """Performs one step of one order, and queues the next."""
     from django.db import connection  # noqa: PLC0415 - this module is read as settings, before Django is ready
     from django_q.tasks import async_task  # noqa: PLC0415
 
@@ -40,7 +40,7 @@ def hop(order: int, step: int) -> str:
 
 
 def fill(count: int) -> None:
-    """The orders, and the first task of each."""
+    """Stores the orders and queues the first task of each."""
     from django.db import connection  # noqa: PLC0415
     from django_q.tasks import async_task  # noqa: PLC0415
 
@@ -55,7 +55,7 @@ def fill(count: int) -> None:
 
 
 def main() -> None:
-    """Fills, or works."""
+    """Runs `fill` or `work`."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "bench.stock_q"
     django.setup()
     if sys.argv[1] == "fill":

@@ -2,9 +2,10 @@
 
     .venv/bin/python -m bench throughput [--orders N] [--few N] [--only NAME]… [--profile FILE]
 
-Four sequential steps that answer at once, all orders submitted in advance, two cores for everything. The engine is one
-scheduler and one agent host; the loop is one process, and then two; DBOS has two workers, django-q2 its cluster of two.
-DBOS is installed into an environment of its own in the temporary folder. Each does a warm-up first.
+Each order has four sequential steps that answer at once. All orders are submitted in advance, and two cores do
+everything. The engine is one scheduler and one agent host; the loop is one process, and then two; DBOS has two workers,
+and so has django-q2's cluster. DBOS is installed into an environment of its own in the temporary folder. Each contender
+has a warm-up first.
 """
 
 import argparse
@@ -16,8 +17,9 @@ import sys
 import tempfile
 import venv
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from django.db import connection
@@ -31,22 +33,22 @@ HERE = Path(__file__).parent
 DBOS = "dbos==3.4.0"
 STEPS = 4
 SHOWN = 25
-"""Lines of a profile that are printed."""
+"""Lines of the profile that are printed."""
 
 
 def engine(count: int, profile: str | None = None) -> float:
-    """The shipped scheduler and agent host."""
+    """Measures the shipped scheduler and agent host."""
     server.empty()
     scheduler = ["bench.noop", "scheduler", *(["--profile", profile] if profile else [])]
-    with server.processes(["bench.noop", "agents"], scheduler) as (host, one):
+    with server.processes(["bench.noop", "agents"], scheduler) as (host, role):
         server.wait_for_agents("noop")
         warm = warm_up(count)
         server.fill_at_once(warm)
         server.wait_until_processed(warm)
         began = server.fill_at_once(count)
-        spent = {name: -seconds for name, seconds in processor_times(host, one).items()}
+        spent = {name: -seconds for name, seconds in processor_times(host, role).items()}
         server.wait_until_processed(warm + count)
-        for name, seconds in processor_times(host, one).items():
+        for name, seconds in processor_times(host, role).items():
             milliseconds = 1000 * (spent[name] + seconds) / count
             print(f"sasweb: {milliseconds:.2f} ms of processor time an order in {name}", file=sys.stderr)
     check_counts(warm + count)
@@ -54,7 +56,7 @@ def engine(count: int, profile: str | None = None) -> float:
 
 
 def loop(count: int, processes: int = 1) -> float:
-    """Bare loops: from the first claim to the last order."""
+    """Measures bare loops, from the first claim to the last order."""
     server.empty()
     for number in (warm_up(count), count):
         server.empty()
@@ -67,12 +69,12 @@ def loop(count: int, processes: int = 1) -> float:
 
 
 def two_loops(count: int) -> float:
-    """Two bare loops side by side."""
+    """Measures two bare loops side by side."""
     return loop(count, processes=2)
 
 
 def dbos(count: int) -> float:
-    """DBOS: from the first workflow's start to the last one's end, by its own times."""
+    """Measures DBOS, from the start of the first workflow to the end of the last, by its own times."""
     with own_database("bench_dbos") as url:
         app = [dbos_python(), str(HERE / "dbos_app.py")]
         subprocess.run([*app, "prepare", url], check=True)
@@ -82,8 +84,7 @@ def dbos(count: int) -> float:
                 subprocess.run([*app, "fill", url, str(number)], check=True)
                 workers = [subprocess.Popen([*app, "work", url, str(worker)]) for worker in (1, 2)]
                 try:
-                    done = "SELECT count(*) FROM dbos.workflow_status WHERE status = 'SUCCESS'"
-                    server.wait_for(lambda there=there, done=done: there.execute(done).fetchone()[0], number)
+                    server.wait_for(partial(_count_dbos, there), number)
                 finally:
                     for worker in workers:
                         worker.terminate()
@@ -97,8 +98,14 @@ def dbos(count: int) -> float:
     return count / (float(row[0]) / 1000)
 
 
+def _count_dbos(there: psycopg.Connection[Any]) -> int:
+    """The number of workflows that have succeeded."""
+    row = there.execute("SELECT count(*) FROM dbos.workflow_status WHERE status = 'SUCCESS'").fetchone()
+    return int(row[0]) if row else 0
+
+
 def django_q(count: int) -> float:
-    """Stock django-q2: from the first task's work to the last one's."""
+    """Measures stock django-q2, from its first task to its last."""
     for number in (warm_up(count), count):
         server.empty()
         fetch(
@@ -108,12 +115,16 @@ def django_q(count: int) -> float:
         fill = [sys.executable, "-m", "bench.stock_q", "fill", str(number)]
         subprocess.run(fill, env=environment, check=True)
         with server.processes(["bench.stock_q", "work"]):
-            done = f"SELECT count(*) FROM bench_order WHERE step = {STEPS}"
-            server.wait_for(lambda done=done: int(fetch(done)[0][0]), number)
+            server.wait_for(_count_django_q, number)
     began, ended = fetch(
         "SELECT extract(epoch FROM min(began)), extract(epoch FROM max(ended)) FROM bench_order"
     )[0]
     return count / float(ended - began)
+
+
+def _count_django_q() -> int:
+    """The number of orders whose last task has run."""
+    return int(fetch(f"SELECT count(*) FROM bench_order WHERE step = {STEPS}")[0][0])
 
 
 CONTENDERS: dict[str, Callable[[int], float]] = {
@@ -126,8 +137,10 @@ CONTENDERS: dict[str, Callable[[int], float]] = {
 
 
 def processor_times(host: Process, scheduler: Process) -> dict[str, float]:
-    """Seconds that each part has used so far."""
-    postmaster = children.read_stat(fetch("SELECT pg_backend_pid()")[0][0]).parent
+    """Processor seconds that each part has used so far."""
+    session = children.read_stat(fetch("SELECT pg_backend_pid()")[0][0])
+    assert session is not None
+    postmaster = session.parent
     servers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     stats = [stat for pid in servers if (stat := children.read_stat(pid)) and stat.parent == postmaster]
     return {
@@ -139,30 +152,30 @@ def processor_times(host: Process, scheduler: Process) -> dict[str, float]:
 
 
 def warm_up(count: int) -> int:
-    """How many orders the warm-up has."""
+    """The number of orders in the warm-up."""
     return max(1, min(1_000, count // 10))
 
 
 def last_finished() -> float:
-    """The database's time when the last order was finished."""
+    """The database's time at which the last order was finished."""
     return float(fetch("SELECT extract(epoch FROM max(finished_at)) FROM orders_orderprocess")[0][0])
 
 
 def check_counts(count: int) -> None:
-    """Every order is Processed, every step was done once, and no message is left."""
-    found = fetch(
+    """Checks that every order is Processed, every step was done once, and no message is left."""
+    totals = fetch(
         """
         SELECT (SELECT count(*) FROM orders_orderprocess WHERE process_state = 'processed'),
                (SELECT count(*) FROM orders_stepstate WHERE state = 'completed' AND attempt = 1),
                (SELECT count(*) FROM orders_agentrequest), (SELECT count(*) FROM orders_agentreply)
         """
     )
-    assert found == [(count, STEPS * count, 0, 0)], f"of {count} orders: {found}"
+    assert totals == [(count, STEPS * count, 0, 0)], f"of {count} orders: {totals}"
 
 
 @contextlib.contextmanager
 def own_database(name: str) -> Iterator[str]:
-    """A database of its own on the same server; its URL."""
+    """Creates a temporary database on the same server. Yields its url."""
     with connection.cursor() as cursor:
         cursor.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         cursor.execute(f"CREATE DATABASE {name}")
@@ -175,7 +188,7 @@ def own_database(name: str) -> Iterator[str]:
 
 @cache
 def dbos_python() -> str:
-    """The Python of an environment with DBOS, which is made when there is none."""
+    """The Python of an environment with DBOS, which is created if there is none."""
     place = Path(tempfile.gettempdir()) / f"sasweb-bench-{DBOS}"
     python = place / "bin" / "python"
     if not (place / "complete").exists():
@@ -199,32 +212,32 @@ def main() -> None:
         prog="python -m bench throughput", description=__doc__.partition("\n")[0]
     )
     parser.add_argument("--orders", type=int, default=20_000, help="for the engine and the loops")
-    parser.add_argument("--few", type=int, help="for DBOS and django-q2; a tenth of the orders if not said")
+    parser.add_argument("--few", type=int, help="for DBOS and django-q2; by default a tenth of the orders")
     parser.add_argument(
         "--only", action="append", choices=CONTENDERS, metavar="NAME", help=", ".join(CONTENDERS)
     )
     parser.add_argument("--profile", metavar="FILE", help="profile the engine's scheduler, and nothing else")
-    asked = parser.parse_args()
-    if asked.profile:
-        show_profile(asked.orders, asked.profile)
+    options = parser.parse_args()
+    if options.profile:
+        show_profile(options.orders, options.profile)
         return
-    few = asked.few or max(1, asked.orders // 10)
+    few = options.few or max(1, options.orders // 10)
     counts = {
-        name: few if name in ("dbos", "django-q2") else asked.orders for name in asked.only or CONTENDERS
+        name: few if name in ("dbos", "django-q2") else options.orders for name in options.only or CONTENDERS
     }
-    found = {}
+    rates = {}
     for name, count in counts.items():
-        found[name] = CONTENDERS[name](count)
-        print(f"{name}: {found[name]:,.0f} orders/s", file=sys.stderr, flush=True)
+        rates[name] = CONTENDERS[name](count)
+        print(f"{name}: {rates[name]:,.0f} orders/s", file=sys.stderr, flush=True)
     rows = [
         (
             name,
             counts[name],
             f"{rate:,.0f}",
-            rate / found["loop"] if "loop" in found else "",
-            found["sasweb"] / rate if "sasweb" in found else "",
+            rate / rates["loop"] if "loop" in rates else "",
+            rates["sasweb"] / rate if "sasweb" in rates else "",
         )
-        for name, rate in found.items()
+        for name, rate in rates.items()
     ]
     server.print_table(("", "orders", "orders/s", "of the loop", "sasweb is … times as fast"), rows)
 

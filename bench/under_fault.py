@@ -1,13 +1,14 @@
-"""Orders a second, and how long a new order takes, while something is wrong; each against the same without it.
+"""Orders a second, and the time of a new order, while something is wrong, compared with the same without a fault.
 
     .venv/bin/python -m bench under_fault [--orders N] [--waiting N] [--rate R] [--seconds S]
         [--transitions N] [--only F26|F29|F30]…
 
-F26: a session holds a snapshot, so that nothing dead can be taken away, through a million transitions before and all
-the time. F29: the remote service of another workflow is down, and ten thousand orders wait for it. F30: ten thousand
-steps of other orders expire within one second, and are tried again. The agents of the new orders answer at once.
+F26: a session holds a snapshot, so that dead rows cannot be removed, during a million transitions beforehand and during
+the measurement. F29: the remote service of another workflow is down, and ten thousand orders wait for it. F30: ten
+thousand steps of other orders expire within one second, and are tried again. The agents of the new orders answer at
+once.
 
-First new orders come at a steady rate; then as many at once as are said.
+First new orders arrive at a steady rate; then `--orders` arrive at once.
 """
 
 import argparse
@@ -26,15 +27,15 @@ from tests.support.system import database_url
 from tests.support.wait import until
 
 TICK = 0.1
-"""Seconds between two bundles of new orders."""
+"""Seconds between two groups of new orders."""
 CHUNK = 5_000
 TRANSITIONS_OF_ONE = 10
-"""Of the four steps and the order itself: begun and ended."""
+"""The four steps and the order itself each begin and end."""
 WARM_UP = 200
 
 
-class Found(NamedTuple):
-    """Orders a second when as many are stored as it can take; milliseconds of an order at the steady rate."""
+class Speed(NamedTuple):
+    """Orders a second in the burst; milliseconds of an order at the steady rate."""
 
     rate: float
     median: float
@@ -42,7 +43,7 @@ class Found(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What the command line says."""
+    """The command line's options."""
 
     orders: int
     waiting: int
@@ -52,7 +53,7 @@ class Options(NamedTuple):
 
 
 def steady(options: Options) -> tuple[float, float]:
-    """New orders at a steady rate: the median and the 99th percentile of milliseconds from stored to Processed."""
+    """Adds orders at a steady rate. Returns the median and 99th percentile of milliseconds from stored to Processed."""
     count = max(1, int(options.rate * TICK))
     began = server.database_time()
     due = time.monotonic()
@@ -80,7 +81,7 @@ def steady(options: Options) -> tuple[float, float]:
 
 
 def burst(options: Options) -> float:
-    """Orders a second of many that are stored at once."""
+    """Stores many orders at once. Returns the orders a second."""
     before = server.processed()
     began = server.fill_at_once(options.orders)
     server.wait_until_processed(before + options.orders)
@@ -91,15 +92,15 @@ def burst(options: Options) -> float:
     return options.orders / (float(ended) - began)
 
 
-def measure(options: Options) -> Found:
-    """Both."""
+def measure(options: Options) -> Speed:
+    """Measures the burst and the steady rate."""
     median, p99 = steady(options)
-    return Found(burst(options), median, p99)
+    return Speed(burst(options), median, p99)
 
 
 @contextmanager
 def a_snapshot_held(options: Options) -> Iterator[None]:
-    """F26."""
+    """F26: another session holds a snapshot."""
     with psycopg.connect(database_url()) as holder:
         holder.execute("SET transaction_timeout = 0")
         holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -115,7 +116,7 @@ def a_snapshot_held(options: Options) -> Iterator[None]:
 
 @contextmanager
 def a_remote_down(options: Options) -> Iterator[None]:
-    """F29. Over when its orders are left waiting; they are no part of what is measured."""
+    """F29: a remote service is down. Its waiting orders are not part of the measurement."""
     server.fill_at_once(options.waiting, noop.DOWN)
     begun = OrderProcess.objects.filter(workflow=noop.DOWN.name).exclude(started_at=None)
     until(begun.exists, seconds=60, what="calls to a remote that is down")
@@ -126,7 +127,7 @@ def a_remote_down(options: Options) -> Iterator[None]:
 
 @contextmanager
 def steps_expiring(options: Options) -> Iterator[None]:
-    """F30: each order has its first step under way, whose request is lost, and which expires within the next second."""
+    """F30: each order has its first step under way, its request is lost, and it expires within the next second."""
     noop.fill(options.waiting, noop.EXPIRING)
     run(
         """
@@ -157,8 +158,8 @@ FAULTS: dict[str, Callable[[Options], AbstractContextManager[None]]] = {
 }
 
 
-def under(fault: Callable[[Options], AbstractContextManager[None]] | None, options: Options) -> Found:
-    """What is found during a fault, on fresh tables with fresh processes."""
+def under(fault: Callable[[Options], AbstractContextManager[None]] | None, options: Options) -> Speed:
+    """Measures during a fault, on fresh tables with fresh processes."""
     server.empty()
     roles = (
         ["bench.noop", "agents", "noop", "down"],
@@ -184,20 +185,20 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--transitions", type=int, default=1_000_000, help="under the snapshot")
     parser.add_argument("--only", action="append", choices=FAULTS)
-    asked = parser.parse_args()
-    options = Options(asked.orders, asked.waiting, asked.rate, asked.seconds, asked.transitions)
+    args = parser.parse_args()
+    options = Options(args.orders, args.waiting, args.rate, args.seconds, args.transitions)
     healthy = under(None, options)
     rows: list[list[Any]] = [["none", f"{healthy.rate:,.0f}", "", healthy.median, healthy.p99, ""]]
-    for name in asked.only or FAULTS:
-        found = under(FAULTS[name], options)
+    for name in args.only or FAULTS:
+        speed = under(FAULTS[name], options)
         rows.append(
             [
                 name,
-                f"{found.rate:,.0f}",
-                found.rate / healthy.rate,
-                found.median,
-                found.p99,
-                found.p99 / healthy.p99,
+                f"{speed.rate:,.0f}",
+                speed.rate / healthy.rate,
+                speed.median,
+                speed.p99,
+                speed.p99 / healthy.p99,
             ]
         )
     server.print_table(["fault", "orders/s", "of none", "p50 ms", "p99 ms", "p99, times none"], rows)

@@ -46,7 +46,7 @@ def end_leftovers(data: Path) -> None:
     PostgreSQL itself goes by the number in postmaster.pid, which may belong to an unrelated process by now, so the file
     is deleted once no server is running. Raises `PostgresError` after 13 seconds if a server does not end.
     """
-    for signum, patience in ((signal.SIGINT, 5.0), (signal.SIGQUIT, 3.0), (signal.SIGKILL, 5.0)):
+    for signum, limit in ((signal.SIGINT, 5.0), (signal.SIGQUIT, 3.0), (signal.SIGKILL, 5.0)):
         left = _running_servers(data)
         numbers = {stat.pid for stat in left}
         for stat in left:
@@ -54,7 +54,7 @@ def end_leftovers(data: Path) -> None:
                 signum == signal.SIGKILL or stat.parent not in numbers
             ):  # only the server: its children follow it
                 children.send(stat.pid, signum)
-        if children.wait_until(lambda: not _running_servers(data), timeout=patience if left else 0.0):
+        if children.wait_until(lambda: not _running_servers(data), timeout=limit if left else 0.0):
             (data / "postmaster.pid").unlink(missing_ok=True)
             return
     raise PostgresError(f"a PostgreSQL server is still running in {data} and does not end")

@@ -43,7 +43,7 @@ SETTINGS = {
 # on.
 FOR_TESTS = {"fsync": "off", "full_page_writes": "off"}
 
-LOCK_PATIENCE = 2.0  # seconds: a killed process holds its lock until the kernel has cleaned up
+LOCK_TIMEOUT = 2.0  # seconds: a killed process holds its lock until the kernel has cleaned up
 STOP_SIGNALS = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
 
@@ -170,13 +170,13 @@ class EmbeddedPostgres:
         running.
         """
         if self._process:
-            for signum, patience in (
+            for signum, limit in (
                 (STOP_SIGNALS[mode], timeout),
                 (signal.SIGQUIT, 3.0),
                 (signal.SIGKILL, 3.0),
             ):
                 children.send(self._process.pid, signum)
-                if children.wait_until(self._has_died, timeout=patience, poll=0.02):
+                if children.wait_until(self._has_died, timeout=limit, poll=0.02):
                     break
             self._process = None
         self.forget()
@@ -207,7 +207,7 @@ class EmbeddedPostgres:
         if self._lock is not None:
             return
         lock = os.open(self.place.home, os.O_RDONLY)
-        if not children.wait_until(lambda: try_lock(lock), timeout=LOCK_PATIENCE):
+        if not children.wait_until(lambda: try_lock(lock), timeout=LOCK_TIMEOUT):
             os.close(lock)
             raise PostgresError(f"the PostgreSQL server in {self.home} is in use by another process")
         self._lock = lock

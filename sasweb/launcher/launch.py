@@ -15,7 +15,7 @@ from sasweb.config import PROJECT_DIR, Config
 from sasweb.launcher.processes import Spec
 
 OLDEST_POSTGRES = 170_000  # the first with transaction_timeout
-PORT_PATIENCE = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up
+PORT_TIMEOUT = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up
 LARGEST_SCALE = 16
 PIPE = "SASWEB_LAUNCHER_PIPE"  # tells `run_jobs` that its stdin is a pipe from us
 
@@ -91,7 +91,7 @@ def check_ports(config: Config, scale: Mapping[str, int]) -> None:
         ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}", config.sandbox_bind),
         ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}, which also uses {smtp} for email", smtp),
     ]
-    deadline = time.monotonic() + PORT_PATIENCE
+    deadline = time.monotonic() + PORT_TIMEOUT
     for role, setting, host_port in wanted:
         while scale[role] and (error := _bind_error(host_port)):
             if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Each benchmark runs, and counts right: a handful of orders, and never a word about how long they took."""
+"""Each benchmark runs a handful of orders and counts them correctly. Nothing is asserted about how long they take."""
 
 import os
 import subprocess
@@ -12,9 +12,9 @@ from tests.support.system import database_url
 
 PROJECT = Path(__file__).resolve().parents[2]
 BOUND = 300.0
-"""Seconds for one benchmark, on a machine that is busy with others."""
+"""Seconds that one benchmark may take on a busy machine."""
 
-# A benchmark checks itself that every order went through every step, and fails where one did not.
+# A benchmark itself checks that every order went through every step, and fails if one did not.
 RUNS = {
     "throughput": (["--orders", "20", "--only", "loop", "--only", "sasweb"], "sasweb"),
     "latency": (["--orders", "3", "--only", "no-op"], "no-op"),
@@ -56,7 +56,5 @@ def test_a_benchmark_of_a_few_orders_counts_them_all(
         (range(1, 102), 99, 100),
     ],
 )
-def test_a_percentile_is_a_value_that_was_found(
-    values: list[float], per_cent: float, expected: float
-) -> None:
+def test_a_percentile_is_one_of_the_values(values: list[float], per_cent: float, expected: float) -> None:
     assert server.percentile(values, per_cent) == expected

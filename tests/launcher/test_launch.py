@@ -80,7 +80,7 @@ def test_the_environment_suits_a_demonstration_unless_it_is_set(monkeypatch: pyt
 def test_a_taken_port_is_told_with_its_variable(
     taken: int, free: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "PORT_PATIENCE", 0.0)
+    monkeypatch.setattr(launch, "PORT_TIMEOUT", 0.0)
     config = replace(settings.CONFIG, bind=f"127.0.0.1:{free}", sandbox_bind=f"127.0.0.1:{taken - 1}")
     with pytest.raises(
         LaunchError, match=rf"^BIND=127.0.0.1:{taken}: cannot listen on port {taken} .*in use"
@@ -114,7 +114,7 @@ def test_up_with_a_taken_port_says_one_line_and_starts_nothing(taken: int, tmp_p
 
 
 def test_only_one_launcher_at_a_time_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(up, "LOCK_PATIENCE", 0.0)
+    monkeypatch.setattr(up, "LOCK_TIMEOUT", 0.0)
     with (
         up.the_only_launcher(tmp_path),
         pytest.raises(LaunchError, match="runs already, as process"),

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand
 
 from sasweb.config import Config
 from sasweb.embedded_postgres.place import PostgresError
-from sasweb.embedded_postgres.server import LOCK_PATIENCE, EmbeddedPostgres, try_lock
+from sasweb.embedded_postgres.server import LOCK_TIMEOUT, EmbeddedPostgres, try_lock
 from sasweb.launcher import launch
 from sasweb.launcher.children import wait_until
 from sasweb.launcher.launch import LaunchError
@@ -49,7 +49,7 @@ def the_only_launcher(var_dir: Path) -> Iterator[None]:
     var_dir.mkdir(parents=True, exist_ok=True)
     lock = os.open(var_dir / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if not wait_until(lambda: try_lock(lock), timeout=LOCK_PATIENCE):
+        if not wait_until(lambda: try_lock(lock), timeout=LOCK_TIMEOUT):
             other = os.read(lock, 20).decode()
             raise LaunchError(
                 f"it runs already, as process {other}, in VAR_DIR={var_dir}; set another VAR_DIR"
