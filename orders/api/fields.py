@@ -1,15 +1,14 @@
 """Serializer fields that take what they say and convert nothing."""
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
 
-MOST_UNKNOWN = 20
+from orders.fields.text import is_one_line
 
-BREAKS = frozenset({"Cc", "Zl", "Zp", "Cs"})
+MOST_UNKNOWN = 20
 
 
 class Text(serializers.CharField):
@@ -28,7 +27,7 @@ class Text(serializers.CharField):
             self.fail("invalid")
         if not data.strip():
             self.fail("blank")
-        if any(unicodedata.category(letter) in BREAKS for letter in data):
+        if not is_one_line(data):
             self.fail("broken")
         return data
 

@@ -15,17 +15,17 @@ from rest_framework.request import Request
 
 from orders.api.fields import Strict, Text, Token, Whole
 from orders.api.problems import invalid
+from orders.fields import email as email_addresses
+from orders.fields.postal_address import LONGEST_PART
 from orders.selectors.orders import queue_of
 from orders.services.orders import NewLine, NewOrder
 
-ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-EMAIL = rf"{ATOM}(\.{ATOM})*@[A-Za-z0-9-]{{1,63}}(\.[A-Za-z0-9-]{{1,63}})+"
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
 LONGEST_WAIT = 60
 """Seconds that an answer may be held back."""
 
-PART = {"max_length": 200}
+PART = {"max_length": LONGEST_PART}
 
 
 class LineIn(Strict):
@@ -58,7 +58,11 @@ class NewOrderIn(Strict):
 
     lines = LineIn(many=True, min_length=1, max_length=100)
     ship_to = AddressIn()
-    email = EmailField(pattern=EMAIL, says="This must be a mail address.", max_length=254)
+    email = EmailField(
+        pattern=email_addresses.PATTERN,
+        says="This must be an email address in ASCII.",
+        max_length=email_addresses.LONGEST,
+    )
     payment_method = Token(pattern="[!-~]{1,64}", says="This must be 1 to 64 printable ASCII characters.")
     priority = Whole(min_value=0, max_value=9, default=5, help_text="9 goes first")
     reply_to = Token(

@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from orders.fields import countries
+from orders.fields.validators import validate_email, validate_one_line
 from orders.services.operators.editing import Field, FieldType
-from orders.storefront.checkout_form import one_line
 
 LABELS = {
     "payment_method": gettext_lazy("Means of payment (the gateway's token)"),
@@ -73,11 +71,6 @@ def flat(values: Mapping[str, Any], fields: Sequence[Field]) -> dict[str, str]:
     return EditForm.initial_of(fields, values)
 
 
-def _ascii_email(text: str) -> None:
-    if not text.isascii() or "@" not in text.strip("@"):
-        raise ValidationError(_("This is not a whole e-mail address."))
-
-
 def _form_field(field: Field) -> forms.Field:
     label = label_of(field.name)
     if field.type is FieldType.COUNTRY:
@@ -87,6 +80,6 @@ def _form_field(field: Field) -> forms.Field:
     return forms.CharField(
         label=label,
         max_length=LONGEST.get(field.type, 200),
-        validators=[one_line, _ascii_email] if field.type is FieldType.EMAIL else [one_line],
+        validators=[validate_email if field.type is FieldType.EMAIL else validate_one_line],
         widget=forms.TextInput(attrs={"class": "input", "spellcheck": "false"}),
     )

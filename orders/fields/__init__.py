@@ -1,1 +1,4 @@
-"""What every face checks alike."""
+"""What every face checks and needs alike: email addresses, lines of text, postal addresses, countries, numbers, money.
+
+`email`, `text`, `numbers`, `postal_address` and `money` are pure; the others use Django's translations.
+"""

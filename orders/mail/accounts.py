@@ -6,7 +6,6 @@ import structlog
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
-from django.core import signing
 from django.core.mail import EmailMessage
 from django.db.models import Q
 from django.template.loader import render_to_string
@@ -15,13 +14,12 @@ from django.utils import translation
 from django.utils.encoding import force_bytes
 from django.utils.http import urlencode, urlsafe_base64_encode
 
+from orders.access import sign_up_links
+from orders.access.sign_up_links import SignUp
 from sasweb import mail_server as mail
 
 log = structlog.get_logger()
 
-SALT = "account.sign-up"
-SIGN_UP_AGE = 24 * 3600
-"""Seconds for which the link of a sign-up mail holds."""
 PAUSES = (1.0, 5.0, 20.0)
 """Seconds before another try, when the mail server does not take a mail."""
 
@@ -37,17 +35,8 @@ def send_sign_up(email: str, site: str, following: str, language: str) -> None:
             }
             _send(email, "have_account", links)
         else:
-            token = signing.dumps({"email": email, "next": following}, salt=SALT, compress=True)
+            token = sign_up_links.make_token(SignUp(email=email, next_path=following))
             _send(email, "sign_up", {"link": site + reverse("account:finish", args=[token])})
-
-
-def read_sign_up(token: str) -> tuple[str, str] | None:
-    """The address and the page to go on to that a link of `send_sign_up` is for; None if it does not hold."""
-    try:
-        said = signing.loads(token, salt=SALT, max_age=SIGN_UP_AGE)
-    except signing.BadSignature:
-        return None
-    return said["email"], said["next"]
 
 
 def send_new_password(email: str, site: str, language: str) -> None:

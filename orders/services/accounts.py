@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django_q.tasks import async_task
 
 from orders.engine.errors import SaswebError
+from orders.fields.email import normalise
 from orders.models import Address
 
 MOST_ADDRESSES = 20
@@ -33,19 +34,14 @@ class NewAddress:
     is_default: bool = False
 
 
-def normalise_email(email: str) -> str:
-    """The one form of an e-mail address under which its account is known."""
-    return email.strip().lower()
-
-
 def ask_to_sign_up(*, email: str, site: str, following: str, language: str) -> None:
     """Has a mail sent that leads on: to a new account, or to the one that this address has."""
-    _later("send_sign_up", normalise_email(email), site, following, language)
+    _later("send_sign_up", normalise(email), site, following, language)
 
 
 def ask_for_new_password(*, email: str, site: str, language: str) -> None:
     """Has a mail sent with which a new password can be set, if there is such an account."""
-    _later("send_new_password", normalise_email(email), site, language)
+    _later("send_new_password", normalise(email), site, language)
 
 
 def _later(job: str, *arguments: str) -> None:
@@ -54,7 +50,7 @@ def _later(job: str, *arguments: str) -> None:
 
 def create_account(*, email: str, password: str) -> User | None:
     """Makes an account for an address that has been proved to be its owner's; None if it has one already."""
-    name = normalise_email(email)
+    name = normalise(email)
     try:
         with transaction.atomic():
             return User.objects.create_user(username=name, email=name, password=password)

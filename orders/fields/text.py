@@ -1,0 +1,11 @@
+"""One line of text, as names, streets and reasons are."""
+
+import unicodedata
+
+BREAKING_CATEGORIES = frozenset({"Cc", "Zl", "Zp", "Cs"})
+"""Unicode categories of control characters, line and paragraph separators, and surrogates."""
+
+
+def is_one_line(text: str) -> bool:
+    """Whether a text has no line breaks and no other control characters."""
+    return not any(unicodedata.category(character) in BREAKING_CATEGORIES for character in text)
