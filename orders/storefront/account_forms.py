@@ -1,6 +1,5 @@
-"""The forms of the account's pages. Each field has its label, and says what a browser may fill it with."""
+"""The forms of the account's pages. Each field has its label, and tells browsers what to fill in."""
 
-import unicodedata
 from typing import Any
 
 from django import forms
@@ -8,123 +7,96 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, Se
 from django.utils.translation import gettext_lazy as _
 
 from orders.fields import countries
-from orders.services.accounts import NewAddress, normalise_email
+from orders.fields import email as email_addresses
+from orders.services.accounts import NewAddress
+from orders.storefront.form_fields import EmailField, LineField, ShopForm
 
-BREAKS = frozenset({"Cc", "Zl", "Zp", "Cs"})
-LONGEST_NAME = 150
-"""Letters of an e-mail address that can be an account's: as many as Django's user names."""
-
-
-class Designed(forms.Form):
-    """A form whose fields look like the design system's."""
-
-    required_css_class = "is-required"
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-        for field in self.fields.values():
-            if not isinstance(field.widget, forms.CheckboxInput):
-                field.widget.attrs.setdefault("class", "input")
+LONGEST_ACCOUNT_EMAIL = 150
+"""Characters of an account's email address, which is its user name: as many as Django stores."""
 
 
-class EmailField(forms.EmailField):
-    """An e-mail address that orders can be placed with, in its one form."""
-
-    default_error_messages = {"ascii": _("Please use an address in plain letters (ASCII).")}
+class AccountEmailField(EmailField):
+    """An email address in the form under which its account is known."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("label", _("E-mail"))
-        options.setdefault("max_length", LONGEST_NAME)
-        super().__init__(**options)
-        self.widget.attrs |= {"inputmode": "email", "autocapitalize": "none", "spellcheck": "false"}
+        super().__init__(max_length=LONGEST_ACCOUNT_EMAIL, **options)
 
     def clean(self, value: Any) -> Any:
-        email = normalise_email(super().clean(value))
-        if not email.isascii():
-            raise forms.ValidationError(self.error_messages["ascii"], code="ascii")
-        return email
+        """The address in its one form. Raises `ValidationError`."""
+        return email_addresses.normalise(super().clean(value))
 
 
-class SignUpForm(Designed):
-    """Who wants an account."""
+class SignUpForm(ShopForm):
+    """Asks for the email address of a new account."""
 
-    email = EmailField(
-        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
-        help_text=_("We send you a link with which you choose a password."),
-    )
+    email = AccountEmailField(help_text=_("We’ll email you a link to choose a password."))
 
 
-class ForgottenForm(Designed):
-    """Who wants a new password."""
+class ForgottenForm(ShopForm):
+    """Asks for the email address of the account whose password was forgotten."""
 
-    email = EmailField(widget=forms.EmailInput(attrs={"autocomplete": "username"}))
+    email = AccountEmailField(autocomplete="username")
 
 
-class SignInForm(Designed, AuthenticationForm):
-    """E-mail and password. What is wrong is not said of either, and the same for all."""
+class SignInForm(ShopForm, AuthenticationForm):
+    """Email and password. The error is the same whichever of them is wrong."""
 
-    username = EmailField(widget=forms.EmailInput(attrs={"autocomplete": "username"}))
+    username = AccountEmailField(autocomplete="username")
     error_messages = {
-        "invalid_login": _("This e-mail and password do not belong together. Please try again."),
-        "inactive": _("This e-mail and password do not belong together. Please try again."),
+        "invalid_login": _("That email and password don’t match. Check them and try again."),
+        "inactive": _("That email and password don’t match. Check them and try again."),
     }
 
 
-class NewPasswordForm(Designed, SetPasswordForm):
-    """A password for an account that has none, or whose password is forgotten."""
+class NewPasswordForm(ShopForm, SetPasswordForm):  # type: ignore[type-arg]
+    """A password for a new account, or for one whose password was forgotten."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _name_passwords(self)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        _label_new_passwords(self)
 
 
-class ChangePasswordForm(Designed, PasswordChangeForm):
-    """A new password by who knows the old one."""
+class ChangePasswordForm(ShopForm, PasswordChangeForm):
+    """A new password, for a customer who knows the old one."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _name_passwords(self)
-        self.fields["old_password"].label = _("Present password")
+    error_messages = {
+        **PasswordChangeForm.error_messages,
+        "password_incorrect": _("That’s not your current password. Try again."),
+    }
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        _label_new_passwords(self)
+        self.fields["old_password"].label = _("Current password")
         self.fields["old_password"].widget.attrs.pop("autofocus", None)
 
 
-def _name_passwords(form: forms.Form) -> None:
-    first, again = form.fields["new_password1"], form.fields["new_password2"]
-    first.label, again.label = _("New password"), _("New password, once more")
-    first.help_text = _("At least 12 characters; a few words that only you would put together are best.")
-    again.help_text = ""
+def _label_new_passwords(form: forms.Form) -> None:
+    first, second = form.fields["new_password1"], form.fields["new_password2"]
+    first.label, second.label = _("New password"), _("New password again")
+    first.help_text = _("At least 12 characters. A few words that only you would put together work best.")
+    second.help_text = ""
 
 
-class Line(forms.CharField):
-    """One line of text without control characters."""
+class AddressForm(ShopForm):
+    """An address to send orders to."""
 
-    default_error_messages = {"broken": _("This must be a single line of text.")}
-
-    def __init__(self, *, autocomplete: str, **options: Any) -> None:
-        widget = forms.TextInput(attrs={"autocomplete": autocomplete})
-        super().__init__(max_length=200, widget=widget, **options)
-
-    def clean(self, value: Any) -> Any:
-        text = super().clean(value)
-        if any(unicodedata.category(letter) in BREAKS for letter in text):
-            raise forms.ValidationError(self.error_messages["broken"], code="broken")
-        return text
-
-
-class AddressForm(Designed):
-    """Where orders are to be sent."""
-
-    name = Line(label=_("Name"), autocomplete="name")
-    street = Line(label=_("Street and number"), autocomplete="street-address")
-    postal_code = Line(label=_("Postal code"), autocomplete="postal-code")
-    city = Line(label=_("City"), autocomplete="address-level2")
+    name = LineField(label=_("Name"), autocomplete="name")
+    street = LineField(label=_("Street and number"), autocomplete="street-address")
+    postal_code = LineField(label=_("Postal code"), autocomplete="postal-code")
+    city = LineField(label=_("City"), autocomplete="address-level2")
     country = forms.ChoiceField(
         label=_("Country"), choices=countries.choices, widget=forms.Select(attrs={"autocomplete": "country"})
     )
-    is_default = forms.BooleanField(label=_("Send orders here unless I say otherwise"), required=False)
+    is_default = forms.BooleanField(label=_("Send my orders here by default"), required=False)
 
     @property
     def address(self) -> NewAddress:
-        """The address of a form that is valid."""
+        """The address, once the form is valid."""
         return NewAddress(**self.cleaned_data)
+
+
+class OlderOrdersForm(forms.Form):
+    """The query string of a customer's orders: the order after which the list starts."""
+
+    before = forms.UUIDField(required=False)

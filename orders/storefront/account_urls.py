@@ -1,4 +1,4 @@
-"""The addresses under /account/."""
+"""The URLs under /account/."""
 
 from django.urls import path
 

@@ -1,6 +1,6 @@
-"""The cart: SKUs and quantities in the session, for guests and accounts alike. Prices are always read from the shop.
+"""The cart: SKUs and quantities in the session, for guests and accounts alike. Prices always come from the catalogue.
 
-Django keeps a session's content when its owner signs in, and empties it when she signs out.
+Django keeps a session's content when its owner signs in, and clears it when she signs out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class CartLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Cart:
-    """What somebody is about to buy, at this moment's prices. `total` is None when nothing of it is for sale."""
+    """What a customer is about to buy, at current prices. `total` is None when nothing in it is for sale."""
 
     lines: Sequence[CartLine]
     total: Money | None
@@ -54,12 +54,12 @@ class Cart:
 
     @property
     def count(self) -> int:
-        """How many prints."""
+        """How many prints there are in all."""
         return sum(line.quantity for line in self.lines)
 
 
 def read(request: HttpRequest) -> Cart:
-    """The cart of this session. One statement."""
+    """The cart of this session. One SQL statement."""
     quantities = quantities_of(request)
     sold = shop_selectors.sold(quantities) if quantities else {}
     lines = [CartLine(sku=sku, quantity=quantity, sold=sold.get(sku)) for sku, quantity in quantities.items()]
@@ -71,43 +71,43 @@ def read(request: HttpRequest) -> Cart:
 
 
 def quantities_of(request: HttpRequest) -> Mapping[str, int]:
-    """How many of which SKU, in the order in which they were put in."""
-    kept = request.session.get(KEY)
-    return kept if isinstance(kept, dict) else {}
+    """The quantity of each SKU, in the order in which they were added."""
+    quantities = request.session.get(KEY)
+    return quantities if isinstance(quantities, dict) else {}
 
 
 def count(request: HttpRequest) -> int:
-    """How many prints are in the cart. No statement when there is no session."""
+    """How many prints are in the cart. No SQL statement when there is no session."""
     return sum(quantities_of(request).values())
 
 
 def add(request: HttpRequest, *, sku: str, quantity: int) -> int | None:
-    """Puts some of a product in; returns how many are in now, at most `MOST_OF_ONE`; None when the cart is full."""
-    kept = dict(quantities_of(request))
-    if sku not in kept and len(kept) >= MOST_LINES:
+    """Adds a product; returns its quantity now, at most `MOST_OF_ONE`, or None when the cart is full."""
+    quantities = dict(quantities_of(request))
+    if sku not in quantities and len(quantities) >= MOST_LINES:
         return None
-    kept[sku] = min(MOST_OF_ONE, kept.get(sku, 0) + quantity)
-    request.session[KEY] = kept
-    return kept[sku]
+    quantities[sku] = min(MOST_OF_ONE, quantities.get(sku, 0) + quantity)
+    request.session[KEY] = quantities
+    return quantities[sku]
 
 
 def change(request: HttpRequest, *, sku: str, quantity: int) -> None:
-    """Sets how many of a product are in; 0 takes it out. One that is not in stays out."""
-    kept = dict(quantities_of(request))
-    if sku not in kept:
+    """Sets the quantity of a product in the cart; 0 takes it out. A product that is not in the cart stays out."""
+    quantities = dict(quantities_of(request))
+    if sku not in quantities:
         return
     if quantity:
-        kept[sku] = min(MOST_OF_ONE, quantity)
+        quantities[sku] = min(MOST_OF_ONE, quantity)
     else:
-        del kept[sku]
-    request.session[KEY] = kept
+        del quantities[sku]
+    request.session[KEY] = quantities
 
 
 def empty(request: HttpRequest) -> None:
-    """Takes everything out."""
+    """Empties the cart."""
     request.session.pop(KEY, None)
 
 
 def for_templates(request: HttpRequest) -> Mapping[str, object]:
-    """Context processor: `cart_count`. Asked only by templates that show it, so that error pages need no session."""
+    """Context processor: `cart_count`. Evaluated only by templates that show it, so error pages need no session."""
     return {"cart_count": lambda: count(request) if hasattr(request, "session") else 0}

@@ -1,4 +1,4 @@
-"""The pages of the cart. Every act is a POST that leads back to a page, so that all works without JavaScript."""
+"""The pages of the cart. Every button is a POST that leads back to a page, so everything works without JavaScript."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
@@ -9,59 +9,71 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from orders.selectors import catalogue as shop_selectors
+from orders.selectors.catalogue import SoldView
 from orders.storefront import cart
+from orders.storefront.cart_forms import AddForm, ChangeForm, PrintForm
 
 
 @login_not_required
 @require_safe
 @never_cache
 def show_cart(request: HttpRequest) -> HttpResponse:
-    """The cart, at the prices of this moment."""
+    """The cart at current prices."""
     return render(request, "storefront/cart.html", {"cart": cart.read(request), "most": cart.MOST_OF_ONE})
 
 
 @login_not_required
 @require_POST
 def add(request: HttpRequest) -> HttpResponse:
-    """Puts a product in: `sku`, and `quantity` (1 without)."""
-    sku = request.POST.get("sku", "")[: cart.LONGEST_SKU]
-    quantity = _quantity(request.POST.get("quantity", "1"), lowest=1)
-    sold = shop_selectors.sold([sku]).get(sku)
-    if sold is None or not sold.is_listed:
+    """Puts a print into the cart."""
+    form = AddForm(request.POST)
+    form.full_clean()
+    sold = _for_sale(form)
+    if sold is None:
         messages.error(request, _("This print is no longer for sale."))
-        return redirect("shop:cart")
-    if quantity is None:
-        messages.error(request, _("You can order 1 to 99 of one print."))
-    elif (now := cart.add(request, sku=sku, quantity=quantity)) is None:
-        messages.error(request, _("Your cart is full: it holds 50 different prints."))
-    elif now == cart.MOST_OF_ONE:
-        messages.info(request, _("There are now 99 of it in your cart, and that is the most."))
+    elif form.errors:
+        messages.error(request, str(form.errors["quantity"][0]))
+    else:
+        _put_in(request, sold, form.cleaned_data["quantity"])
+    return redirect("shop:cart")
+
+
+def _for_sale(form: PrintForm) -> SoldView | None:
+    sku = form.cleaned_data.get("sku", "")
+    sold = shop_selectors.sold([sku]).get(sku)
+    return sold if sold and sold.is_listed else None
+
+
+def _put_in(request: HttpRequest, sold: SoldView, quantity: int) -> None:
+    total = cart.add(request, sku=sold.offer.sku, quantity=quantity)
+    if total is None:
+        text = _("Your cart is full: it holds {most} different prints.")
+        messages.error(request, text.format(most=cart.MOST_LINES))
+    elif total == cart.MOST_OF_ONE:
+        text = _("You now have {most} of this print in your cart, the most you can order.")
+        messages.info(request, text.format(most=cart.MOST_OF_ONE))
     else:
         messages.success(request, _("“{title}” is in your cart.").format(title=sold.poster_title))
-    return redirect("shop:cart")
 
 
 @login_not_required
 @require_POST
 def change(request: HttpRequest) -> HttpResponse:
-    """Changes how many of a product there are: `sku`, and `quantity`; 0 takes it out."""
-    quantity = _quantity(request.POST.get("quantity", ""), lowest=0)
-    if quantity is None:
-        messages.error(request, _("You can order 1 to 99 of one print."))
-    else:
-        cart.change(request, sku=request.POST.get("sku", ""), quantity=quantity)
+    """Changes the quantity of a print in the cart; 0 takes it out."""
+    form = ChangeForm(request.POST)
+    form.full_clean()
+    if "quantity" in form.errors:
+        messages.error(request, str(form.errors["quantity"][0]))
+    elif not form.errors:
+        cart.change(request, **form.cleaned_data)
     return redirect("shop:cart")
 
 
 @login_not_required
 @require_POST
 def remove(request: HttpRequest) -> HttpResponse:
-    """Takes a product out: `sku`."""
-    cart.change(request, sku=request.POST.get("sku", ""), quantity=0)
+    """Takes a print out of the cart."""
+    form = PrintForm(request.POST)
+    if form.is_valid():
+        cart.change(request, sku=form.cleaned_data["sku"], quantity=0)
     return redirect("shop:cart")
-
-
-def _quantity(text: str, *, lowest: int) -> int | None:
-    """The quantity that somebody typed; None when it is none that can be ordered."""
-    is_number = text.isascii() and text.isdigit() and len(text) < 5
-    return int(text) if is_number and lowest <= int(text) <= cart.MOST_OF_ONE else None

@@ -1,20 +1,24 @@
-"""What a catalogue's URL asks for. Values that make no sense are left out: a link that was mangled still shows posters.
+"""The form behind a catalogue's query string. What makes no sense is left out: a mangled link still shows posters.
 
 ?q=sea&family=waves&min=20&max=60&sort=-price&page=2      prices are in whole units of the shop's currency
 """
 
-from dataclasses import dataclass
+from typing import Any
 
+from django import forms
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from orders.fields.numbers import read_whole_number
 from orders.posters import FAMILIES
 from orders.selectors.catalogue import Wanted
 
 PER_PAGE = 24
 LONGEST_TEXT = 100
-LARGEST_NUMBER = 1_000_000
+LARGEST_TYPED, LARGEST_NUMBER = 999_999_999, 1_000_000
+"""Larger prices and page numbers than the first are left out; larger ones than the second are lowered to it."""
+FEATURED = "featured"
 
 FAMILY_NAMES: dict[str, str | Promise] = {
     "waves": _("Waves"),
@@ -25,7 +29,7 @@ FAMILY_NAMES: dict[str, str | Promise] = {
     "constellation": _("Constellations"),
 }
 SORTS: dict[str, str | Promise] = {
-    "featured": _("Featured"),
+    FEATURED: _("Featured"),
     "newest": _("Newest"),
     "price": _("Price, low to high"),
     "-price": _("Price, high to low"),
@@ -33,47 +37,67 @@ SORTS: dict[str, str | Promise] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """A catalogue's URL, read. `least` and `most` are as they are shown in their fields."""
+class SearchField(forms.CharField):
+    """The words that a poster must have, cut to a sensible length."""
 
-    text: str
-    family: str
-    least: int | None
-    most: int | None
-    sort: str
-    page: int
+    def to_python(self, value: Any) -> str:
+        """The words with single spaces between them."""
+        return " ".join(str(value or "").replace("\x00", " ").split())[:LONGEST_TEXT]
 
-    @property
-    def wanted(self) -> Wanted:
-        """What the selectors are asked for."""
-        return Wanted(
-            text=self.text,
-            family=self.family,
-            price_from=None if self.least is None else self.least * 100,
-            price_to=None if self.most is None else self.most * 100,
-            sort=self.sort,
-        )
+
+class NumberField(forms.Field):
+    """A whole number in digits, or nothing."""
+
+    def to_python(self, value: Any) -> int | None:
+        """The number. Raises `ValidationError` for any other text."""
+        if not value:
+            return None
+        number = read_whole_number(value, largest=LARGEST_TYPED)
+        if number is None:
+            raise forms.ValidationError(_("Enter a whole number."), code="invalid")
+        return min(number, LARGEST_NUMBER)
+
+
+class CatalogueForm(forms.Form):
+    """A catalogue's filters, sorting and page. `cleaned_data` has every field, whatever the query string was."""
+
+    q = SearchField(required=False, initial="")
+    family = forms.ChoiceField(
+        required=False, initial="", choices=[(family, FAMILY_NAMES[family]) for family in FAMILIES]
+    )
+    min = NumberField(required=False)
+    max = NumberField(required=False)
+    sort = forms.ChoiceField(required=False, initial=FEATURED, choices=list(SORTS.items()))
+    page = NumberField(required=False, initial=1)
+
+    def clean(self) -> dict[str, Any]:
+        """Gives the fields that are missing or wrong their initial values."""
+        for name, field in self.fields.items():
+            if self.cleaned_data.get(name) in (None, ""):
+                self.cleaned_data[name] = field.initial
+        return self.cleaned_data
 
     @property
     def is_filtered(self) -> bool:
-        """Whether it asks for less than everything."""
-        return bool(self.text or self.family) or self.least is not None or self.most is not None
+        """Whether it leaves any posters out."""
+        query = self.cleaned_data
+        return bool(query["q"] or query["family"]) or query["min"] is not None or query["max"] is not None
+
+    @property
+    def wanted(self) -> Wanted:
+        """The filters and the sorting for the selector, with prices in minor units."""
+        query = self.cleaned_data
+        return Wanted(
+            text=query["q"],
+            family=query["family"],
+            price_from=None if query["min"] is None else query["min"] * 100,
+            price_to=None if query["max"] is None else query["max"] * 100,
+            sort=query["sort"],
+        )
 
 
-def read(query: QueryDict) -> Question:
-    """Reads the query string of a catalogue's URL."""
-    family, sort = query.get("family", ""), query.get("sort", "")
-    return Question(
-        text=" ".join(query.get("q", "").replace("\x00", " ").split())[:LONGEST_TEXT],
-        family=family if family in FAMILIES else "",
-        least=_number(query.get("min", "")),
-        most=_number(query.get("max", "")),
-        sort=sort if sort in SORTS else "featured",
-        page=_number(query.get("page", "")) or 1,
-    )
-
-
-def _number(text: str) -> int | None:
-    is_number = text.isascii() and text.isdigit() and len(text) < 10
-    return min(int(text), LARGEST_NUMBER) if is_number else None
+def read(query: QueryDict) -> CatalogueForm:
+    """The form, cleaned."""
+    form = CatalogueForm(query)
+    form.full_clean()
+    return form

@@ -1,7 +1,7 @@
-"""The checkout: one form, one order however often its button is pressed.
+"""The checkout: one form and one order, however often its button is pressed.
 
-The session holds a one-time key for what is in the cart; it is the order's Idempotency-Key. Every form of this session
-carries it, and who sends a form again whose order is placed is led to that order.
+The session holds a one-time key for what is in the cart, which is the order's Idempotency-Key. Every form of this
+session carries it. Sending a form again after its order was placed leads to that order.
 """
 
 import uuid
@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from orders.fields import postal_address
 from orders.selectors import accounts as account_selectors
 from orders.selectors import orders as selectors
 from orders.selectors.order_page import GUEST
@@ -24,12 +25,12 @@ from orders.services import customers as customer_services
 from orders.services import orders as services
 from orders.storefront import cart
 from orders.storefront.cart import Cart
-from orders.storefront.checkout_form import METHODS, SHIP_TO, CheckoutForm
-from orders.storefront.order_address import order_address
+from orders.storefront.checkout_form import METHODS, CheckoutForm
+from orders.storefront.order_url import order_url
 
 KEY, PLACED = "checkout_key", "checkout_placed"
 REMEMBERED = 10
-"""How many of the last orders a session remembers, to lead forms that come again to them."""
+"""How many of its last orders a session remembers, to lead forms that are sent again to them."""
 
 
 @login_not_required
@@ -38,35 +39,33 @@ REMEMBERED = 10
 @require_http_methods(["GET", "HEAD", "POST"])
 def check_out(request: HttpRequest) -> HttpResponse:
     """Shows the form, or places the order."""
-    if request.method == "POST" and (again := _placed_before(request, request.POST.get("key", ""))):
-        return redirect(again)
-    found = cart.read(request)
-    if not found.lines:
+    if request.method == "POST" and (url := _url_of_placed(request, request.POST.get("key", ""))):
+        return redirect(url)
+    content = cart.read(request)
+    if not content.lines:
         return redirect("shop:cart")
     if request.method == "POST":
-        return _order(request, found)
-    if found.has_gone:
-        messages.warning(
-            request, _("Something in your cart is no longer for sale. Please take it out first.")
-        )
+        return _order(request, content)
+    if content.has_gone:
+        messages.warning(request, _("Something in your cart is no longer for sale. Remove it to continue."))
         return redirect("shop:cart")
-    return _show(request, found, CheckoutForm(initial=_known(request) | {"payment_method": "card_ok"}))
+    return _show(request, content, CheckoutForm(initial=_initial(request) | {"payment_method": "card_ok"}))
 
 
-def _known(request: HttpRequest) -> dict[str, str]:
-    """What a customer need not type again: her mail address, and her default address."""
+def _initial(request: HttpRequest) -> dict[str, str]:
+    """What a customer need not type again: her email address and her default postal address."""
     user = request.user
     if not user.is_authenticated:
         return {}
     addresses = account_selectors.addresses(user.pk)
     return {"email": user.email} | (
-        {part: getattr(addresses[0], part) for part in SHIP_TO} if addresses else {}
+        {part: getattr(addresses[0], part) for part in postal_address.PARTS} if addresses else {}
     )
 
 
-def _show(request: HttpRequest, found: Cart, form: CheckoutForm) -> HttpResponse:
+def _show(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpResponse:
     context: dict[str, Any] = {
-        "cart": found,
+        "cart": content,
         "form": form,
         "key": _key(request),
         "methods": METHODS.items(),
@@ -76,42 +75,39 @@ def _show(request: HttpRequest, found: Cart, form: CheckoutForm) -> HttpResponse
     return render(request, "storefront/checkout.html", context)
 
 
-def _order(request: HttpRequest, found: Cart) -> HttpResponse:
+def _order(request: HttpRequest, content: Cart) -> HttpResponse:
     form = CheckoutForm(request.POST)
-    if found.has_gone:
-        form.add_error(None, _("Something in your cart is no longer for sale. Please take it out first."))
-    elif found.total and request.POST.get("seen_total") != str(found.total.amount):
-        form.add_error(None, _("The total has changed since you saw it. Please look at it again."))
+    if content.has_gone:
+        form.add_error(None, _("Something in your cart is no longer for sale. Remove it to continue."))
+    elif content.total and request.POST.get("seen_total") != str(content.total.amount):
+        form.add_error(None, _("The total has changed since you last saw it. Check it before you order."))
     if not form.is_valid():
-        return _show(request, found, form)
+        return _show(request, content, form)
     client = selectors.client_of(request.user.pk) if request.user.is_authenticated else GUEST
     key = _key(request)
     try:
         order_id = services.place_order(
-            client=client, order=_new_order(found, form), idempotency_key=key
+            client=client, order=_new_order(content, form), idempotency_key=key
         ).order_id
     except (services.UnknownProductError, services.MixedCurrenciesError):
-        form.add_error(
-            None, _("Something in your cart cannot be ordered any more. Please look at your cart.")
-        )
+        form.add_error(None, _("Something in your cart can no longer be ordered. Check your cart."))
         return _show(request, cart.read(request), form)
     except services.KeyReusedError:
-        # Another form of this session was quicker; what it ordered stands.
-        known = customer_services.order_of_key(client=client, key=key)
-        assert known is not None, "a key that was used has an order"
-        order_id = known
-        messages.info(request, _("This order was placed already, from another window."))
-        return redirect(_remember(request, key, order_id))
-    address = _remember(request, key, order_id)
+        # Another form of this session was quicker, and its order stands.
+        earlier = customer_services.order_of_key(client=client, key=key)
+        assert earlier is not None, "a key that was used has an order"
+        messages.info(request, _("You’ve already placed this order, from another window."))
+        return redirect(_remember(request, key, earlier))
+    url = _remember(request, key, order_id)
     if client == GUEST:
-        link = request.build_absolute_uri(address)
+        link = request.build_absolute_uri(url)
         customer_services.ask_for_link(order_id=order_id, email=form.cleaned_data["email"], link=link)
-    return redirect(address)
+    return redirect(url)
 
 
-def _new_order(found: Cart, form: CheckoutForm) -> services.NewOrder:
+def _new_order(content: Cart, form: CheckoutForm) -> services.NewOrder:
     return services.NewOrder(
-        lines=[services.NewLine(sku=line.sku, quantity=line.quantity) for line in found.lines],
+        lines=[services.NewLine(sku=line.sku, quantity=line.quantity) for line in content.lines],
         ship_to=form.ship_to(),
         email=form.cleaned_data["email"],
         payment_method=form.cleaned_data["payment_method"],
@@ -119,7 +115,7 @@ def _new_order(found: Cart, form: CheckoutForm) -> services.NewOrder:
 
 
 def _key(request: HttpRequest) -> str:
-    """The key of the order that this session is about to place."""
+    """The idempotency key of the order that this session is about to place."""
     if KEY not in request.session:
         request.session[KEY] = f"checkout-{uuid.uuid4()}"
     key: str = request.session[KEY]
@@ -127,16 +123,16 @@ def _key(request: HttpRequest) -> str:
 
 
 def _remember(request: HttpRequest, key: str, order_id: uuid.UUID) -> str:
-    """Empties the cart, and keeps where the order is; returns its address."""
+    """Empties the cart and remembers the order; returns its URL."""
     cart.empty(request)
     request.session.pop(KEY, None)
     is_guest = not request.user.is_authenticated
     placed = {**request.session.get(PLACED, {}), key: [str(order_id), is_guest]}
     request.session[PLACED] = dict(list(placed.items())[-REMEMBERED:])
-    return order_address(order_id, is_guest=is_guest)
+    return order_url(order_id, is_guest=is_guest)
 
 
-def _placed_before(request: HttpRequest, key: str) -> str | None:
-    """The address of the order that a form with this key has placed in this session."""
-    known = request.session.get(PLACED, {}).get(key)
-    return order_address(uuid.UUID(known[0]), is_guest=known[1]) if known else None
+def _url_of_placed(request: HttpRequest, key: str) -> str | None:
+    """The URL of the order that this session placed with this key; None if it placed none."""
+    placed = request.session.get(PLACED, {}).get(key)
+    return order_url(uuid.UUID(placed[0]), is_guest=placed[1]) if placed else None

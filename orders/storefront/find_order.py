@@ -1,4 +1,4 @@
-"""Finding an order again without an account: its number and mail address, and the link comes by mail."""
+"""Finding an order again without an account: a guest gives its number and her email, and gets the link by email."""
 
 from uuid import UUID
 
@@ -11,28 +11,23 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from orders.services import customers as customer_services
-from orders.storefront.order_address import order_address
+from orders.storefront.form_fields import EmailField, ShopForm
+from orders.storefront.order_url import order_url
 
 
-class FindForm(forms.Form):
-    """What a guest knows of an order."""
+class FindOrderForm(ShopForm):
+    """What a guest knows about her order."""
 
     number = forms.UUIDField(
         label=lazy("Order number"),
         error_messages={
-            "required": lazy("Please give the order’s number."),
-            "invalid": lazy("This is not a whole order number."),
+            "required": lazy("Enter your order number."),
+            "invalid": lazy("Enter the full order number, with all its letters and digits."),
         },
-        widget=forms.TextInput(attrs={"class": "input", "autocomplete": "off", "spellcheck": "false"}),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    email = forms.EmailField(
-        label=lazy("E-mail"),
-        max_length=254,
-        error_messages={
-            "required": lazy("Please give the e-mail address of the order."),
-            "invalid": lazy("This is not a whole e-mail address."),
-        },
-        widget=forms.EmailInput(attrs={"class": "input", "autocomplete": "email", "spellcheck": "false"}),
+    email = EmailField(
+        label=lazy("Email"), error_messages={"required": lazy("Enter the email address you ordered with.")}
     )
 
 
@@ -40,11 +35,11 @@ class FindForm(forms.Form):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def find_order(request: HttpRequest) -> HttpResponse:
-    """Has the link mailed. The answer is the same whether there is such an order or not."""
-    form = FindForm(request.POST if request.method == "POST" else None)
-    is_asked = request.method == "POST" and form.is_valid()
-    if is_asked:
+    """Has the link emailed. The answer is the same whether there is such an order or not."""
+    form = FindOrderForm(request.POST if request.method == "POST" else None)
+    is_sent = request.method == "POST" and form.is_valid()
+    if is_sent:
         number: UUID = form.cleaned_data["number"]
-        link = request.build_absolute_uri(order_address(number, is_guest=True))
+        link = request.build_absolute_uri(order_url(number, is_guest=True))
         customer_services.ask_for_link(order_id=number, email=form.cleaned_data["email"], link=link)
-    return render(request, "storefront/find_order.html", {"form": form, "is_asked": is_asked})
+    return render(request, "storefront/find_order.html", {"form": form, "is_sent": is_sent})

@@ -1,7 +1,7 @@
-"""The page of an order: confirmation and tracker, one address. What may be done with the order is done from there.
+"""The page of an order: its confirmation and its tracker, under one URL, with everything that its customer can do.
 
-Every view is reached in two ways: with an order's number by the account that it belongs to, and with a signed token by
-whoever has it, for an order of a guest's. All else is answered alike, with 404.
+There are two ways to each view: with the order's number, for the account that it belongs to, and with a signed token,
+for whoever has the link to a guest's order. Everything else gets the same 404.
 """
 
 from collections.abc import Callable
@@ -33,141 +33,143 @@ from orders.selectors.orders import client_of
 from orders.services import customers as customer_services
 from orders.services.orders import Act, NoSuchOrderError
 from orders.storefront.checkout_form import METHODS, PaymentForm
-from orders.storefront.order_address import events_address, order_address
-from orders.storefront.progress import Progress, progress
+from orders.storefront.order_progress import Progress, progress
+from orders.storefront.order_url import events_url, order_url
 from orders.wording.units import money, spoken_duration
 
-USUAL_KEPT = 60
-"""Seconds for which what is usual is not asked again."""
+USUAL_CACHED = 60
+"""Seconds for which the usual time of an order is cached."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """An order that somebody may see, and how she came to it."""
+class Visit:
+    """An order that the visitor may see, how she got to it, and the actor that her acts are recorded under."""
 
     tracked: TrackedOrder
     is_guest: bool
-    by: str
+    actor: str
 
     @property
     def id(self) -> UUID:
         return self.tracked.order.id
 
     @property
-    def address(self) -> str:
-        return order_address(self.id, is_guest=self.is_guest)
+    def url(self) -> str:
+        return order_url(self.id, is_guest=self.is_guest)
 
 
-Handler = Callable[[HttpRequest, Asked], HttpResponse]
+Handler = Callable[[HttpRequest, Visit], HttpResponse]
 
 
 def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
-    """Gives a view the order that is asked for, or answers 404 with a page that says how to get to one."""
+    """Gives a view the order of its URL, or answers 404 with a page that says how to find an order."""
 
     @wraps(handler)
     def view(request: HttpRequest, order_id: UUID | None = None, token: str = "") -> HttpResponse:
-        asked = _asked(request, order_id, token)
-        if asked is None:
+        visit = _visit(request, order_id, token)
+        if visit is None:
             sign_in = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': request.path})}"
             return render(request, "storefront/order_hidden.html", {"sign_in": sign_in}, status=404)
-        return handler(request, asked)
+        return handler(request, visit)
 
     return login_not_required(never_cache(view))
 
 
-def _asked(request: HttpRequest, order_id: UUID | None, token: str) -> Asked | None:
+def _visit(request: HttpRequest, order_id: UUID | None, token: str) -> Visit | None:
     if order_id is None:
-        known = read_token(token)
-        tracked = customer_selectors.order_of_guest(order_id=known) if known else None
-        return Asked(tracked=tracked, is_guest=True, by=GUEST) if tracked else None
+        guests_order_id = read_token(token)
+        if guests_order_id is None:
+            return None
+        tracked = customer_selectors.order_of_guest(order_id=guests_order_id)
+        return Visit(tracked=tracked, is_guest=True, actor=GUEST) if tracked else None
     if not request.user.is_authenticated:
         return None
     customer_id = request.user.pk
     tracked = customer_selectors.order_of_customer(order_id=order_id, customer_id=customer_id)
-    return Asked(tracked=tracked, is_guest=False, by=client_of(customer_id)) if tracked else None
+    return Visit(tracked=tracked, is_guest=False, actor=client_of(customer_id)) if tracked else None
 
 
 @require_safe
 @of_an_order
-def show_order(request: HttpRequest, asked: Asked) -> HttpResponse:
+def show_order(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The whole page."""
-    tracked = asked.tracked
+    tracked = visit.tracked
     sold = shop_selectors.sold([line.sku for line in tracked.order.lines])
     context = {
         "lines": [(line, sold.get(line.sku)) for line in tracked.order.lines],
         "country": countries.name(tracked.ship_to.get("country", "")),
     }
-    return render(request, "storefront/order.html", _context(asked) | context)
+    return render(request, "storefront/order.html", _context(visit) | context)
 
 
 @require_safe
 @of_an_order
-def show_progress(request: HttpRequest, asked: Asked) -> HttpResponse:
-    """The part of the page that changes, for who asks again and for live updates."""
-    return render(request, "storefront/parts/progress.html", _context(asked))
+def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """The part of the page that changes, for live updates and polling."""
+    return render(request, "storefront/parts/progress.html", _context(visit))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @of_an_order
-def cancel(request: HttpRequest, asked: Asked) -> HttpResponse:
-    """Asks whether to cancel, and cancels."""
+def cancel(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Asks for confirmation, or cancels the order."""
     if request.method != "POST":
-        context = _context(asked)
+        context = _context(visit)
         return render(request, "storefront/cancel.html", context)
     try:
-        result = customer_services.cancel(order_id=asked.id, by=asked.by)
+        result = customer_services.cancel(order_id=visit.id, by=visit.actor)
     except NoSuchOrderError:
-        messages.warning(request, _("Your order has only just arrived. Please try again in a moment."))
-        return redirect(asked.address)
+        messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
+        return redirect(visit.url)
     if result.act is Act.REFUSED:
-        messages.warning(request, _("It is too late to cancel: the payment is being taken, or is taken."))
+        messages.warning(request, _("It’s too late to cancel: we’re already taking the payment."))
     elif result.act is Act.ALREADY:
-        messages.info(request, _("Your order was cancelled already."))
+        messages.info(request, _("This order has already been cancelled."))
     else:
-        messages.success(request, _("Your order is being cancelled."))
-    return redirect(asked.address)
+        messages.success(request, _("We’re cancelling your order."))
+    return redirect(visit.url)
 
 
 @require_POST
 @of_an_order
-def pay(request: HttpRequest, asked: Asked) -> HttpResponse:
-    """Has a declined payment tried by another means."""
+def pay(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Has a declined payment tried again with another payment method."""
     form = PaymentForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Please choose how to pay."))
-        return redirect(asked.address)
+        messages.error(request, _("Choose how to pay."))
+        return redirect(visit.url)
     method = form.cleaned_data["payment_method"]
     try:
-        result = customer_services.pay_again(order_id=asked.id, payment_method=method, by=asked.by)
+        result = customer_services.pay_again(order_id=visit.id, payment_method=method, by=visit.actor)
     except NoSuchOrderError:
-        messages.warning(request, _("Your order has only just arrived. Please try again in a moment."))
-        return redirect(asked.address)
+        messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
+        return redirect(visit.url)
     if result.act is Act.REFUSED:
-        messages.warning(request, _("It is too late to pay: the order is being cancelled."))
+        messages.warning(request, _("It’s too late to pay: this order is being cancelled."))
     elif result.act is Act.ALREADY:
-        messages.info(request, _("There is no payment to be made: it was accepted, or is being tried."))
+        messages.info(request, _("There’s nothing to pay: your payment was accepted or is being tried."))
     else:
-        messages.success(request, _("Thank you. We are trying the payment again."))
-    return redirect(asked.address)
+        messages.success(request, _("Thank you. We’re trying your payment again."))
+    return redirect(visit.url)
 
 
-def _context(asked: Asked) -> dict[str, Any]:
-    tracked = asked.tracked
+def _context(visit: Visit) -> dict[str, Any]:
+    tracked = visit.tracked
     return {
         "order": tracked.order,
         "tracked": tracked,
         "progress": _progress(tracked),
-        "address": asked.address,
-        "is_guest": asked.is_guest,
-        "events": events_address(asked.id, is_guest=asked.is_guest),
+        "order_url": visit.url,
+        "is_guest": visit.is_guest,
+        "events_url": events_url(visit.id, is_guest=visit.is_guest),
         "methods": METHODS.items(),
-        "help_address": parseaddr(settings.CONFIG.email_from)[1],
+        "help_email": parseaddr(settings.CONFIG.email_from)[1],
     }
 
 
 def _progress(tracked: TrackedOrder) -> Progress:
     total, locale = tracked.order.total, reader_locale()
-    usual = cache.get_or_set("usual_seconds", lambda: customer_selectors.usual_seconds() or 0.0, USUAL_KEPT)
+    usual = cache.get_or_set("usual_seconds", lambda: customer_selectors.usual_seconds() or 0.0, USUAL_CACHED)
     return progress(
         tracked,
         now=timezone.now(),

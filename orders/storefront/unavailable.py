@@ -1,4 +1,4 @@
-"""A page, rather than an error, while the database is away. The API has an answer of its own."""
+"""A page instead of an error while the database is unavailable. The API has its own answer."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,11 @@ from django.template.loader import render_to_string
 log = structlog.get_logger()
 
 RETRY_AFTER = 10
-"""Seconds after which a browser asks again by itself."""
+"""Seconds after which a browser reloads the page by itself."""
 
 
 class UnavailablePage:
-    """Middleware: answers 503 with a page that reloads itself, when a view cannot reach the database."""
+    """Middleware: answers 503 with a page that reloads itself when a view cannot reach the database."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -24,7 +24,7 @@ class UnavailablePage:
         return self._get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """The answer to an exception of a view; None leaves it to others."""
+        """The answer to an exception raised in a view; None leaves it to other handlers."""
         if not isinstance(exception, OperationalError | InterfaceError):
             return None
         log.warning(

@@ -1,17 +1,16 @@
-"""The addresses of the shop."""
+"""The URLs of the shop."""
 
 from django.urls import path
 
-from orders.storefront import cart_views, checkout, find_order, views
-from orders.storefront import order_page as order_views
+from orders.storefront import cart_views, checkout, find_order, order_page, views
 
 app_name = "shop"
 
-an_order = [
-    ("", order_views.show_order, "order"),
-    ("progress/", order_views.show_progress, "order-progress"),
-    ("cancel/", order_views.cancel, "order-cancel"),
-    ("pay/", order_views.pay, "order-pay"),
+order_pages = [
+    ("", order_page.show_order, "order"),
+    ("progress/", order_page.show_progress, "order-progress"),
+    ("cancel/", order_page.cancel, "order-cancel"),
+    ("pay/", order_page.pay, "order-pay"),
 ]
 
 urlpatterns = [
@@ -24,8 +23,8 @@ urlpatterns = [
     path("cart/remove/", cart_views.remove, name="cart-remove"),
     path("checkout/", checkout.check_out, name="checkout"),
     path("orders/find/", find_order.find_order, name="find-order"),
-    *(path(f"orders/<uuid:order_id>/{end}", view, name=name) for end, view, name in an_order),
-    *(path(f"o/<str:token>/{end}", view, name=f"guest-{name}") for end, view, name in an_order),
+    *(path(f"orders/<uuid:order_id>/{end}", view, name=name) for end, view, name in order_pages),
+    *(path(f"o/<str:token>/{end}", view, name=f"guest-{name}") for end, view, name in order_pages),
     path("design/", views.show_design, name="design"),
     *(
         path(f"design/{page}", views.show_design, {"page": page})

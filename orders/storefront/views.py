@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from orders import posters
 from orders.selectors import catalogue as shop_selectors
-from orders.storefront import catalogue_query as catalogue
+from orders.storefront import catalogue_query
 
 FOR_EVER = "public, max-age=31536000, immutable"
 FOR_A_WHILE = "public, max-age=300"
@@ -27,25 +27,28 @@ FOR_A_WHILE = "public, max-age=300"
 @require_safe
 @gzip_page
 def show_catalogue(request: HttpRequest) -> HttpResponse:
-    """The catalogue: searched, filtered, sorted and paged by its URL."""
-    asked = catalogue.read(request.GET)
+    """The catalogue, which its URL searches, filters, sorts and pages."""
+    form = catalogue_query.read(request.GET)
+    query = form.cleaned_data
     shelf = shop_selectors.shelf(
-        wanted=asked.wanted, page=asked.page, per_page=catalogue.PER_PAGE, families=posters.FAMILIES
+        wanted=form.wanted, page=query["page"], per_page=catalogue_query.PER_PAGE, families=posters.FAMILIES
     )
-    pages = Paginator(range(shelf.total), catalogue.PER_PAGE)
+    pages = Paginator(range(shelf.total), catalogue_query.PER_PAGE)
     families = [
         {"key": key, "name": name, "count": shelf.families[key]}
-        for key, name in catalogue.FAMILY_NAMES.items()
+        for key, name in catalogue_query.FAMILY_NAMES.items()
     ]
+    is_opening = not form.is_filtered and shelf.page == 1 and query["sort"] == catalogue_query.FEATURED
     context = {
-        "asked": asked,
+        "query": query,
+        "is_filtered": form.is_filtered,
         "shelf": shelf,
         "families": families,
-        "family_name": catalogue.FAMILY_NAMES.get(asked.family, ""),
+        "family_name": catalogue_query.FAMILY_NAMES.get(query["family"], ""),
         "everything": sum(shelf.families.values()),
-        "sorts": catalogue.SORTS.items(),
+        "sorts": catalogue_query.SORTS.items(),
         "page_numbers": list(pages.get_elided_page_range(shelf.page, on_each_side=1, on_ends=1)),
-        "shows_hero": not asked.is_filtered and shelf.page == 1 and asked.sort == "featured",
+        "shows_hero": is_opening,
         "canonical": request.build_absolute_uri(reverse("shop:catalogue")),
     }
     return render(request, "storefront/catalogue.html", context)
@@ -55,18 +58,18 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
 @require_safe
 @gzip_page
 def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
-    """A poster's page; `?choice=` has one of its offers chosen. The address of a variant leads to its poster."""
+    """A poster's page; `?choice=` selects one of its offers. The URL of a variant leads to its poster."""
     poster = shop_selectors.poster(sku)
     if poster is None:
-        shown = shop_selectors.poster_of(sku)
-        if shown is None:
+        poster_sku = shop_selectors.poster_of(sku)
+        if poster_sku is None:
             raise Http404
-        return redirect(f"{reverse('shop:poster', args=[shown])}?choice={sku}")
+        return redirect(f"{reverse('shop:poster', args=[poster_sku])}?choice={sku}")
     chosen = next((offer for offer in poster.offers if offer.sku == request.GET.get("choice")), None)
     editions = dict.fromkeys(offer.edition for offer in poster.offers)
     context = {
         "poster": poster,
-        "family_name": catalogue.FAMILY_NAMES.get(poster.family, ""),
+        "family_name": catalogue_query.FAMILY_NAMES.get(poster.family, ""),
         "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
         "chosen": chosen or next(offer for offer in poster.offers if offer.sku == poster.sku),
         "beside": shop_selectors.beside(poster, count=4),
@@ -79,7 +82,7 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
 @require_safe
 @gzip_page
 def show_picture(request: HttpRequest, sku: str) -> HttpResponseBase:
-    """A poster's picture. With its fingerprint in the URL, which changes with the picture, it may be kept for ever."""
+    """A poster's picture. A URL with its fingerprint, which changes with the picture, may be cached for ever."""
     design = shop_selectors.design_of(sku)
     if design is None:
         raise Http404
@@ -102,7 +105,7 @@ def _drawn(design: str) -> bytes:
 @login_not_required
 @require_safe
 def show_design(request: HttpRequest, page: str = "storefront/design.html") -> HttpResponse:
-    """The design system on one page, or one of the pages for trouble, for those who build pages. Only in DEBUG."""
+    """The design system on one page, or one of the error pages, for developers. Only in DEBUG."""
     if not settings.DEBUG:
         raise Http404
     return render(request, page)

@@ -1,4 +1,4 @@
-"""The sentences in which a customer is told how far an order is."""
+"""The sentences that tell a customer how far her order is."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,8 +8,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
+from orders.selectors.charges import ChargeState, charge_state
 from orders.selectors.order_page import TrackedOrder
-from orders.storefront.money_moved import ChargeState, charge_state
 from orders.workflow.customer_steps import CANCELLED, NOT_MENDED
 
 Words = str | Promise
@@ -30,7 +30,7 @@ class Situation(StrEnum):
 
 
 class Look(NamedTuple):
-    """How a situation is shown: the tone and icon of its status, a word for it, and the page's headline."""
+    """How a situation is shown: the tone, icon and word of its status, and the page's headline."""
 
     tone: str
     icon: str
@@ -40,98 +40,134 @@ class Look(NamedTuple):
 
 LOOKS: Mapping[Situation, Look] = {
     Situation.RECEIVED: Look("busy", "clock", lazy("Received"), lazy("Thank you. We have your order.")),
-    Situation.WORKING: Look("busy", "running", lazy("In progress"), lazy("Thank you. We are working on it.")),
-    Situation.RETRYING: Look("warn", "retry", lazy("Trying again"), lazy("A moment longer.")),
-    Situation.DECLINED: Look("bad", "card", lazy("Waiting for you"), lazy("Your payment was declined.")),
-    Situation.STOPPED: Look("warn", "warning", lazy("Being looked into"), lazy("We are looking into it.")),
-    Situation.COMPLETE: Look("good", "done", lazy("Complete"), lazy("Your posters are on their way.")),
-    Situation.CANCELLING: Look(
-        "busy", "undo", lazy("Being cancelled"), lazy("We are cancelling your order.")
+    Situation.WORKING: Look("busy", "running", lazy("In progress"), lazy("Thank you. We’re working on it.")),
+    Situation.RETRYING: Look("warn", "retry", lazy("Trying again"), lazy("This is taking a moment longer.")),
+    Situation.DECLINED: Look("bad", "card", lazy("Waiting for you"), lazy("Your card was declined.")),
+    Situation.STOPPED: Look(
+        "warn",
+        "warning",
+        lazy("We’re looking into it"),
+        lazy("We’re looking into a problem with your order."),
     ),
+    Situation.COMPLETE: Look("good", "done", lazy("Complete"), lazy("Your posters are on their way.")),
+    Situation.CANCELLING: Look("busy", "undo", lazy("Being cancelled"), lazy("We’re cancelling your order.")),
     Situation.CANCEL_STUCK: Look(
-        "warn", "warning", lazy("Being looked into"), lazy("We are finishing your cancellation by hand.")
+        "warn", "warning", lazy("We’re looking into it"), lazy("We’re finishing your cancellation by hand.")
     ),
     Situation.CANCELLED: Look("idle", "undo", lazy("Cancelled"), lazy("Your order was cancelled.")),
 }
 
 SENTENCES: Mapping[Situation, Words] = {
     Situation.RECEIVED: lazy(
-        "It is safe with us, and work on it begins in a moment. You may close this page."
+        "It’s safe with us, and we’ll start on it in a moment. You can close this page."
     ),
     Situation.WORKING: lazy(
-        "There is nothing for you to do. You may close this page; the address stays good."
+        "There’s nothing you need to do. You can close this page and come back to it at any time."
     ),
     Situation.DECLINED: lazy(
-        "Your bank said no, and nothing was charged. We keep your posters for you: choose another way to pay."
+        "Nothing has been charged, and we’re keeping your posters for you. Choose another way to pay."
     ),
     Situation.STOPPED: lazy(
-        "Something did not go as it should, and one of us takes care of it. You will be told. Nothing is charged"
-        " twice, and there is nothing for you to do."
+        "Someone on our team is on it and will let you know. You won’t be charged twice, and there’s nothing"
+        " you need to do."
     ),
     Situation.CANCELLING: lazy(
-        "It is finished when everybody who worked on it has confirmed that. There is nothing for you to do."
+        "This is done once everyone who worked on your order has confirmed it. There’s nothing you need to do."
     ),
-    Situation.CANCEL_STUCK: lazy("One of us takes care of the rest, and you will be told."),
+    Situation.CANCEL_STUCK: lazy("Someone on our team is seeing to the rest and will let you know."),
 }
 
 DECLINED_AGAIN: Words = lazy(
-    "This payment was declined as well, and nothing was charged. We keep your posters for you: choose another one."
+    "This payment was declined too, and nothing has been charged. We’re keeping your posters for you."
+    " Choose another way to pay."
 )
-ALL_DONE: Words = lazy("It is paid and handed to the carrier, and the confirmation is in your mailbox.")
-DONE: Words = lazy("Everything about it is done.")
+ALL_DONE: Words = lazy("It’s paid for and with the carrier. We’ve emailed you a confirmation.")
+DONE: Words = lazy("Everything is done.")
+LATE: Words = lazy(
+    "This is taking longer than we promised, and we’re sorry. Your order is safe and we’re still working on it."
+)
+USUAL: Words = lazy("This usually takes about {usual}.")
 
 RETRY_OF_PAYMENT: Words = lazy(
-    "We are retrying the payment. You will not be charged twice, and there is nothing for you to do."
+    "We’re retrying the payment. You won’t be charged twice, and there’s nothing you need to do."
 )
 RETRIES: Mapping[str, Words] = {
     "reserve-stock": lazy(
-        "Our warehouse is slow to answer, so we are asking it again. Nothing for you to do."
+        "Our warehouse is slow to answer, so we’re asking again. There’s nothing you need to do."
     ),
     "authorise-payment": RETRY_OF_PAYMENT,
-    "create-shipment": lazy("The carrier is slow to answer, so we are asking again. Nothing for you to do."),
+    "create-shipment": lazy(
+        "The carrier is slow to answer, so we’re asking again. There’s nothing you need to do."
+    ),
     "capture-payment": RETRY_OF_PAYMENT,
     "send-confirmation": lazy(
-        "Everything is done but the confirmation mail, which we are sending again. Nothing for you to do."
+        "Everything is done except the confirmation email, which we’re sending again. There’s nothing you need to do."
     ),
 }
 RETRY_OF_OTHERS: Words = lazy(
-    "One step did not work at once, so we are trying it again. Nothing for you to do."
+    "One step didn’t work the first time, so we’re trying it again. There’s nothing you need to do."
 )
+
+PLACED: Words = lazy("We have your order")
+FORWARD_STAGES: tuple[tuple[Words, tuple[str, ...]], ...] = (
+    (lazy("Stock reserved and payment approved"), ("reserve-stock", "authorise-payment")),
+    (lazy("Handed to the carrier"), ("create-shipment",)),
+    (lazy("Paid"), ("capture-payment",)),
+    (lazy("Confirmed by email"), ("send-confirmation",)),
+)
+"""The stages of an order on its way forward, each with the steps that it stands for."""
+NOT_NEEDED: Words = lazy("{stage} (not needed)")
+CANCELLED_BY_CUSTOMER: Words = lazy("You cancelled it")
+CANCELLED_BY_US: Words = lazy("Cancelled by us")
+CHARGE_STAGES: Mapping[ChargeState, Words] = {
+    ChargeState.CHARGED: lazy("{amount} refunded"),
+    ChargeState.UNCERTAIN: lazy("{amount} refunded if it was taken"),
+    ChargeState.RESERVED: lazy("{amount} released, nothing charged"),
+    ChargeState.NOTHING: lazy("Nothing charged"),
+}
+CANCELLATION_CONFIRMED: Words = lazy("Everything cancelled and confirmed by email")
+STAGE_STATES: Mapping[str, Words] = {
+    "done": lazy("done"),
+    "now": lazy("in progress"),
+    "retry": lazy("trying again"),
+    "stop": lazy("held up"),
+    "later": lazy("to come"),
+}
 
 
 def cancellation(tracked: TrackedOrder, *, amount: str, is_over: bool) -> list[str]:
-    """Why the order is undone, and what becomes of the money."""
+    """Why the order is cancelled, and what happens to the money."""
     return [why_cancelled(tracked), refund(tracked, amount=amount, is_over=is_over)]
 
 
 def why_cancelled(tracked: TrackedOrder) -> str:
-    """Who wanted the order undone, in a sentence."""
-    asked = tracked.noted.get(("undo_requested", ""))
-    why = asked.detail.get("why") if asked else None
+    """Who cancelled the order and why, in a sentence."""
+    request = tracked.noted.get(("undo_requested", ""))
+    why = request.detail.get("why") if request else None
     if why == CANCELLED:
         return _("You cancelled it.")
     if why == NOT_MENDED:
-        return _("The payment was declined, and no other was made in time.")
-    return _("We could not fulfil it, and we are sorry.")
+        return _("Your card was declined, and we didn’t get another payment in time.")
+    return _("We couldn’t fulfil it, and we’re sorry.")
 
 
 def refund(tracked: TrackedOrder, *, amount: str, is_over: bool) -> str:
     """What was or will be returned, in a sentence."""
     match charge_state(tracked), is_over:
         case ChargeState.CHARGED, True:
-            text = _("{amount} was refunded. Your bank may take a few days to show it.")
+            text = _("We’ve refunded {amount}. Your bank may take a few days to show it.")
         case ChargeState.CHARGED, False:
-            text = _("{amount} will be refunded.")
+            text = _("We’ll refund {amount}.")
         case ChargeState.UNCERTAIN, True:
             text = _(
-                "If {amount} was taken, all of it was refunded. Your bank may take a few days to show it."
+                "If {amount} was taken, we’ve refunded all of it. Your bank may take a few days to show it."
             )
         case ChargeState.UNCERTAIN, False:
-            text = _("If {amount} was taken, all of it will be refunded.")
+            text = _("If {amount} was taken, we’ll refund all of it.")
         case ChargeState.RESERVED, True:
-            text = _("Nothing was charged, and {amount} that was reserved for it is free again.")
+            text = _("Nothing was charged, and the {amount} reserved on your card has been released.")
         case ChargeState.RESERVED, False:
-            text = _("Nothing was charged, and {amount} that is reserved for it will be freed.")
+            text = _("Nothing was charged, and the {amount} reserved on your card will be released.")
         case _, _:
             text = _("Nothing was charged.")
     return text.format(amount=amount)

@@ -18,7 +18,7 @@ from django.contrib.auth.models import User
 
 from orders.services.accounts import NewAddress, save_address
 from orders.services.orders import NewLine, NewOrder, compensate, place_order
-from orders.storefront.order_address import order_address
+from orders.storefront.order_url import order_url
 from tests.support.people import person
 from tests.support.system import ADDRESS, System, database_url
 from tests.support.wait import until
@@ -129,9 +129,9 @@ def _orders(system: System) -> dict[str, str]:
     system.wait_until_ended([stopped])
     system.no_faults()
     guests = {"done": done, "refunded": refunded, "declined": declined, "stopped": stopped}
-    return {name: order_address(number, is_guest=True) for name, number in guests.items()} | {
-        "ada's": order_address(ours, is_guest=False),
-        "bob's": order_address(theirs, is_guest=False),
+    return {name: order_url(number, is_guest=True) for name, number in guests.items()} | {
+        "ada's": order_url(ours, is_guest=False),
+        "bob's": order_url(theirs, is_guest=False),
     }
 
 

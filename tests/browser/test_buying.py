@@ -57,7 +57,7 @@ def test_an_order_is_seen_to_be_processed_without_a_reload(shop: Shop, open_page
 def test_a_declined_card_is_explained_and_another_one_pays(shop: Shop, open_page: Opener) -> None:
     page = open_page("/")
     place(page, "card_declined")
-    expect(headline(page)).to_have_text("Your payment was declined.", timeout=30 * SECONDS)
+    expect(headline(page)).to_have_text("Your card was declined.", timeout=30 * SECONDS)
     expect(page.locator(".progress__said")).to_contain_text("choose another way to pay")
     assert is_the_same(page)
     page.get_by_label("A card that pays").check()
@@ -91,7 +91,7 @@ def test_who_cancels_sees_that_nothing_was_charged(shop: Shop, open_page: Opener
     page.get_by_role("button", name="Yes, cancel it (possible until payment is taken)").click()
     expect(page.locator(".toasts")).to_contain_text("Your order is being cancelled.")
     page.evaluate("window.isTheSame = true")
-    expect(headline(page)).to_have_text("We are cancelling your order.")
+    expect(headline(page)).to_have_text("We’re cancelling your order.")
     said = page.locator(".progress__said")
     expect(said).to_contain_text(
         re.compile("Nothing was charged, and €.* that is reserved for it will be freed")

@@ -36,7 +36,7 @@ def find_nothing(page: Page) -> None:
     page.get_by_label("Order number").fill("0199d6a0-0000-7000-8000-000000000000")
     page.get_by_label("E-mail").last.fill("ada@example.com")
     page.get_by_role("button", name="Mail me the link").click()
-    expect(page.get_by_role("heading", name="Look into your mailbox")).to_be_visible()
+    expect(page.get_by_role("heading", name="Check your email")).to_be_visible()
 
 
 def sign_in_wrongly(page: Page) -> None:

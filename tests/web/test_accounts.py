@@ -109,7 +109,7 @@ def test_a_link_that_was_changed_or_is_old_makes_nothing(
     client.post("/account/sign-up/", {"email": EMAIL})
     link = inbox.link()
     assert client.post(link[:-3] + "x/", twice(PASSWORD)).status_code == 410
-    monkeypatch.setattr("orders.mail.accounts.SIGN_UP_AGE", -1)
+    monkeypatch.setattr("orders.access.sign_up_links.MAX_AGE", -1)
     assert client.post(link, twice(PASSWORD)).status_code == 410
     assert not User.objects.exists()
 

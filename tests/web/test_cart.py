@@ -74,7 +74,7 @@ def test_a_quantity_that_is_none_changes_nothing_and_is_told(client: Client, qua
 
 def test_there_are_never_more_than_99_of_one_print(client: Client) -> None:
     put_in(client, quantity=98)
-    assert "that is the most" in put_in(client, quantity=5)
+    assert "the most you can order" in put_in(client, quantity=5)
     assert inside(client) == {"tidal-lines": 99}
 
 

@@ -145,7 +145,7 @@ def test_a_wrong_password_and_an_unknown_address_look_the_same(ada: User, client
         )
     ]
     assert len(set(pages)) == 1
-    assert "do not belong together" in pages[0]
+    assert "don’t match" in pages[0]
 
 
 def test_an_unknown_address_is_locked_like_a_known_one(ada: User, client: Client) -> None:

@@ -1,18 +1,18 @@
 """How far an order is, in words for its customer. Pure: the same order and the same `now` give the same words.
 
-What is said is what is stored: an order on its second attempt is being retried, one that waits for its customer waits,
-and one that is late is said to be late.
+The words follow from what is stored: an order on its second attempt is being retried, an order that waits for its
+customer says so, and a late order is called late.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
 
 from orders.selectors.order_page import TrackedOrder
 from orders.selectors.order_view import StepView
-from orders.storefront.progress_stages import Stage, stages, undo_stages
+from orders.storefront.order_stages import Stage, cancellation_stages, forward_stages
 from orders.vocabulary import Goal, ProcessState, StepStatus
 from orders.wording import progress as words
 from orders.wording.progress import Situation
@@ -24,7 +24,7 @@ QUIET_WHEN_LATE = ENDED | {Situation.DECLINED, Situation.STOPPED, Situation.CANC
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What the page says of an order. `pay_until` is there while another means of payment is wanted."""
+    """What the page says about an order. `pay_until` is set while the order waits for another payment."""
 
     situation: Situation
     tone: str
@@ -40,17 +40,18 @@ class Progress:
 
     @property
     def offers_help(self) -> bool:
-        """Whether the page names a way to reach a person."""
+        """Whether the page says how to reach a person."""
         return self.is_late or self.situation in (Situation.STOPPED, Situation.CANCEL_STUCK)
 
 
 def progress(tracked: TrackedOrder, *, now: datetime, promised: float, amount: str, usual: str) -> Progress:
-    """What is to be said. `promised` is in seconds; `amount` and `usual` are in words, `usual` empty if unknown."""
+    """What to say about an order. `promised` is in seconds, `amount` and `usual` are in words; `usual` may be empty."""
     situation = situation_of(tracked)
     declined = declined_step(tracked)
     is_late = situation not in QUIET_WHEN_LATE and now > _begun(tracked) + timedelta(seconds=promised)
     look = words.LOOKS[situation]
-    undoing = tracked.order.goal == Goal.COMPENSATE
+    is_cancelled = tracked.order.goal == Goal.COMPENSATE
+    retried = retried_steps(tracked)
     return Progress(
         situation=situation,
         tone=look.tone,
@@ -58,7 +59,7 @@ def progress(tracked: TrackedOrder, *, now: datetime, promised: float, amount: s
         word=str(look.word),
         headline=str(look.headline),
         sentences=_sentences(tracked, situation, is_late=is_late, amount=amount, usual=usual),
-        stages=undo_stages(tracked, amount) if undoing else stages(tracked, retried_steps(tracked)),
+        stages=cancellation_stages(tracked, amount) if is_cancelled else forward_stages(tracked, retried),
         is_late=is_late,
         has_ended=situation in ENDED,
         may_cancel=may_cancel(tracked),
@@ -86,7 +87,7 @@ def situation_of(tracked: TrackedOrder) -> Situation:
 
 
 def declined_step(tracked: TrackedOrder) -> StepView | None:
-    """The step that waits for the customer to mend what was declined."""
+    """The step whose payment was declined and that waits for the customer to pay another way."""
     for step in tracked.order.steps:
         if step.state == StepStatus.FAILED and step.error and step.error.get("waits_for") == "customer":
             return step
@@ -94,12 +95,12 @@ def declined_step(tracked: TrackedOrder) -> StepView | None:
 
 
 def retried_steps(tracked: TrackedOrder) -> Sequence[str]:
-    """The unfinished steps that have been tried before: by another attempt, or by an earlier call of this one."""
+    """The unfinished steps that have been tried before, in an earlier attempt or an earlier call of this attempt."""
     return [step.name for step in tracked.order.steps if _is_retried(tracked, step)]
 
 
 def _is_retried(tracked: TrackedOrder, step: StepView) -> bool:
-    # Attempts before the customer paid in another way are no longer anybody's worry.
+    # Attempts before the customer paid another way no longer count.
     paid_again = tracked.noted.get(("paid_again", step.name))
     attempts = step.attempts - (paid_again.attempt if paid_again else 0)
     if step.state == StepStatus.NOT_STARTED:
@@ -111,7 +112,7 @@ def _is_retried(tracked: TrackedOrder, step: StepView) -> bool:
 
 
 def may_cancel(tracked: TrackedOrder) -> bool:
-    """Whether the money has not been asked for yet. The service decides again, with the order locked."""
+    """Whether the payment has not been sent yet. The service checks again, with the order locked."""
     order = tracked.order
     if not order.steps or order.goal == Goal.COMPENSATE or order.state == ProcessState.PROCESSED:
         return False
@@ -119,7 +120,7 @@ def may_cancel(tracked: TrackedOrder) -> bool:
 
 
 def _begun(tracked: TrackedOrder) -> datetime:
-    """When the customer's part was last done: the order was placed, or paid for in another way."""
+    """When the customer last did her part: placed the order, or paid another way."""
     again = [noted.at for (kind, _step), noted in tracked.noted.items() if kind == "paid_again"]
     return max([tracked.order.placed_at, *again])
 
@@ -127,25 +128,21 @@ def _begun(tracked: TrackedOrder) -> datetime:
 def _sentences(
     tracked: TrackedOrder, situation: Situation, *, is_late: bool, amount: str, usual: str
 ) -> list[str]:
-    said: list[str] = []
+    sentences: list[str | Promise] = []
     if situation == Situation.RETRYING:
-        retried = retried_steps(tracked)
-        said += [str(words.RETRIES.get(name, words.RETRY_OF_OTHERS)) for name in retried[:1]]
+        sentences += [words.RETRIES.get(name, words.RETRY_OF_OTHERS) for name in retried_steps(tracked)[:1]]
     elif situation in (Situation.CANCELLING, Situation.CANCELLED, Situation.CANCEL_STUCK):
-        said += words.cancellation(tracked, amount=amount, is_over=situation == Situation.CANCELLED)
+        is_over = situation == Situation.CANCELLED
+        sentences += words.cancellation(tracked, amount=amount, is_over=is_over)
     elif situation == Situation.COMPLETE:
         is_whole = all(step.state == StepStatus.COMPLETED for step in tracked.order.steps)
-        said.append(str(words.ALL_DONE if is_whole else words.DONE))
+        sentences.append(words.ALL_DONE if is_whole else words.DONE)
     if situation == Situation.DECLINED and ("paid_again", PAYMENT) in tracked.noted:
-        said.append(str(words.DECLINED_AGAIN))
+        sentences.append(words.DECLINED_AGAIN)
     elif text := words.SENTENCES.get(situation):
-        said.append(str(text))
+        sentences.append(text)
     if is_late:
-        said.append(
-            _(
-                "This is taking longer than we promised, and we are sorry. Your order is safe and we keep at it."
-            )
-        )
+        sentences.append(words.LATE)
     elif usual and situation in (Situation.RECEIVED, Situation.WORKING):
-        said.append(_("Usually done in about {usual}.").format(usual=usual))
-    return said
+        sentences.append(str(words.USUAL).format(usual=usual))
+    return [str(sentence) for sentence in sentences]

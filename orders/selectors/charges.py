@@ -1,4 +1,4 @@
-"""What of an order's money has moved, as far as is known. Pure."""
+"""What has happened to a customer's money, as far as is known. Pure."""
 
 from enum import Enum, auto
 
@@ -9,36 +9,36 @@ from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 
 class ChargeState(Enum):
-    """What had become of the money when the order was to be undone."""
+    """How far the charge of an order got before the order was cancelled."""
 
     NOTHING = auto()
     RESERVED = auto()
     UNCERTAIN = auto()
-    """It was asked for, and nobody knows yet whether it was taken."""
+    """The payment was sent, and nobody knows yet whether the money was taken."""
     CHARGED = auto()
 
 
 def charge_state(tracked: TrackedOrder) -> ChargeState:
-    """What is to be returned, or was."""
+    """How far the charge of this order got."""
     steps = {step.name: step for step in tracked.order.steps}
     capture, authorise = steps.get(POINT_OF_NO_RETURN), steps.get(PAYMENT)
     if capture and capture.completed_at:
         return ChargeState.CHARGED
     if capture and capture.attempts:
         return ChargeState.UNCERTAIN
-    return ChargeState.RESERVED if authorise and _is_or_may_be_reserved(authorise) else ChargeState.NOTHING
+    return ChargeState.RESERVED if authorise and _may_be_reserved(authorise) else ChargeState.NOTHING
 
 
-def _is_or_may_be_reserved(step: StepView) -> bool:
-    was_declined = step.state == StepStatus.FAILED and bool(step.error)
-    return step.attempts > 0 and (bool(step.completed_at) or not was_declined)
+def _may_be_reserved(authorise: StepView) -> bool:
+    was_declined = authorise.state == StepStatus.FAILED and bool(authorise.error)
+    return authorise.attempts > 0 and (bool(authorise.completed_at) or not was_declined)
 
 
 def is_returned(tracked: TrackedOrder) -> bool:
-    """Whether nothing of the money is left to be returned."""
-    owed = (PAYMENT, POINT_OF_NO_RETURN)
-    steps = [step for step in tracked.order.steps if step.name in owed and step.attempts]
+    """Whether all the money has been returned."""
+    steps = [step for step in tracked.order.steps if step.name in (PAYMENT, POINT_OF_NO_RETURN)]
     return all(
         step.state == StepStatus.COMPENSATED or (step.state == StepStatus.FAILED and not step.completed_at)
         for step in steps
+        if step.attempts
     )

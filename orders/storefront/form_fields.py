@@ -1,0 +1,61 @@
+"""What the shop's forms are made of."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from orders.fields import email as email_addresses
+from orders.fields.postal_address import LONGEST_PART
+from orders.fields.validators import validate_email, validate_one_line
+
+
+class ShopForm(forms.Form):
+    """A form whose fields have the look of the design system."""
+
+    required_css_class = "is-required"
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.setdefault("label_suffix", "")
+        super().__init__(*args, **options)
+        for field in self.fields.values():
+            if not isinstance(field.widget, forms.CheckboxInput):
+                field.widget.attrs.setdefault("class", "input")
+
+
+class EmailField(forms.CharField):
+    """An email address that orders can be placed with."""
+
+    default_error_messages = {
+        "required": _("Enter your email address."),
+        "max_length": _("Use no more than %(limit_value)d characters."),
+    }
+
+    def __init__(self, *, autocomplete: str = "email", **options: Any) -> None:
+        options.setdefault("label", _("Email"))
+        options.setdefault("max_length", email_addresses.LONGEST)
+        super().__init__(widget=forms.EmailInput(attrs={"autocomplete": autocomplete}), **options)
+        self.widget.attrs |= {"inputmode": "email", "autocapitalize": "none", "spellcheck": "false"}
+
+    def clean(self, value: Any) -> Any:
+        """The address as it was typed. Raises `ValidationError`."""
+        email = super().clean(value)
+        if email:
+            validate_email(email)
+        return email
+
+
+class LineField(forms.CharField):
+    """One line of text."""
+
+    default_error_messages = {"max_length": _("Use no more than %(limit_value)d characters.")}
+
+    def __init__(self, *, autocomplete: str, **options: Any) -> None:
+        options.setdefault("max_length", LONGEST_PART)
+        super().__init__(widget=forms.TextInput(attrs={"autocomplete": autocomplete}), **options)
+
+    def to_python(self, value: Any) -> str | None:
+        """The text without surrounding space. Raises `ValidationError`."""
+        text = super().to_python(value)
+        validate_one_line(text or "")
+        return text
