@@ -30,6 +30,7 @@ from orders.engine.rows import EventRow
 from orders.engine.runtime.loop import Worker, instance_id, stop_on_signals
 from orders.engine.scheduler.role import Scheduler, SchedulerConfig
 from orders.engine.supervisor.role import Supervisor, SupervisorConfig
+from orders.vocabulary import EventKind
 
 NAMES = ("first", "second", "third", "fourth")
 
@@ -103,7 +104,7 @@ def fill(count: int, workflow: Workflow = FOUR) -> None:
         with transaction.atomic():
             state_store.create_processes(batch)
             state_store.record_events(
-                EventRow(new.submission.order_id, "received", "submission:bench") for new in batch
+                EventRow(new.submission.order_id, EventKind.RECEIVED, "submission:bench") for new in batch
             )
 
 

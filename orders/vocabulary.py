@@ -1,17 +1,21 @@
-"""The words of the state machines (docs/state-machines.md), for the models and for the engine's decisions alike."""
+"""The words that are stored, compared and served: one enumeration for each, and one home for them all.
+
+The values are in the database and in the API, so they never change. Some of them date from before a word was settled:
+where a value says `undo`, its name says compensation (docs/glossary.md).
+"""
 
 from enum import StrEnum
 
 
 class Goal(StrEnum):
-    """What the workflow is working towards: every step completed, or every effect undone."""
+    """What the workflow works towards: every step completed, or every effect compensated."""
 
     COMPLETE = "complete"
     COMPENSATE = "compensate"
 
 
 class ProcessState(StrEnum):
-    """The pattern's ProcessState (T3), with `compensated` for an order that was undone."""
+    """The pattern's ProcessState (T3), with `compensated` for an order whose effects were compensated."""
 
     PENDING = "pending"
     PROCESSING = "processing"
@@ -39,3 +43,141 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
     REFUSED = "refused"
     DONE = "done"
+
+
+class ReplyOutcome(StrEnum):
+    """How an agent's work on a request ended (A4, A5)."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    """A definite no: the effect did not happen, and asking again would not help."""
+    DECLINED = "declined"
+    """A definite no that the customer can resolve, such as a declined card."""
+    FAILED = "failed"
+    """Nobody knows whether the effect happened."""
+    DEFERRED = "deferred"
+    """The agent cannot be used at present: ask again when it can."""
+    ABANDONED = "abandoned"
+    """The complete-by passed: nothing is posted, and the request is deleted."""
+
+
+class EventKind(StrEnum):
+    """What happened to an order: the kinds of its history (`Event`)."""
+
+    RECEIVED = "received"
+    DUPLICATE_IGNORED = "duplicate_ignored"
+    SET_ASIDE = "set_aside"
+    REPLAYED = "replayed"
+    CLAIMED = "claimed"
+    STEP_STARTED = "step_started"
+    STEP_COMPLETED = "step_completed"
+    STEP_REFUSED = "step_refused"
+    STEP_DECLINED = "step_declined"
+    STEP_FAILED = "step_failed"
+    STEP_TIMED_OUT = "step_timed_out"
+    STEP_RECALLED = "step_recalled"
+    STEP_DEFERRED = "step_deferred"
+    STEP_GIVEN_UP = "step_given_up"
+    STEP_SKIPPED = "step_skipped"
+    STEP_COMPENSATED = "step_compensated"
+    COMPENSATION_REQUESTED = "undo_requested"
+    COMPENSATION_STARTED = "undo_started"
+    COMPENSATION_FAILED = "undo_failed"
+    COMPENSATION_TIMED_OUT = "undo_timed_out"
+    CALL_FAILED = "call_failed"
+    REPLY_IGNORED = "reply_ignored"
+    WAITING = "waiting"
+    WAITING_FOR_AGENT = "waiting_for_agent"
+    ORDER_OVERRAN = "order_overran"
+    PROCESSED = "processed"
+    COMPENSATED = "compensated"
+    ERROR = "error"
+    RESUBMITTED = "resubmitted"
+    EDITED = "edited"
+    HURRIED = "hurried"
+    PRIORITY_SET = "priority_set"
+    SETTLED_DONE = "settled_done"
+    SETTLED_NOT_DONE = "settled_not_done"
+    SETTLED_COMPENSATED = "settled_undone"
+    PAID_AGAIN = "paid_again"
+    LINK_MAILED = "link_mailed"
+
+
+class Reason(StrEnum):
+    """Why an order is compensated (`EventKind.COMPENSATION_REQUESTED`)."""
+
+    CUSTOMER_CANCELLED = "customer_cancelled"
+    CUSTOMER_DID_NOT_RESOLVE = "customer_did_not_resolve"
+    """A step was declined, and the customer did not resolve it in time."""
+    STEP_REMEDY = "step_remedy"
+    """A step failed for good, and its remedy is to compensate the order."""
+    OPERATOR_REQUESTED = "operator_requested"
+
+
+class ActorKind(StrEnum):
+    """Who an event or an audited act is put down to, besides a name."""
+
+    CUSTOMER = "customer"
+    OPERATOR = "operator"
+    DESK = "desk"
+    """What the desk does by itself, such as pausing a bulk action."""
+    SUBMISSION = "submission"
+    SCHEDULER = "scheduler"
+    AGENTS = "agents"
+    SUPERVISOR = "supervisor"
+
+
+class AlertKind(StrEnum):
+    """What an operator is asked to look at."""
+
+    STEP_FAILED = "step_failed"
+    COMPENSATION_FAILED = "compensation_failed"
+    ORDER_OVERRAN = "order_overran"
+    UNPROCESSABLE = "unprocessable"
+    SET_ASIDE = "set_aside"
+    OUTAGE = "outage"
+
+
+class CircuitState(StrEnum):
+    """What may be sent to an agent: everything, nothing, one probe."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+class StatusKind(StrEnum):
+    """What a submitting application is told of its order on its response queue (Q3)."""
+
+    RECEIVED = "received"
+    STARTED = "started"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    COMPENSATED = "compensated"
+
+
+class BulkKind(StrEnum):
+    """What a bulk action does to each of its orders."""
+
+    RESUBMIT = "resubmit"
+    COMPENSATE = "compensate"
+
+
+class BulkState(StrEnum):
+    """Where a bulk action stands. `undone`: taken back before it began."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    FINISHED = "finished"
+    UNDONE = "undone"
+
+
+class BulkItemState(StrEnum):
+    """Where one order of a bulk action stands."""
+
+    WAITING = "waiting"
+    ACTED = "acted"
+    DONE = "done"
+    FAILED_AGAIN = "failed"
+    NOTHING = "nothing"

@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from orders.api import operator_representations as out
 from orders.api.documentation import CURSOR, PAGE_SIZE, PROBLEMS
-from orders.models.health import AlertKind
+from orders.vocabulary import AlertKind
 
 TAG = ["operators"]
 RIGHTS = "permission_denied"
@@ -40,7 +40,7 @@ LIST_ALERTS: dict[str, Any] = {
     "tags": TAG,
     "parameters": [
         _parameter("group", "Only alerts of this group.", OpenApiTypes.INT),
-        _parameter("kind", "Only alerts of this kind.", enum=list(AlertKind.values)),
+        _parameter("kind", "Only alerts of this kind.", enum=[kind.value for kind in AlertKind]),
         _parameter("agent", "Only alerts about this agent."),
         CURSOR,
         PAGE_SIZE,

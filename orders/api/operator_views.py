@@ -17,14 +17,13 @@ from orders.api import operator_documentation as documented
 from orders.api import operator_representations as out
 from orders.api.paging import LARGEST_ID, Query
 from orders.api.problems import ProblemError
-from orders.models import BulkAction
-from orders.models.health import AlertKind
 from orders.selectors.desk import alert_feed
 from orders.services import audit
 from orders.services import orders as services
 from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import orders as operator_services
+from orders.vocabulary import AlertKind, BulkKind
 
 
 class OperatorView(APIView):
@@ -65,7 +64,7 @@ class Alerts(OperatorView):
         query = Query(request, "group", "kind", "agent", "cursor", "page_size")
         page = alert_feed.alerts(
             group=_number(query, "group"),
-            kind=query.choice("kind", AlertKind.values),
+            kind=query.choice("kind", [kind.value for kind in AlertKind]),
             agent=query.text("agent"),
             before=_number(query, "cursor"),
             limit=query.limit(),
@@ -96,7 +95,7 @@ class GroupResubmission(OperatorView):
             raise NotFound
         try:
             action = bulk_services.create(
-                kind=BulkAction.Kind.RESUBMIT,
+                kind=BulkKind.RESUBMIT,
                 order_ids=alert_feed.failed_orders(group.pk),
                 what=str(group),
                 actor=actor(request),

@@ -8,12 +8,13 @@ from django.utils.translation import gettext as _
 from orders.access.levels import OPERATE
 from orders.console.csv_safe import csv_lines
 from orders.console.guards import act, actor, page
-from orders.models import AlertGroup, BulkAction
+from orders.models import AlertGroup
 from orders.selectors.desk import alerts as reading
 from orders.selectors.desk import bulk
 from orders.selectors.desk.status_bar import now
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.alerts import EmptyNoteError, NoSuchGroupError
+from orders.vocabulary import BulkState
 
 REASON = 200
 
@@ -61,7 +62,7 @@ def group(request: HttpRequest, group_id: int) -> HttpResponse:
     )
 
 
-_UNDER_WAY = (BulkAction.State.RUNNING, BulkAction.State.PAUSED)
+_UNDER_WAY = (BulkState.RUNNING, BulkState.PAUSED)
 
 
 @act(OPERATE)

@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.vocabulary import EventKind
+
 
 class ProcessRow(NamedTuple):
     """An `OrderProcess` that this transaction has locked."""
@@ -83,7 +85,7 @@ class EventRow(NamedTuple):
     """An `Event` to be recorded. The store adds the time."""
 
     order_id: UUID
-    kind: str
+    kind: EventKind
     actor: str
     step: str = ""
     attempt: int = 0

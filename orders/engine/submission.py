@@ -17,7 +17,7 @@ from orders.engine.contracts import Accepted, Duplicate, Intake, Rejected, Submi
 from orders.engine.rows import EventRow
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
-from orders.models.health import AlertKind
+from orders.vocabulary import AlertKind, EventKind, StatusKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,17 +61,19 @@ class SubmissionRole:
         if accepted:
             state_store.create_processes(accepted)
         status.post(
-            status.Status(new.reply_to, new.submission.order_id, status.StatusKind.RECEIVED)
-            for new in accepted
+            status.Status(new.reply_to, new.submission.order_id, StatusKind.RECEIVED) for new in accepted
         )
         state_store.record_events(
             [
                 self._event(
-                    new.submission, "received", posted_at=new.submission.posted_at, by=new.submission.client
+                    new.submission,
+                    EventKind.RECEIVED,
+                    posted_at=new.submission.posted_at,
+                    by=new.submission.client,
                 )
                 for new in accepted
             ]
-            + [self._event(copy.submission, "duplicate_ignored") for copy in duplicates]
+            + [self._event(copy.submission, EventKind.DUPLICATE_IGNORED) for copy in duplicates]
         )
 
     def _reject(self, rejected: Sequence[Rejected]) -> None:
@@ -87,7 +89,7 @@ class SubmissionRole:
             ]
         )
         state_store.record_events(
-            self._event(one.submission, "set_aside", reason=one.reason) for one in rejected
+            self._event(one.submission, EventKind.SET_ASIDE, reason=one.reason) for one in rejected
         )
 
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
@@ -98,5 +100,5 @@ class SubmissionRole:
             submissions.delete([message_id for message_id, _ in messages])
             wake(Topic.PROGRESS)
 
-    def _event(self, submission: Submission, kind: str, **detail: object) -> EventRow:
+    def _event(self, submission: Submission, kind: EventKind, **detail: object) -> EventRow:
         return EventRow(submission.order_id, kind, self._config.instance, detail=detail)

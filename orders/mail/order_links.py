@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from orders.engine import state_store
 from orders.engine.rows import EventRow
 from orders.selectors import order_page as customer_selectors
+from orders.vocabulary import EventKind
 from sasweb import mail_server as mail
 
 log = structlog.get_logger()
@@ -43,4 +44,4 @@ def mail_order_link(*, order_id: UUID, email: str, link: str) -> None:
             [found.email],
             connection=connection,
         ).send()
-    state_store.record_events([EventRow(order_id, "link_mailed", "customer")])
+    state_store.record_events([EventRow(order_id, EventKind.LINK_MAILED, "customer")])

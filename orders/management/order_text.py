@@ -9,7 +9,7 @@ from orders.management.tables import Column, Fit, paragraph, printable, table
 from orders.selectors.desk.history import Cause, EventFacts, Spent
 from orders.selectors.desk.order_detail import AlertFacts, Detail, OrderFacts
 from orders.selectors.desk.standing import StepFacts, Tries
-from orders.vocabulary import Outcome
+from orders.vocabulary import EventKind, Outcome
 from orders.wording import commands as wording
 from orders.wording import standings
 from orders.wording.units import counted, duration, elapsed, plain_money, short_relative
@@ -203,7 +203,7 @@ def _folded(events: list[EventFacts]) -> Iterator[tuple[EventFacts, EventFacts, 
     """The events, with failed calls of one attempt that say the same as one."""
 
     def alike(event: EventFacts) -> object:
-        if event.kind != "call_failed":
+        if event.kind != EventKind.CALL_FAILED:
             return id(event)
         return event.step, event.attempt, event.detail.get("code"), event.detail.get("message")
 

@@ -1,10 +1,21 @@
 """The operators' desk: bulk actions and their orders, deliveries of alerts, the audit log."""
 
+from collections.abc import Mapping
+from enum import StrEnum
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from orders.models.choices import choices
 from orders.models.health import AlertGroup
+from orders.vocabulary import BulkItemState, BulkKind, BulkState
+
+ITEM_STATES: Mapping[StrEnum, str] = {
+    BulkItemState.ACTED: "under way",
+    BulkItemState.FAILED_AGAIN: "failed again",
+    BulkItemState.NOTHING: "nothing to do",
+}
 
 
 class BulkAction(models.Model):
@@ -15,20 +26,9 @@ class BulkAction(models.Model):
     a wave's orders fail again it pauses itself. `rate` is orders a second at most.
     """
 
-    class Kind(models.TextChoices):
-        RESUBMIT = "resubmit", "resubmit"
-        COMPENSATE = "compensate", "undo"
-
-    class State(models.TextChoices):
-        RUNNING = "running", "running"
-        PAUSED = "paused", "paused"
-        STOPPED = "stopped", "stopped"
-        FINISHED = "finished", "finished"
-        UNDONE = "undone", "undone"
-
     id = models.BigAutoField(primary_key=True)
-    kind = models.CharField(max_length=12, choices=Kind)
-    state = models.CharField(max_length=8, choices=State, default=State.RUNNING)
+    kind = models.CharField(max_length=12, choices=choices(BulkKind, {BulkKind.COMPENSATE: "undo"}))
+    state = models.CharField(max_length=8, choices=choices(BulkState), default=BulkState.RUNNING.value)
     what = models.CharField(max_length=300, help_text="what it is done to, in words")
     group = models.ForeignKey(AlertGroup, null=True, on_delete=models.SET_NULL, related_name="actions")
     query = models.JSONField(default=dict, help_text="the filter that chose the orders")
@@ -58,19 +58,14 @@ class BulkAction(models.Model):
 class BulkItem(models.Model):
     """One order of a bulk action. Its act and its state are written in one transaction, so it is acted on once."""
 
-    class State(models.TextChoices):
-        WAITING = "waiting", "waiting"
-        ACTED = "acted", "under way"
-        DONE = "done", "done"
-        FAILED_AGAIN = "failed", "failed again"
-        NOTHING = "nothing", "nothing to do"
-
     id = models.BigAutoField(primary_key=True)
     action = models.ForeignKey(BulkAction, on_delete=models.CASCADE, related_name="items")
     position = models.PositiveIntegerField()
     wave = models.PositiveSmallIntegerField(default=0)
     order_id = models.UUIDField()
-    state = models.CharField(max_length=8, choices=State, default=State.WAITING)
+    state = models.CharField(
+        max_length=8, choices=choices(BulkItemState, ITEM_STATES), default=BulkItemState.WAITING.value
+    )
     said = models.CharField(max_length=300, blank=True, help_text="what really happened")
     acted_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)

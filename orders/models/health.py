@@ -1,19 +1,24 @@
 """What operators look at: alerts and their groups, the supervisor's lease, the agents' heartbeats and circuits."""
 
+from collections.abc import Mapping
+from enum import StrEnum
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from orders.models.choices import choices
+from orders.vocabulary import AlertKind, CircuitState
 
-class AlertKind(models.TextChoices):
-    """What an operator is asked to look at."""
-
-    STEP_FAILED = "step_failed", "a step failed for good"
-    COMPENSATION_FAILED = "compensation_failed", "an undo failed for good"
-    ORDER_OVERRAN = "order_overran", "the order kept passing its complete-by"
-    UNPROCESSABLE = "unprocessable", "the order cannot be processed as it is stored"
-    SET_ASIDE = "set_aside", "a submission can never be inserted"
-    OUTAGE = "outage", "a remote service does not answer, and its steps wait"
+ALERT_KINDS: Mapping[StrEnum, str] = {
+    AlertKind.STEP_FAILED: "a step failed for good",
+    AlertKind.COMPENSATION_FAILED: "a compensation failed for good",
+    AlertKind.ORDER_OVERRAN: "the order kept passing its complete-by",
+    AlertKind.UNPROCESSABLE: "the order cannot be processed as it is stored",
+    AlertKind.SET_ASIDE: "a submission can never be inserted",
+    AlertKind.OUTAGE: "a remote service does not answer, and its steps wait",
+}
+"""What operators read of each kind of alert (docs/operations.md)."""
 
 
 class AlertGroup(models.Model):
@@ -23,7 +28,7 @@ class AlertGroup(models.Model):
     """
 
     id = models.BigAutoField(primary_key=True)
-    kind = models.CharField(max_length=20, choices=AlertKind)
+    kind = models.CharField(max_length=20, choices=choices(AlertKind, ALERT_KINDS))
     agent = models.CharField(max_length=60, blank=True)
     code = models.CharField(max_length=60, help_text="the error's class")
     pattern = models.CharField(max_length=200)
@@ -63,7 +68,7 @@ class Alert(models.Model):
     id = models.BigAutoField(primary_key=True)
     group = models.ForeignKey(AlertGroup, on_delete=models.PROTECT, related_name="alerts")
     order_id = models.UUIDField(null=True)
-    kind = models.CharField(max_length=20, choices=AlertKind)
+    kind = models.CharField(max_length=20, choices=choices(AlertKind, ALERT_KINDS))
     step = models.CharField(max_length=60, blank=True)
     agent = models.CharField(max_length=60, blank=True)
     code = models.CharField(max_length=60, help_text="the error's class")
@@ -100,8 +105,8 @@ class Alert(models.Model):
                 name="one_open_outage_per_agent",
             ),
             models.CheckConstraint(
-                condition=Q(kind="outage", order_id__isnull=True)
-                | (~Q(kind="outage") & Q(order_id__isnull=False)),
+                condition=Q(kind=AlertKind.OUTAGE.value, order_id__isnull=True)
+                | (~Q(kind=AlertKind.OUTAGE.value) & Q(order_id__isnull=False)),
                 name="only_an_outage_is_about_no_order",
             ),
         ]
@@ -176,7 +181,9 @@ class Circuit(models.Model):
     """
 
     agent = models.CharField(max_length=60, primary_key=True)
-    state = models.CharField(max_length=9, default="closed", help_text="closed, open or half_open")
+    state = models.CharField(
+        max_length=9, default=CircuitState.CLOSED.value, help_text="closed, open or half_open"
+    )
     since = models.DateTimeField(db_default=Now(), help_text="when the present state began")
     openings = models.PositiveIntegerField(default=0, help_text="times it opened without closing in between")
     cause_code = models.CharField(max_length=60, blank=True)
@@ -201,7 +208,7 @@ class Circuit(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["closed", "open", "half_open"]), name="circuit_state_is_known"
+                condition=Q(state__in=[state.value for state in CircuitState]), name="circuit_state_is_known"
             ),
             models.CheckConstraint(
                 condition=Q(forced__in=["", "open", "closed"]), name="circuit_force_is_known"

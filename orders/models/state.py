@@ -3,17 +3,12 @@
 Nothing but `orders.engine.state_store` writes these tables. The state machines are drawn in docs/state-machines.md.
 """
 
-from enum import StrEnum
-
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from orders.models.choices import choices
 from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
-
-
-def _choices(words: type[StrEnum]) -> list[tuple[str, str]]:
-    return [(word.value, word.value.replace("_", " ")) for word in words]
 
 
 class OrderProcess(models.Model):
@@ -22,9 +17,9 @@ class OrderProcess(models.Model):
     order_id = models.UUIDField(primary_key=True)
     workflow = models.CharField(max_length=60)
     version = models.PositiveSmallIntegerField()
-    goal = models.CharField(max_length=10, choices=_choices(Goal), default=Goal.COMPLETE.value)
+    goal = models.CharField(max_length=10, choices=choices(Goal), default=Goal.COMPLETE.value)
     process_state = models.CharField(
-        max_length=11, choices=_choices(ProcessState), default=ProcessState.PENDING.value
+        max_length=11, choices=choices(ProcessState), default=ProcessState.PENDING.value
     )
     locked_by = models.CharField(max_length=80, null=True)
     complete_by = models.DateTimeField(null=True)
@@ -107,16 +102,14 @@ class StepState(models.Model):
     name = models.CharField(max_length=60)
     position = models.PositiveSmallIntegerField()
     agent = models.CharField(max_length=60)
-    state = models.CharField(
-        max_length=12, choices=_choices(StepStatus), default=StepStatus.NOT_STARTED.value
-    )
+    state = models.CharField(max_length=12, choices=choices(StepStatus), default=StepStatus.NOT_STARTED.value)
     attempt = models.PositiveIntegerField(default=0)
     answered = models.PositiveIntegerField(
         default=0, help_text="the last attempt that a reply was recorded for"
     )
     generation = models.PositiveIntegerField(default=1)
     undo_generation = models.PositiveIntegerField(default=1)
-    outcome = models.CharField(max_length=7, choices=_choices(Outcome), default=Outcome.NONE.value)
+    outcome = models.CharField(max_length=7, choices=choices(Outcome), default=Outcome.NONE.value)
     complete_by = models.DateTimeField(null=True)
     settles_at = models.DateTimeField(null=True, help_text="until then a call that timed out may still land")
     not_before = models.DateTimeField(null=True)

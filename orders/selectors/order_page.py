@@ -13,14 +13,20 @@ from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessag
 from orders.selectors import order_view as order_views
 from orders.selectors.order_view import OrderView
 from orders.selectors.orders import LOOKS, client_of
-from orders.vocabulary import ProcessState
+from orders.vocabulary import EventKind, ProcessState
 
 GUEST = "guest"
 """The name under which the submissions of all guests are posted."""
 ADDRESS_PARTS = ("name", "street", "postal_code", "city", "country")
 NOTED = (
-    "call_failed", "undo_requested", "step_compensated", "paid_again", "processed", "compensated", "error"
-)  # fmt: skip
+    EventKind.CALL_FAILED,
+    EventKind.COMPENSATION_REQUESTED,
+    EventKind.STEP_COMPENSATED,
+    EventKind.PAID_AGAIN,
+    EventKind.PROCESSED,
+    EventKind.COMPENSATED,
+    EventKind.ERROR,
+)
 FINISHED_LOOKED_AT = 200
 FEWEST_FINISHED = 20
 """Of fewer finished orders nothing is said about what is usual."""
@@ -123,5 +129,5 @@ def guest_address(order_id: UUID) -> GuestAddress | None:
         email = waiting.values_list("body__email", flat=True).first()
     if email is None:
         return None
-    mailed = Event.objects.filter(order_id=order_id, kind="link_mailed").order_by("-id")
+    mailed = Event.objects.filter(order_id=order_id, kind=EventKind.LINK_MAILED).order_by("-id")
     return GuestAddress(email, mailed.values_list("at", flat=True).first())

@@ -13,7 +13,7 @@ from orders.engine.channels import submissions
 from orders.engine.rows import EventRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.services.orders import Act, Result, again, locked, release
-from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 from orders.workflow.customer_steps import CANCELLED, PAYMENT, POINT_OF_NO_RETURN
 
 
@@ -29,7 +29,9 @@ def cancel(*, order_id: UUID, by: str) -> Result:
         if row.process_state == ProcessState.PROCESSED or _is_past_the_point(steps):
             return Result(act=Act.REFUSED, said="the order is being paid for and can no longer be cancelled")
         release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
-        state_store.record_events([EventRow(order_id, "undo_requested", by, detail={"why": CANCELLED})])
+        state_store.record_events(
+            [EventRow(order_id, EventKind.COMPENSATION_REQUESTED, by, detail={"why": CANCELLED})]
+        )
     return Result(act=Act.DONE, said="the order will be cancelled")
 
 
@@ -56,7 +58,7 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
         if row.process_state != ProcessState.ERROR:
             forgiven = row.failure_count - step.failure_count - step.undo_failure_count
             release(row._replace(failure_count=forgiven), by=by, resolution="paid again")
-        state_store.record_events([EventRow(order_id, "paid_again", by, step.name, step.attempt)])
+        state_store.record_events([EventRow(order_id, EventKind.PAID_AGAIN, by, step.name, step.attempt)])
     return Result(act=Act.DONE, said="the payment will be tried again")
 
 

@@ -22,7 +22,7 @@ from orders.engine.errors import SaswebError
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.models import Product
-from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StatusKind, StepStatus
 
 
 class UnknownProductError(SaswebError):
@@ -188,12 +188,14 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
         row = row._replace(failure_count=row.failure_count - forgiven, overruns=0)
         release(row, by=by, resolution="resubmitted")
         state_store.record_events(
-            EventRow(order_id, "resubmitted", by, one.name, one.attempt, {"reason": reason})
+            EventRow(order_id, EventKind.RESUBMITTED, by, one.name, one.attempt, {"reason": reason})
             for one in failed or [None]
             if one is not None
         )
         if not failed:
-            state_store.record_events([EventRow(order_id, "resubmitted", by, detail={"reason": reason})])
+            state_store.record_events(
+                [EventRow(order_id, EventKind.RESUBMITTED, by, detail={"reason": reason})]
+            )
     names = ", ".join(one.name for one in failed) or "the order"
     return Result(act=Act.DONE, said=f"resubmitted {names}")
 
@@ -221,7 +223,9 @@ def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
             }.get(ProcessState(row.process_state), "the order is being undone already")
             return Result(act=Act.ALREADY, said=said)
         release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="undone")
-        state_store.record_events([EventRow(order_id, "undo_requested", by, detail={"why": reason})])
+        state_store.record_events(
+            [EventRow(order_id, EventKind.COMPENSATION_REQUESTED, by, detail={"why": reason})]
+        )
     return Result(act=Act.DONE, said="the order will be undone")
 
 
@@ -232,7 +236,7 @@ def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
         if order_id is None:
             return Result(act=Act.ALREADY, said=f"no submission waits under number {set_aside_id}")
         alerts.close_alerts([order_id], by=by, resolution="replayed")
-        state_store.record_events([EventRow(order_id, "replayed", by)])
+        state_store.record_events([EventRow(order_id, EventKind.REPLAYED, by)])
         wake(Topic.SUBMISSION, Topic.PROGRESS)
     return Result(act=Act.DONE, said=f"order {order_id} is back on the submission queue")
 
@@ -251,7 +255,7 @@ def release(row: ProcessRow, *, by: str, resolution: str) -> None:
     If no scheduler has told the application yet that the order failed, it is told now, before anything that follows.
     """
     if not row.announced:
-        status.post([status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED)])
+        status.post([status.Status(row.reply_to, row.order_id, StatusKind.FAILED)])
     state_store.write_processes(
         [
             row._replace(

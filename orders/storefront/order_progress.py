@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from orders.selectors.order_page import TrackedOrder
 from orders.selectors.order_view import StepView
 from orders.storefront.order_stages import Stage, cancellation_stages, forward_stages
-from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 from orders.wording import progress as words
 from orders.wording.progress import Situation
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
@@ -101,13 +101,13 @@ def retried_steps(tracked: TrackedOrder) -> Sequence[str]:
 
 def _is_retried(tracked: TrackedOrder, step: StepView) -> bool:
     # Attempts before the customer paid another way no longer count.
-    paid_again = tracked.noted.get(("paid_again", step.name))
+    paid_again = tracked.noted.get((EventKind.PAID_AGAIN, step.name))
     attempts = step.attempts - (paid_again.attempt if paid_again else 0)
     if step.state == StepStatus.NOT_STARTED:
         return attempts > 0
     if step.state != StepStatus.RUNNING:
         return False
-    failed = tracked.noted.get(("call_failed", step.name))
+    failed = tracked.noted.get((EventKind.CALL_FAILED, step.name))
     return attempts > 1 or (failed is not None and failed.attempt == step.attempts)
 
 
@@ -121,7 +121,7 @@ def may_cancel(tracked: TrackedOrder) -> bool:
 
 def _begun(tracked: TrackedOrder) -> datetime:
     """When the customer last did her part: placed the order, or paid another way."""
-    again = [noted.at for (kind, _step), noted in tracked.noted.items() if kind == "paid_again"]
+    again = [noted.at for (kind, _step), noted in tracked.noted.items() if kind == EventKind.PAID_AGAIN]
     return max([tracked.order.placed_at, *again])
 
 
@@ -137,7 +137,7 @@ def _sentences(
     elif situation == Situation.COMPLETE:
         is_whole = all(step.state == StepStatus.COMPLETED for step in tracked.order.steps)
         sentences.append(words.ALL_DONE if is_whole else words.DONE)
-    if situation == Situation.DECLINED and ("paid_again", PAYMENT) in tracked.noted:
+    if situation == Situation.DECLINED and (EventKind.PAID_AGAIN, PAYMENT) in tracked.noted:
         sentences.append(words.DECLINED_AGAIN)
     elif text := words.SENTENCES.get(situation):
         sentences.append(text)

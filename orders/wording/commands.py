@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import Tries
+from orders.vocabulary import EventKind
 from orders.wording.units import counted, duration
 
 
@@ -48,7 +49,7 @@ def _received(happened: EventFacts, tries: Tries) -> str:
 
 
 def _timed_out(happened: EventFacts, tries: Tries) -> str:
-    undoing = happened.kind == "undo_timed_out"
+    undoing = happened.kind == EventKind.COMPENSATION_TIMED_OUT
     limit = tries.undo if undoing else tries.forward
     what = f"undo of {happened.step}" if undoing else happened.step
     failures = happened.detail.get("failures", 0)
@@ -83,62 +84,68 @@ def _because(happened: EventFacts, name: str) -> str:
 
 
 def _started(happened: EventFacts, tries: Tries) -> str:
-    what = "undo of" if happened.kind == "undo_started" else "step"
+    what = "undo of" if happened.kind == EventKind.COMPENSATION_STARTED else "step"
     return f"{what} {happened.step} started, attempt {happened.attempt}"
 
 
 _EVENTS: Mapping[str, Callable[[EventFacts, Tries], str]] = {
-    "received": _received,
-    "duplicate_ignored": lambda it, tries: "a second copy of the submission was ignored",
-    "set_aside": lambda it, tries: f"set aside: {it.detail.get('reason')}",
-    "replayed": lambda it, tries: "operator: the submission was put back on the queue",
-    "claimed": lambda it, tries: "claimed by a scheduler",
-    "step_started": _started,
-    "undo_started": _started,
-    "step_completed": lambda it, tries: f"step {it.step} completed{_calls(it)}",
-    "step_compensated": lambda it, tries: f"step {it.step} undone{_calls(it)}",
-    "step_refused": lambda it, tries: f"step {it.step} refused: {_error(it)}",
-    "step_declined": lambda it, tries: (
+    EventKind.RECEIVED: _received,
+    EventKind.DUPLICATE_IGNORED: lambda it, tries: "a second copy of the submission was ignored",
+    EventKind.SET_ASIDE: lambda it, tries: f"set aside: {it.detail.get('reason')}",
+    EventKind.REPLAYED: lambda it, tries: "operator: the submission was put back on the queue",
+    EventKind.CLAIMED: lambda it, tries: "claimed by a scheduler",
+    EventKind.STEP_STARTED: _started,
+    EventKind.COMPENSATION_STARTED: _started,
+    EventKind.STEP_COMPLETED: lambda it, tries: f"step {it.step} completed{_calls(it)}",
+    EventKind.STEP_COMPENSATED: lambda it, tries: f"step {it.step} undone{_calls(it)}",
+    EventKind.STEP_REFUSED: lambda it, tries: f"step {it.step} refused: {_error(it)}",
+    EventKind.STEP_DECLINED: lambda it, tries: (
         f"step {it.step} declined: {_error(it)}; the customer has {_until(it, 'waits_until')} to mend it"
     ),
-    "step_failed": lambda it, tries: f"step {it.step} failed, outcome unknown: {_error(it)}",
-    "undo_failed": lambda it, tries: f"undo of {it.step} failed: {_error(it)}",
-    "step_recalled": lambda it, tries: f"step {it.step} taken back, no agent had begun it",
-    "reply_ignored": lambda it, tries: (
+    EventKind.STEP_FAILED: lambda it, tries: f"step {it.step} failed, outcome unknown: {_error(it)}",
+    EventKind.COMPENSATION_FAILED: lambda it, tries: f"undo of {it.step} failed: {_error(it)}",
+    EventKind.STEP_RECALLED: lambda it, tries: f"step {it.step} taken back, no agent had begun it",
+    EventKind.REPLY_IGNORED: lambda it, tries: (
         f"a late or second reply to attempt {it.attempt} of {it.step} was ignored ({it.detail.get('outcome')})"
     ),
-    "waiting": lambda it, tries: f"waiting, next in {_until(it, 'until')}",
-    "processed": lambda it, tries: "processed: every step is completed",
-    "compensated": lambda it, tries: "compensated: nothing of the order is left",
-    "error": lambda it, tries: f"error, an operator is alerted: {_error(it)}",
-    "undo_requested": lambda it, tries: f"the order is to be undone{_because(it, 'why')}",
-    "step_timed_out": _timed_out,
-    "undo_timed_out": _timed_out,
-    "order_overran": lambda it, tries: (
+    EventKind.WAITING: lambda it, tries: f"waiting, next in {_until(it, 'until')}",
+    EventKind.PROCESSED: lambda it, tries: "processed: every step is completed",
+    EventKind.COMPENSATED: lambda it, tries: "compensated: nothing of the order is left",
+    EventKind.ERROR: lambda it, tries: f"error, an operator is alerted: {_error(it)}",
+    EventKind.COMPENSATION_REQUESTED: lambda it, tries: f"the order is to be undone{_because(it, 'why')}",
+    EventKind.STEP_TIMED_OUT: _timed_out,
+    EventKind.COMPENSATION_TIMED_OUT: _timed_out,
+    EventKind.ORDER_OVERRAN: lambda it, tries: (
         f"supervisor: the order passed its own complete-by, {it.detail.get('overruns')} of {tries.forward}"
     ),
-    "call_failed": _called,
-    "resubmitted": _resubmitted,
-    "waiting_for_agent": lambda it, tries: (
+    EventKind.CALL_FAILED: _called,
+    EventKind.RESUBMITTED: _resubmitted,
+    EventKind.WAITING_FOR_AGENT: lambda it, tries: (
         f"step {it.step} waits for {it.detail.get('agent')} to be able to take it"
     ),
-    "step_deferred": lambda it, tries: f"step {it.step} put off, its agent cannot be used: {_cause(it)}",
-    "step_given_up": lambda it, tries: f"step {it.step} is not tried any more: {_error(it)}",
-    "step_skipped": lambda it, tries: f"operator: skipped {it.step}{_because(it, 'reason')}",
-    "settled_done": lambda it, tries: f"operator: settled {it.step}, it was done{_because(it, 'reason')}",
-    "settled_not_done": lambda it, tries: (
+    EventKind.STEP_DEFERRED: lambda it, tries: (
+        f"step {it.step} put off, its agent cannot be used: {_cause(it)}"
+    ),
+    EventKind.STEP_GIVEN_UP: lambda it, tries: f"step {it.step} is not tried any more: {_error(it)}",
+    EventKind.STEP_SKIPPED: lambda it, tries: f"operator: skipped {it.step}{_because(it, 'reason')}",
+    EventKind.SETTLED_DONE: lambda it, tries: (
+        f"operator: settled {it.step}, it was done{_because(it, 'reason')}"
+    ),
+    EventKind.SETTLED_NOT_DONE: lambda it, tries: (
         f"operator: settled {it.step}, it was not done{_because(it, 'reason')}"
     ),
-    "settled_undone": lambda it, tries: (
+    EventKind.SETTLED_COMPENSATED: lambda it, tries: (
         f"operator: settled {it.step}, it was undone outside{_because(it, 'reason')}"
     ),
-    "edited": lambda it, tries: (
+    EventKind.EDITED: lambda it, tries: (
         f"operator: edited {', '.join(it.detail.get('after', {}))} of {it.step}{_because(it, 'reason')}"
     ),
-    "hurried": lambda it, tries: f"operator: {it.step} is to be tried at once",
-    "priority_set": lambda it, tries: (
+    EventKind.HURRIED: lambda it, tries: f"operator: {it.step} is to be tried at once",
+    EventKind.PRIORITY_SET: lambda it, tries: (
         f"operator: priority {it.detail.get('after')} instead of {it.detail.get('before')}{_because(it, 'reason')}"
     ),
-    "link_mailed": lambda it, tries: "the customer was mailed the link to the order",
-    "paid_again": lambda it, tries: f"customer: {it.step} is to be tried with another means of payment",
+    EventKind.LINK_MAILED: lambda it, tries: "the customer was mailed the link to the order",
+    EventKind.PAID_AGAIN: lambda it, tries: (
+        f"customer: {it.step} is to be tried with another means of payment"
+    ),
 }

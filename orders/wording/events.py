@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.standing import Tries
 from orders.selectors.desk.timeline import retry_after
+from orders.vocabulary import EventKind
 from orders.wording.units import duration
 
 LONGEST_WORDS = 300
@@ -75,7 +76,7 @@ def _wait(event: EventFacts) -> str:
 
 
 def _timed_out(event: EventFacts, tries: Tries) -> str:
-    undoing = event.kind == "undo_timed_out"
+    undoing = event.kind == EventKind.COMPENSATION_TIMED_OUT
     facts = {
         "k": event.detail.get("failures", 0),
         "n": tries.undo if undoing else tries.forward,
@@ -129,67 +130,77 @@ def _nothing(event: EventFacts) -> str:
 
 
 _WORDS: Mapping[str, Callable[[EventFacts, Tries], str]] = {
-    "received": _said(lambda: _("received by submission"), _nothing),
-    "duplicate_ignored": _said(lambda: _("a second copy of the submission was ignored"), _nothing),
-    "set_aside": _said(lambda: _("set aside"), _with_error),
-    "replayed": _said(lambda: _("the submission was put back on the queue"), _nothing),
-    "claimed": _said(lambda: _("claimed by a scheduler"), _nothing),
-    "step_started": _said(lambda: _("started"), _nothing),
-    "undo_started": _said(lambda: _("undo started"), _nothing),
-    "step_completed": _said(lambda: _("completed"), _nothing),
-    "step_compensated": _said(lambda: _("undone"), _nothing),
-    "step_refused": _said(lambda: _("refused"), _with_error),
-    "step_declined": lambda event, tries: (
+    EventKind.RECEIVED: _said(lambda: _("received by submission"), _nothing),
+    EventKind.DUPLICATE_IGNORED: _said(lambda: _("a second copy of the submission was ignored"), _nothing),
+    EventKind.SET_ASIDE: _said(lambda: _("set aside"), _with_error),
+    EventKind.REPLAYED: _said(lambda: _("the submission was put back on the queue"), _nothing),
+    EventKind.CLAIMED: _said(lambda: _("claimed by a scheduler"), _nothing),
+    EventKind.STEP_STARTED: _said(lambda: _("started"), _nothing),
+    EventKind.COMPENSATION_STARTED: _said(lambda: _("undo started"), _nothing),
+    EventKind.STEP_COMPLETED: _said(lambda: _("completed"), _nothing),
+    EventKind.STEP_COMPENSATED: _said(lambda: _("undone"), _nothing),
+    EventKind.STEP_REFUSED: _said(lambda: _("refused"), _with_error),
+    EventKind.STEP_DECLINED: lambda event, tries: (
         _joined(_("declined"), _with_error(event))
         + _("; the customer has %(wait)s to mend it") % {"wait": _wait(event)}
     ),
-    "step_failed": _said(lambda: _("failed, and nobody knows whether it was done"), _with_error),
-    "undo_failed": _said(lambda: _("the undo failed"), _with_error),
-    "step_recalled": _said(lambda: _("taken back before any agent had begun it"), _nothing),
-    "step_deferred": lambda event, tries: (
+    EventKind.STEP_FAILED: _said(lambda: _("failed, and nobody knows whether it was done"), _with_error),
+    EventKind.COMPENSATION_FAILED: _said(lambda: _("the undo failed"), _with_error),
+    EventKind.STEP_RECALLED: _said(lambda: _("taken back before any agent had begun it"), _nothing),
+    EventKind.STEP_DEFERRED: lambda event, tries: (
         _("put off, the agent cannot be used now") + f": {error_words(event.detail.get('cause'))}"
     ),
-    "step_given_up": _said(lambda: _("not tried any more"), _with_error),
-    "waiting_for_agent": _said(lambda: _("waits for its agent to be able to take it"), _nothing),
-    "reply_ignored": _said(lambda: _("a late or second reply was ignored"), _nothing),
-    "waiting": lambda event, tries: _("waiting, next try in %(wait)s") % {"wait": _wait(event)},
-    "processed": _said(lambda: _("every step is completed"), _nothing),
-    "compensated": _said(lambda: _("nothing of the order is left"), _nothing),
-    "error": _said(lambda: _("error, an operator is alerted"), _with_error),
-    "undo_requested": _said(lambda: _("the order is to be undone"), lambda event: _why(event, "why")),
-    "step_timed_out": _timed_out,
-    "undo_timed_out": _timed_out,
-    "order_overran": lambda event, tries: (
+    EventKind.STEP_GIVEN_UP: _said(lambda: _("not tried any more"), _with_error),
+    EventKind.WAITING_FOR_AGENT: _said(lambda: _("waits for its agent to be able to take it"), _nothing),
+    EventKind.REPLY_IGNORED: _said(lambda: _("a late or second reply was ignored"), _nothing),
+    EventKind.WAITING: lambda event, tries: _("waiting, next try in %(wait)s") % {"wait": _wait(event)},
+    EventKind.PROCESSED: _said(lambda: _("every step is completed"), _nothing),
+    EventKind.COMPENSATED: _said(lambda: _("nothing of the order is left"), _nothing),
+    EventKind.ERROR: _said(lambda: _("error, an operator is alerted"), _with_error),
+    EventKind.COMPENSATION_REQUESTED: _said(
+        lambda: _("the order is to be undone"), lambda event: _why(event, "why")
+    ),
+    EventKind.STEP_TIMED_OUT: _timed_out,
+    EventKind.COMPENSATION_TIMED_OUT: _timed_out,
+    EventKind.ORDER_OVERRAN: lambda event, tries: (
         _("the order passed its own complete-by, %(k)s of %(n)s")
         % {"k": event.detail.get("overruns"), "n": tries.forward}
     ),
-    "call_failed": _called,
-    "resubmitted": _said(lambda: _("resubmitted"), _why),
-    "step_skipped": _said(lambda: _("skipped"), _why),
-    "settled_done": _said(lambda: _("settled by hand, it was done"), _why),
-    "settled_not_done": _said(lambda: _("settled by hand, it was not done"), _why),
-    "settled_undone": _said(lambda: _("settled by hand, it was undone outside"), _why),
-    "edited": _edited,
-    "hurried": _said(lambda: _("to be tried at once"), _nothing),
-    "priority_set": _priority,
-    "link_mailed": _said(lambda: _("the customer was mailed the link to the order"), _nothing),
-    "paid_again": _said(lambda: _("the customer named another means of payment"), _nothing),
+    EventKind.CALL_FAILED: _called,
+    EventKind.RESUBMITTED: _said(lambda: _("resubmitted"), _why),
+    EventKind.STEP_SKIPPED: _said(lambda: _("skipped"), _why),
+    EventKind.SETTLED_DONE: _said(lambda: _("settled by hand, it was done"), _why),
+    EventKind.SETTLED_NOT_DONE: _said(lambda: _("settled by hand, it was not done"), _why),
+    EventKind.SETTLED_COMPENSATED: _said(lambda: _("settled by hand, it was undone outside"), _why),
+    EventKind.EDITED: _edited,
+    EventKind.HURRIED: _said(lambda: _("to be tried at once"), _nothing),
+    EventKind.PRIORITY_SET: _priority,
+    EventKind.LINK_MAILED: _said(lambda: _("the customer was mailed the link to the order"), _nothing),
+    EventKind.PAID_AGAIN: _said(lambda: _("the customer named another means of payment"), _nothing),
 }
 _TONES: Mapping[str, str] = {
-    **dict.fromkeys(("step_completed", "processed", "settled_done"), "good"),
-    **dict.fromkeys(("step_started", "undo_started", "claimed"), "busy"),
+    **dict.fromkeys((EventKind.STEP_COMPLETED, EventKind.PROCESSED, EventKind.SETTLED_DONE), "good"),
+    **dict.fromkeys((EventKind.STEP_STARTED, EventKind.COMPENSATION_STARTED, EventKind.CLAIMED), "busy"),
     **dict.fromkeys(
         (
-            "call_failed",
-            "step_timed_out",
-            "undo_timed_out",
-            "order_overran",
-            "step_deferred",
-            "step_declined",
+            EventKind.CALL_FAILED,
+            EventKind.STEP_TIMED_OUT,
+            EventKind.COMPENSATION_TIMED_OUT,
+            EventKind.ORDER_OVERRAN,
+            EventKind.STEP_DEFERRED,
+            EventKind.STEP_DECLINED,
         ),
         "warn",
     ),
     **dict.fromkeys(
-        ("error", "step_refused", "step_failed", "undo_failed", "set_aside", "step_given_up"), "bad"
+        (
+            EventKind.ERROR,
+            EventKind.STEP_REFUSED,
+            EventKind.STEP_FAILED,
+            EventKind.COMPENSATION_FAILED,
+            EventKind.SET_ASIDE,
+            EventKind.STEP_GIVEN_UP,
+        ),
+        "bad",
     ),
 }

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as lazy
 
 from orders.selectors.charges import ChargeState, charge_state
 from orders.selectors.order_page import TrackedOrder
+from orders.vocabulary import EventKind
 from orders.workflow.customer_steps import CANCELLED, NOT_MENDED
 
 Words = str | Promise
@@ -142,7 +143,7 @@ def cancellation(tracked: TrackedOrder, *, amount: str, is_over: bool) -> list[s
 
 def why_cancelled(tracked: TrackedOrder) -> str:
     """Who cancelled the order and why, in a sentence."""
-    request = tracked.noted.get(("undo_requested", ""))
+    request = tracked.noted.get((EventKind.COMPENSATION_REQUESTED, ""))
     why = request.detail.get("why") if request else None
     if why == CANCELLED:
         return _("You cancelled it.")

@@ -30,7 +30,12 @@ PURE = [
         )
     ),
 ]
-ENGINE_MODELS = ("orders.models.state", "orders.models.channel", "orders.models.health")
+ENGINE_MODELS = (
+    "orders.models.state",
+    "orders.models.channel",
+    "orders.models.health",
+    "orders.models.choices",
+)
 FACES = ("orders.api", "orders.storefront", "orders.console", "orders.live")
 BUSINESS = ("orders.workflow", "orders.agents")
 BELOW_FACES = (

@@ -10,10 +10,11 @@ from pytest_django import DjangoAssertNumQueries
 from uuid_utils.compat import uuid7
 
 from orders.engine.channels import replies, status
-from orders.engine.channels.status import Status, StatusKind
+from orders.engine.channels.status import Status
 from orders.engine.rows import ReplyRow
 from orders.engine.scheduler.role import Scheduler, SchedulerConfig
 from orders.models import AgentReply, StatusMessage
+from orders.vocabulary import StatusKind
 from tests.support.factories import make_order, make_reply, step_of
 from tests.support.two_sessions import Session, all_at_once, switch_off
 from tests.support.workflows import CAKE, CAKES

@@ -10,9 +10,10 @@ from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
 from orders.engine.channels import leases, requests
-from orders.engine.channels.leases import ABANDONED, SUSPECT_DELIVERIES, Answered, Lease
+from orders.engine.channels.leases import SUSPECT_DELIVERIES, Answered, Lease
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import AgentReply, AgentRequest
+from orders.vocabulary import ReplyOutcome
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 from tests.support.two_sessions import BAD_PLANS, PATIENCE, Session, all_at_once, held, switch_off
 from tests.support.wait import until
@@ -252,7 +253,7 @@ def test_a_reply_says_how_long_its_request_waited_and_how_long_the_agent_had_it(
 def test_an_abandoned_request_is_deleted_and_nothing_is_posted() -> None:
     make_one()
     (lease,) = claim()
-    assert complete(lease, ABANDONED) == 0
+    assert complete(lease, ReplyOutcome.ABANDONED) == 0
     assert AgentRequest.objects.count() == 0
     assert AgentReply.objects.count() == 0
 
@@ -284,7 +285,9 @@ def test_of_several_answers_only_those_in_time_by_their_holder_are_posted(
     with django_assert_num_queries(1):
         posted = leases.complete(
             [
-                Answered(one.id, one.deliveries, ABANDONED if one is given_up else "done", "{}", 1)
+                Answered(
+                    one.id, one.deliveries, ReplyOutcome.ABANDONED if one is given_up else "done", "{}", 1
+                )
                 for one in claimed
             ],
             me=ME,

@@ -9,9 +9,10 @@ from uuid import UUID
 import pytest
 
 from orders.engine.agent_host.call import FAILURES_KEPT, MARGIN, Call, CallStats
-from orders.engine.channels.leases import ABANDONED, Answered, Lease
+from orders.engine.channels.leases import Answered, Lease
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
+from orders.vocabulary import ReplyOutcome
 from tests.support.agents import ScriptedAgent
 
 ORDER = UUID("01936c2e-0000-7000-8000-0000000000aa")
@@ -134,7 +135,7 @@ def test_a_wait_beyond_the_complete_by_is_not_waited_for() -> None:
     """The answer could only come too late, so the call is abandoned at once."""
     began = time.monotonic()
     answer, _ = run(scripted(Transient("http_503", "later", retry_after=3_600.0)))
-    assert answer[:5] == (7, 1, ABANDONED, "{}", 1)
+    assert answer[:5] == (7, 1, ReplyOutcome.ABANDONED, "{}", 1)
     assert time.monotonic() - began < PLENTY / 2
 
 
@@ -142,14 +143,14 @@ def test_a_wait_beyond_the_complete_by_is_not_waited_for() -> None:
 def test_tries_go_on_until_the_complete_by_and_then_the_call_is_abandoned() -> None:
     agent = scripted(BLIP)
     answer, call = run(agent, seconds_left=MARGIN + 0.6)
-    assert (answer.outcome, answer.body) == (ABANDONED, "{}")
+    assert (answer.outcome, answer.body) == (ReplyOutcome.ABANDONED, "{}")
     assert answer.calls == len(agent.asked) == len(call.failures)
 
 
 @pytest.mark.pattern("A5")
 def test_an_agent_that_hangs_is_stopped_before_the_complete_by() -> None:
     answer, call = run(scripted(hang), seconds_left=MARGIN + 0.3)
-    assert (answer.outcome, answer.calls) == (ABANDONED, 1)
+    assert (answer.outcome, answer.calls) == (ReplyOutcome.ABANDONED, 1)
     (failure,) = call.failures
     assert failure["message"] in {f"no answer within 0.{tenths} s" for tenths in (1, 2, 3)}
 
@@ -168,7 +169,7 @@ def test_a_call_whose_time_is_up_before_it_begins_asks_nobody(seconds_left: floa
     """Another instance may already have been given the step, or its undo may already have been sent."""
     agent = scripted({"too": "late"})
     answer, _ = run(agent, seconds_left)
-    assert (answer.outcome, agent.asked) == (ABANDONED, [])
+    assert (answer.outcome, agent.asked) == (ReplyOutcome.ABANDONED, [])
 
 
 @pytest.mark.pattern("A6")

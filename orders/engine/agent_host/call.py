@@ -10,12 +10,13 @@ from typing import Any
 import structlog
 
 from orders.engine.agent_host.circuit_view import Lane
-from orders.engine.channels.leases import ABANDONED, DEFERRED, Answered, Lease
+from orders.engine.channels.leases import Answered, Lease
 from orders.engine.contracts import Agent, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.clock import Deadline
 from orders.engine.runtime.text import keepable, strict_json
+from orders.vocabulary import ReplyOutcome
 
 log = structlog.get_logger()
 
@@ -120,8 +121,8 @@ class Call:
             else:
                 self._stats.record(seconds=time.monotonic() - began, failed=False)
                 self._lane.count(failed=False, is_retry=self._tries > 1)
-                return self._ended("done", result)
-        return self._ended(ABANDONED, "{}")
+                return self._ended(ReplyOutcome.DONE, result)
+        return self._ended(ReplyOutcome.ABANDONED, "{}")
 
     async def _pause(self, fault: Transient) -> bool:
         """Waits before the next try, and for its share of the budget; False when there is no time for one."""
@@ -172,7 +173,7 @@ class Call:
     def _deferred(self, fault: Fault | None = None) -> Answered:
         """Hands the request back, for the step to wait until its agent can be used again."""
         code, message = (fault.code, fault.message) if fault else ("not_called", self._lane.cause)
-        answer = self._ended(DEFERRED, json.dumps({"code": code, "message": keepable(message)}))
+        answer = self._ended(ReplyOutcome.DEFERRED, json.dumps({"code": code, "message": keepable(message)}))
         # The host of an earlier delivery may have called before it died: this must not pass for a call never begun.
         return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))
 
@@ -189,12 +190,12 @@ class Call:
                 }
             )
 
-    def _ended(self, outcome: str, body: str) -> Answered:
+    def _ended(self, outcome: ReplyOutcome, body: str) -> Answered:
         seconds = round(time.monotonic() - self._began, 3)
         return Answered(self.lease.id, self.lease.deliveries, outcome, body, self._tries, seconds)
 
 
-def _outcome(fault: Fault) -> str:
+def _outcome(fault: Fault) -> ReplyOutcome:
     if isinstance(fault, Declined):
-        return "declined"
-    return "refused" if isinstance(fault, Refused) else "failed"
+        return ReplyOutcome.DECLINED
+    return ReplyOutcome.REFUSED if isinstance(fault, Refused) else ReplyOutcome.FAILED

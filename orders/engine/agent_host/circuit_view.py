@@ -6,8 +6,9 @@ from collections.abc import Callable
 from datetime import datetime
 
 from orders.engine.circuits import rules as breaker
-from orders.engine.circuits.rules import CircuitRow, CircuitState, Tally
+from orders.engine.circuits.rules import CircuitRow, Tally
 from orders.engine.errors import Fault
+from orders.vocabulary import CircuitState
 
 
 class Purse:

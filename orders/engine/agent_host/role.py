@@ -28,6 +28,7 @@ from orders.engine.rows import EventRow
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import DATABASE_TROUBLE
+from orders.vocabulary import EventKind
 
 log = structlog.get_logger()
 REPORT_PERIOD = 1.0
@@ -231,7 +232,7 @@ class AgentHost:
                 self._notes.append(
                     EventRow(
                         call.lease.order_id,
-                        "call_failed",
+                        EventKind.CALL_FAILED,
                         self._config.instance,
                         call.lease.step,
                         call.lease.attempt,

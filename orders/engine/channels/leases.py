@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch, recordset, run
+from orders.vocabulary import ReplyOutcome
 
 SUSPECT_DELIVERIES = 2
 """A request that was delivered this often without an answer may be what kills its hosts: it is run alone."""
@@ -39,14 +40,11 @@ class Answered(NamedTuple):
 
     id: int
     deliveries: int
-    outcome: str
+    outcome: ReplyOutcome
     body: str
     calls: int
     seconds: float = 0.0
 
-
-ABANDONED = "abandoned"
-DEFERRED = "deferred"
 
 _TAKE = """
     UPDATE orders_agentrequest
@@ -131,7 +129,11 @@ def complete(answers: Sequence[Answered], *, me: str) -> int:
                greatest(0, round((extract(epoch FROM clock_timestamp() - posted_at) - seconds)::numeric, 3))
           FROM answered WHERE outcome <> %(abandoned)s AND complete_by > clock_timestamp()
         """,
-        {"answers": recordset(answer._asdict() for answer in answers), "me": me, "abandoned": ABANDONED},
+        {
+            "answers": recordset(answer._asdict() for answer in answers),
+            "me": me,
+            "abandoned": ReplyOutcome.ABANDONED,
+        },
     )
 
 

@@ -1,21 +1,11 @@
 """The response queues of the submitting applications (Q2, Q3)."""
 
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.engine.runtime.sql import recordset, run
-
-
-class StatusKind(StrEnum):
-    """What an application is told of its order."""
-
-    RECEIVED = "received"
-    STARTED = "started"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    COMPENSATED = "compensated"
+from orders.vocabulary import StatusKind
 
 
 class Status(NamedTuple):

@@ -15,16 +15,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import NamedTuple
 
-
-class CircuitState(StrEnum):
-    """What may be sent: everything, nothing, one probe."""
-
-    CLOSED = "closed"
-    OPEN = "open"
-    HALF_OPEN = "half_open"
+from orders.vocabulary import CircuitState
 
 
 @dataclass(frozen=True, kw_only=True)

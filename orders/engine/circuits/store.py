@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from orders.engine import alerts
 from orders.engine.circuits import rules as breaker
-from orders.engine.circuits.rules import BreakerRules, CircuitRow, CircuitState, Tally
+from orders.engine.circuits.rules import BreakerRules, CircuitRow, Tally
 from orders.engine.runtime.sql import database_now, fetch, run
+from orders.vocabulary import CircuitState
 
 HEARTBEAT_LIMIT = 15.0
 """Seconds without a heartbeat (one comes every 5 s) after which an instance's capacity does not count."""

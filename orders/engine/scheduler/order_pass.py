@@ -10,16 +10,24 @@ from typing import Any
 
 from orders.engine.alerts import NewAlert
 from orders.engine.channels.requests import Ask
-from orders.engine.channels.status import Status, StatusKind
+from orders.engine.channels.status import Status
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import EventRow, ProcessRow, ReplyRow, StepRow
 from orders.engine.scheduler.compensation import next_undo_moves
 from orders.engine.scheduler.dispatch import MayAsk, always, is_retry, out_of_patience, unsent, why_not_again
-from orders.engine.scheduler.progress import FINISHED, Moves, Verdict, answers, next_moves
+from orders.engine.scheduler.progress import FAILURES, FINISHED, Moves, Verdict, answers, next_moves
 from orders.engine.state_store.writes import StepWrite
-from orders.models.health import AlertKind
-from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import (
+    AlertKind,
+    EventKind,
+    Goal,
+    Outcome,
+    ProcessState,
+    ReplyOutcome,
+    StatusKind,
+    StepStatus,
+)
 
 ENDED = frozenset({ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value, ProcessState.ERROR.value})
 
@@ -63,10 +71,10 @@ class OrderPass:
         step = self.steps.get(self._names.get(reply.step_id, ""))
         if step is None or not answers(reply, step):
             detail = {"outcome": reply.outcome, "instance": reply.instance, "posted_at": reply.posted_at}
-            self._note("reply_ignored", step, attempt=reply.attempt, **detail)
+            self._note(EventKind.REPLY_IGNORED, step, attempt=reply.attempt, **detail)
             return
         step = step._replace(answered=step.attempt, complete_by=None, not_before=None)
-        if reply.outcome == "deferred":
+        if reply.outcome == ReplyOutcome.DEFERRED:
             self._deferred(step, reply)
             return
         step = step._replace(wanted_since=None)
@@ -76,7 +84,7 @@ class OrderPass:
             "seconds": reply.seconds,
             "instance": reply.instance,
         }
-        if reply.outcome == "done":
+        if reply.outcome == ReplyOutcome.DONE:
             self._succeeded(step, reply, told)
         elif reply.undo:
             self._undo_failed(step, reply, told)
@@ -86,26 +94,26 @@ class OrderPass:
     def _succeeded(self, step: StepRow, reply: ReplyRow, told: dict[str, Any]) -> None:
         if reply.undo:
             self.steps[step.name] = step._replace(state=StepStatus.COMPENSATED, error=None)
-            self._note("step_compensated", step, answer=json.loads(reply.body), **told)
+            self._note(EventKind.STEP_COMPENSATED, step, answer=json.loads(reply.body), **told)
         else:
             self.steps[step.name] = step._replace(
                 state=StepStatus.COMPLETED, outcome=Outcome.DONE, error=None
             )
             self._results[step.name] = reply.body
-            self._note("step_completed", step, **told)
+            self._note(EventKind.STEP_COMPLETED, step, **told)
 
     def _failed(self, step: StepRow, reply: ReplyRow, told: dict[str, Any], now: datetime) -> None:
         error = json.loads(reply.body)
-        outcome = Outcome.UNKNOWN if reply.outcome == "failed" else Outcome.REFUSED
+        outcome = Outcome.UNKNOWN if reply.outcome == ReplyOutcome.FAILED else Outcome.REFUSED
         waits_until = None
-        if reply.outcome == "declined":
+        if reply.outcome == ReplyOutcome.DECLINED:
             waits_until = now + timedelta(seconds=self._workflow.by_name[step.name].customer_wait)
             error["waits_for"] = "customer"
             told["waits_until"] = waits_until
         self.steps[step.name] = step._replace(
             state=StepStatus.FAILED, outcome=outcome, error=error, not_before=waits_until
         )
-        self._note(f"step_{reply.outcome}", step, error=error, **told)
+        self._note(FAILURES[ReplyOutcome(reply.outcome)], step, error=error, **told)
 
     def _deferred(self, step: StepRow, reply: ReplyRow) -> None:
         """The agent cannot be used at present: the step waits for it, and no failure is counted (rule 9)."""
@@ -113,12 +121,12 @@ class OrderPass:
             self.steps[step.name] = step._replace(state=StepStatus.COMPENSATING)
         else:
             self.steps[step.name] = unsent(step, was_begun=bool(reply.calls))
-        self._note("step_deferred", step, cause=json.loads(reply.body), calls=reply.calls)
+        self._note(EventKind.STEP_DEFERRED, step, cause=json.loads(reply.body), calls=reply.calls)
 
     def _undo_failed(self, step: StepRow, reply: ReplyRow, told: dict[str, Any]) -> None:
         error = json.loads(reply.body)
         # An undo that was definitely refused needs a key of its own to be tried again; see StepRow.undo_key.
-        refused = reply.outcome in ("refused", "declined")
+        refused = reply.outcome in (ReplyOutcome.REFUSED, ReplyOutcome.DECLINED)
         failed = step._replace(
             state=StepStatus.FAILED,
             error=error,
@@ -127,7 +135,7 @@ class OrderPass:
         )
         self.steps[step.name] = self._failed_undo = failed
         self.row = self.row._replace(failure_count=self.row.failure_count + 1)
-        self._note("undo_failed", step, error=error, **told)
+        self._note(EventKind.COMPENSATION_FAILED, step, error=error, **told)
 
     def urgency(self) -> tuple[int, Any]:
         """What orders an agent's room is given out by: priority, then age (A9)."""
@@ -156,7 +164,7 @@ class OrderPass:
             step._replace(answered=step.attempt, complete_by=None), was_begun=False
         )
         self._next = None
-        self._note("step_recalled", step)
+        self._note(EventKind.STEP_RECALLED, step)
 
     def turn(self, now: datetime) -> None:
         """Decides whether the order is to be undone from here on; before the recall, which that makes possible."""
@@ -164,7 +172,8 @@ class OrderPass:
             self._next = self._moves(now)
             if self._next.verdict is Verdict.UNDO:
                 self.row = self.row._replace(goal=Goal.COMPENSATE)
-                self._note("undo_requested", None, why="the customer did not mend the refusal in time")
+                why = "the customer did not mend the refusal in time"
+                self._note(EventKind.COMPENSATION_REQUESTED, None, why=why)
                 self._next = None
 
     def advance(self, now: datetime, may_ask: MayAsk = always) -> None:
@@ -214,7 +223,7 @@ class OrderPass:
         completed = self.row.goal == Goal.COMPLETE
         state = ProcessState.PROCESSED if completed else ProcessState.COMPENSATED
         self.row = self.row._replace(process_state=state, locked_by=None, not_before=None)
-        self._note(state.value, None)
+        self._note(EventKind.PROCESSED if completed else EventKind.COMPENSATED, None)
         self._tell(StatusKind.COMPLETED if completed else StatusKind.COMPENSATED)
 
     def _to_error(self, step: StepRow, kind: AlertKind) -> None:
@@ -222,7 +231,7 @@ class OrderPass:
         error = step.error or {}
         code, message = error.get("code", "unknown"), error.get("message", "")
         self.alerts.append(NewAlert(self.row.order_id, kind.value, code, message, step.name, step.agent))
-        self._note("error", step, alert=kind.value, error=error)
+        self._note(EventKind.ERROR, step, alert=kind.value, error=error)
         self._tell(StatusKind.FAILED, step=step.name, code=code)
 
     def _go_on(self, moves: Moves, now: datetime, may_ask: MayAsk) -> None:
@@ -248,7 +257,7 @@ class OrderPass:
             self._hold(min(waits, default=None), now)
         elif waits:
             if self.row.process_state == ProcessState.PROCESSING and moves.wake_at is not None:
-                self._note("waiting", None, until=moves.wake_at)
+                self._note(EventKind.WAITING, None, until=moves.wake_at)
             self.row = self.row._replace(
                 process_state=ProcessState.PENDING, locked_by=None, not_before=min(waits)
             )
@@ -258,7 +267,7 @@ class OrderPass:
     def _wait(self, step: StepRow, now: datetime) -> None:
         """Has a step that is ready wait for its agent; no complete-by runs, and no failure is counted (rule 9)."""
         if step.waiting_since is None:
-            self._note("waiting_for_agent", step, agent=step.agent)
+            self._note(EventKind.WAITING_FOR_AGENT, step, agent=step.agent)
         self._waits.add(step.name)
         since = step.waiting_since or now
         self.steps[step.name] = step._replace(waiting_since=since, priority=self.row.priority)
@@ -271,19 +280,19 @@ class OrderPass:
         self.steps[step.name] = failed
         self._next = None
         self._waits.clear()
-        self._note("step_given_up", step, error=error)
+        self._note(EventKind.STEP_GIVEN_UP, step, error=error)
         if self.row.goal == Goal.COMPENSATE:
             self._failed_undo = failed
         elif declared.remedy.then == "compensate" and error["code"] != "key_expired":
             self.row = self.row._replace(goal=Goal.COMPENSATE)
-            self._note("undo_requested", step, why="the step's remedy")
+            self._note(EventKind.COMPENSATION_REQUESTED, step, why="the step's remedy")
 
     def _hold(self, wake_at: datetime | None, now: datetime) -> None:
         """Has the order in hand: claims it if it was free, takes it over if it was another instance's."""
         if self.row.process_state == ProcessState.PENDING:
             complete_by = now + timedelta(seconds=self._workflow.complete_by)
             self.row = self.row._replace(process_state=ProcessState.PROCESSING, complete_by=complete_by)
-            self.events.insert(0, EventRow(self.row.order_id, "claimed", self._instance))
+            self.events.insert(0, EventRow(self.row.order_id, EventKind.CLAIMED, self._instance))
             if self.row.started_at is None:
                 self.row = self.row._replace(started_at=now)
                 self._tell(StatusKind.STARTED)
@@ -320,9 +329,12 @@ class OrderPass:
                 priority=self.row.priority,
             )
         )
-        self._note("undo_started" if undo else "step_started", started, key=key, agent=step.agent)
+        kind = EventKind.COMPENSATION_STARTED if undo else EventKind.STEP_STARTED
+        self._note(kind, started, key=key, agent=step.agent)
 
-    def _note(self, kind: str, step: StepRow | None, *, attempt: int | None = None, **detail: Any) -> None:
+    def _note(
+        self, kind: EventKind, step: StepRow | None, *, attempt: int | None = None, **detail: Any
+    ) -> None:
         name = step.name if step else ""
         number = attempt if attempt is not None else (step.attempt if step else 0)
         self.events.append(EventRow(self.row.order_id, kind, self._instance, name, number, detail))

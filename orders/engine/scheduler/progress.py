@@ -12,8 +12,14 @@ from enum import Enum, auto
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import ReplyRow, StepRow
-from orders.vocabulary import StepStatus
+from orders.vocabulary import EventKind, ReplyOutcome, StepStatus
 
+FAILURES = {
+    ReplyOutcome.REFUSED: EventKind.STEP_REFUSED,
+    ReplyOutcome.DECLINED: EventKind.STEP_DECLINED,
+    ReplyOutcome.FAILED: EventKind.STEP_FAILED,
+}
+"""What a forward step's failure is called in the order's history."""
 FINISHED = frozenset({StepStatus.COMPLETED.value, StepStatus.SKIPPED.value})
 
 

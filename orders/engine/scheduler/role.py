@@ -26,6 +26,7 @@ from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
 from orders.engine.scheduler.order_pass import OrderPass
+from orders.vocabulary import EventKind, ProcessState, StatusKind
 
 TIDY_SECONDS = 1.0
 TIDY_PASSES = 10
@@ -187,7 +188,7 @@ class Scheduler:
             replies.delete_orphans()
             rows = state_store.unannounced(self._config.batch, self._workflows)
             state_store.write_processes([row._replace(announced=True) for row in rows])
-            status.post(status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED) for row in rows)
+            status.post(status.Status(row.reply_to, row.order_id, StatusKind.FAILED) for row in rows)
 
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
         """Puts the one order that no pass can handle into Error, with its replies in its history."""
@@ -197,14 +198,14 @@ class Scheduler:
                 state_store.stop_waiting([row.order_id])
                 reason = f"{type(error).__name__}: {error}"
                 state_store.write_processes(
-                    [row._replace(process_state="error", locked_by=None, not_before=None)]
+                    [row._replace(process_state=ProcessState.ERROR, locked_by=None, not_before=None)]
                 )
                 alerts.open_alerts(
                     [alerts.NewAlert(row.order_id, "unprocessable", type(error).__name__, reason)]
                 )
-                status.post([status.Status(row.reply_to, row.order_id, status.StatusKind.FAILED)])
+                status.post([status.Status(row.reply_to, row.order_id, StatusKind.FAILED)])
                 detail = {"reason": reason, "unread_replies": [reply._asdict() for reply in unread]}
                 state_store.record_events(
-                    [EventRow(row.order_id, "error", self._config.instance, detail=detail)]
+                    [EventRow(row.order_id, EventKind.ERROR, self._config.instance, detail=detail)]
                 )
             wake(Topic.PROGRESS)

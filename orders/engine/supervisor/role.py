@@ -26,8 +26,8 @@ from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership as leases
 from orders.engine.supervisor.remedies import Ruling, SupervisorRules, rule_on
-from orders.models.health import AlertKind, LeaderLease
-from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.models.health import LeaderLease
+from orders.vocabulary import AlertKind, EventKind, Goal, ProcessState, StepStatus
 
 LEASE = LeaderLease.SUPERVISOR
 
@@ -122,7 +122,7 @@ class Supervisor:
             "found": len(findings),
             "recovered": sum(finding.failed is None for finding in findings),
             "escalated": sum(finding.failed is not None for finding in findings),
-            "steps_timed_out": rulings["step_timed_out"] + rulings["undo_timed_out"],
+            "steps_timed_out": rulings[EventKind.STEP_TIMED_OUT] + rulings[EventKind.COMPENSATION_TIMED_OUT],
         }
         return Counts(busy=len(found) >= limit, done=done)
 
@@ -146,7 +146,7 @@ class Supervisor:
             and row.complete_by <= now
         ):
             row = row._replace(overruns=row.overruns + 1, failure_count=row.failure_count + 1)
-            finding.events.append(self._event(row, "order_overran", None, overruns=row.overruns))
+            finding.events.append(self._event(row, EventKind.ORDER_OVERRAN, None, overruns=row.overruns))
             if row.overruns >= self._config.rules.threshold and finding.failed is None:
                 finding.failed = (AlertKind.ORDER_OVERRAN, None)
         if finding.failed is not None:
@@ -177,13 +177,15 @@ class Supervisor:
         finding.row = finding.row._replace(failure_count=finding.row.failure_count + counted)
         finding.writes.append(StepWrite(after, step.attempt))
         undoing = step.state == StepStatus.COMPENSATING
-        kind = "undo_timed_out" if undoing else "step_timed_out"
+        kind = EventKind.COMPENSATION_TIMED_OUT if undoing else EventKind.STEP_TIMED_OUT
         failures = after.undo_failure_count if undoing else after.failure_count
         detail = {"ruling": ruling.name.lower(), "failures": failures, "until": after.not_before}
         finding.events.append(self._event(finding.row, kind, step, **detail))
         if ruling is Ruling.UNDO and finding.row.process_state != ProcessState.ERROR:
             finding.row = finding.row._replace(goal=Goal.COMPENSATE)
-            finding.events.append(self._event(finding.row, "undo_requested", step, why="the step's remedy"))
+            finding.events.append(
+                self._event(finding.row, EventKind.COMPENSATION_REQUESTED, step, why="the step's remedy")
+            )
         elif ruling is Ruling.FAIL:
             finding.failed = (AlertKind.COMPENSATION_FAILED if undoing else AlertKind.STEP_FAILED, after)
 
@@ -236,7 +238,9 @@ class Supervisor:
                 opened.append(
                     NewAlert(finding.row.order_id, kind.value, error["code"], error["message"], name, agent)
                 )
-                finding.events.append(self._event(finding.row, "error", step, alert=kind.value, error=error))
+                finding.events.append(
+                    self._event(finding.row, EventKind.ERROR, step, alert=kind.value, error=error)
+                )
         state_store.write_steps([write for finding in findings for write in finding.writes])
         state_store.write_processes([finding.row for finding in findings])
         alerts.open_alerts(opened)
@@ -264,9 +268,9 @@ class Supervisor:
                     for row in rows
                 ]
             )
-            state_store.record_events(self._event(row, "error", None, reason=reason) for row in rows)
+            state_store.record_events(self._event(row, EventKind.ERROR, None, reason=reason) for row in rows)
 
-    def _event(self, row: ProcessRow, kind: str, step: StepRow | None, **detail: object) -> EventRow:
+    def _event(self, row: ProcessRow, kind: EventKind, step: StepRow | None, **detail: object) -> EventRow:
         name, attempt = (step.name, step.attempt) if step else ("", 0)
         return EventRow(row.order_id, kind, self._config.instance, name, attempt, detail)
 

@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from orders import wiring
-from orders.engine.circuits.rules import CircuitState
 from orders.management.operator import DONE, REFUSED, ReadingCommand, now
 from orders.management.tables import Column, Fit, table
 from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.health import STALE, Agents, Instance, agents
 from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.vocabulary import CircuitState
 from orders.wording.units import bounded, counted, duration
 
 

@@ -9,10 +9,11 @@ from django.core.management.base import CommandParser
 
 from orders.management.operator import DONE, ReadingCommand, now, short
 from orders.management.tables import paragraph, printable
-from orders.models.health import AlertKind
+from orders.models.health import ALERT_KINDS
 from orders.selectors.desk.agents import waiting_for
 from orders.selectors.desk.health import AlertGroup, alert_groups
 from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.vocabulary import AlertKind
 from orders.wording.units import bounded, counted, duration
 
 SHOWN = 12
@@ -74,7 +75,7 @@ def _head(group: AlertGroup, waiting: Mapping[str, int]) -> str:
     else:
         count = counted(group.open, "order")
     agent = f"{group.agent}: " if group.agent else ""
-    return printable(f"{count}: {AlertKind(group.kind).label} – {agent}{group.code}")
+    return printable(f"{count}: {ALERT_KINDS[AlertKind(group.kind)]} – {agent}{group.code}")
 
 
 def _body(group: AlertGroup, moment: datetime, width: int) -> list[str]:

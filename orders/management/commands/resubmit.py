@@ -15,10 +15,10 @@ from orders.management.operator import (
     find_order,
     operator_name,
 )
-from orders.models.health import AlertKind
 from orders.selectors.desk.health import orders_with_alert
 from orders.services.audit import Actor
 from orders.services.operators import orders as operator_services
+from orders.vocabulary import AlertKind
 from orders.wording.units import counted
 
 
@@ -38,7 +38,7 @@ class Command(ActingCommand):
         parser.add_argument("--agent", help="with --all: only the alerts of this agent")
         parser.add_argument(
             "--kind",
-            choices=[kind for kind in AlertKind.values if kind != AlertKind.OUTAGE],
+            choices=[kind.value for kind in AlertKind if kind != AlertKind.OUTAGE],
             help="with --all: only the alerts of this kind",
         )
         parser.add_argument("--yes", action="store_true", help="do not ask")

@@ -9,11 +9,12 @@ from typing import Any
 from django.conf import settings
 
 from orders.engine.circuits import rules as breaker
-from orders.engine.circuits.rules import BreakerRules, CircuitRow, CircuitState
+from orders.engine.circuits.rules import BreakerRules, CircuitRow
 from orders.engine.runtime.sql import fetch
 from orders.models import AgentInstance, Circuit
 from orders.selectors.desk.health import STALE
 from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.vocabulary import CircuitState
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from django.db.models import Count, Min, Q
 from orders.models import Alert, AlertGroup, BulkAction, BulkItem, Circuit, StepState
 from orders.selectors.desk.alerts import is_acknowledged
 from orders.selectors.orders import Page
+from orders.vocabulary import BulkItemState
 
 MOST_OF_GROUP = 50_000
 """Orders that are resubmitted at once."""
@@ -79,6 +80,6 @@ def action(action_id: int) -> BulkAction | None:
     """A bulk action, with how many of its orders are in each state, in `counts`."""
     found = BulkAction.objects.filter(pk=action_id).first()
     if found is not None:
-        by_state = {state: Count("id", filter=Q(state=state)) for state in BulkItem.State.values}
+        by_state = {state.value: Count("id", filter=Q(state=state)) for state in BulkItemState}
         found.counts = BulkItem.objects.filter(action=found).aggregate(**by_state)  # type: ignore[attr-defined]
     return found

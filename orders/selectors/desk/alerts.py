@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from orders.engine.runtime.sql import fetch
 from orders.models import Alert, AlertDelivery, AlertGroup, BulkAction, GroupNote, Order, StepState
-from orders.models.health import AlertKind
+from orders.vocabulary import AlertKind
 
 MOST_GROUPS = 30
 """Groups of one page."""

@@ -7,10 +7,11 @@ from uuid import UUID
 
 from orders.engine.runtime.sql import fetch
 from orders.models import BulkAction, BulkItem
+from orders.vocabulary import BulkItemState, BulkState
 
 SHOWN = 25
 
-STATES = tuple(BulkItem.State.values)
+STATES = tuple(BulkItemState)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +79,11 @@ class Progress:
 
     @property
     def is_running(self) -> bool:
-        return self.action.state == BulkAction.State.RUNNING
+        return self.action.state == BulkState.RUNNING
 
     @property
     def is_paused(self) -> bool:
-        return self.action.state == BulkAction.State.PAUSED
+        return self.action.state == BulkState.PAUSED
 
     @property
     def can_be_undone(self) -> bool:
@@ -129,7 +130,7 @@ def _progress(action: BulkAction, counted: dict[tuple[int, int], dict[str, int]]
                 **{state: counts.get(state, 0) for state in STATES},
             )
         )
-    before = action.state == BulkAction.State.RUNNING and action.starts_at > now
+    before = action.state == BulkState.RUNNING and action.starts_at > now
     return Progress(
         action=action,
         waves=waves,

@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from orders.models import AlertGroup, BulkAction, OrderProcess
+from orders.models import AlertGroup, OrderProcess
 from orders.selectors.desk import search
 from orders.selectors.desk.alerts import count_orders_of_group, find_group, orders_of_group
 from orders.selectors.desk.filters import NAMES, OrderFilter, in_words, read_filter
 from orders.selectors.desk.standing import Tries
-from orders.vocabulary import ProcessState
+from orders.vocabulary import BulkKind, ProcessState
 
 MOST = 10_000
 """Orders that one choice takes at most."""
@@ -72,8 +72,8 @@ def read_choice(
     asked: Mapping[str, str], *, order_ids: Sequence[str], group_id: str, upto: str, kind: str
 ) -> Choice | None:
     """The choice of a form or address; None if it names a group that does not exist, or no order at all."""
-    if kind not in BulkAction.Kind.values:
-        kind = BulkAction.Kind.RESUBMIT.value
+    if kind not in list(BulkKind):
+        kind = BulkKind.RESUBMIT.value
     if group_id:
         group = find_group(int(group_id)) if group_id.isdecimal() and len(group_id) < 18 else None
         last = int(upto) if upto.isdecimal() and len(upto) < 18 else None
@@ -108,7 +108,7 @@ def orders_of(choice: Choice, *, tries: Tries, now: datetime) -> list[UUID]:
     if (wanted := _wanted(choice)) is not None:
         return list(search.matching(wanted, most=MOST + 1, tries=tries, now=now))
     found = OrderProcess.objects.filter(pk__in=choice.ids)
-    if choice.kind == BulkAction.Kind.RESUBMIT:
+    if choice.kind == BulkKind.RESUBMIT:
         found = found.filter(process_state=ProcessState.ERROR)
     there = set(found.values_list("pk", flat=True))
     return [one for one in choice.ids if one in there]
@@ -116,7 +116,7 @@ def orders_of(choice: Choice, *, tries: Tries, now: datetime) -> list[UUID]:
 
 def _wanted(choice: Choice) -> OrderFilter | None:
     wanted = choice.wanted
-    if wanted is None or choice.kind != BulkAction.Kind.RESUBMIT:
+    if wanted is None or choice.kind != BulkKind.RESUBMIT:
         return wanted
     if wanted.state not in ("", ProcessState.ERROR):
         return replace(wanted, problems=("none of these orders is in Error",))  # which matches nothing

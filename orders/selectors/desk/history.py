@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from orders.vocabulary import EventKind
+
 
 class Cause(StrEnum):
     """What an order can be waiting for."""
@@ -62,7 +64,14 @@ class Spent:
 
 
 ANSWERS = frozenset(
-    {"step_completed", "step_compensated", "step_refused", "step_failed", "undo_failed", "step_recalled"}
+    {
+        EventKind.STEP_COMPLETED,
+        EventKind.STEP_COMPENSATED,
+        EventKind.STEP_REFUSED,
+        EventKind.STEP_FAILED,
+        EventKind.COMPENSATION_FAILED,
+        EventKind.STEP_RECALLED,
+    }
 )
 
 
@@ -91,40 +100,40 @@ class _Order:
     def take(self, event: EventFacts, *, last_call: bool = False) -> None:
         """Moves on by one event; `last_call` says of a failed call that its attempt was given up after it."""
         self.given_up.discard(event.step)
-        if event.kind != "call_failed":
+        if event.kind != EventKind.CALL_FAILED:
             self.for_agents.pop(event.step, None)
         match event.kind:
-            case "received":
+            case EventKind.RECEIVED:
                 self.queued = False
-            case "set_aside" | "error":
+            case EventKind.SET_ASIDE | EventKind.ERROR:
                 self.stopped, self.waits = True, {}
-            case "replayed":
+            case EventKind.REPLAYED:
                 self.queued, self.stopped = True, False
-            case "resubmitted" | "undo_requested":
+            case EventKind.RESUBMITTED | EventKind.COMPENSATION_REQUESTED:
                 self.stopped = self.ended = False
-                self.undoing |= event.kind == "undo_requested"
+                self.undoing |= event.kind == EventKind.COMPENSATION_REQUESTED
                 self.waits = {}
-            case "paid_again" | "hurried":
+            case EventKind.PAID_AGAIN | EventKind.HURRIED:
                 self.waits.pop(event.step, None)
-            case "step_skipped" | "settled_done" | "settled_undone":
+            case EventKind.STEP_SKIPPED | EventKind.SETTLED_DONE | EventKind.SETTLED_COMPENSATED:
                 self.stopped = self.stopped and not event.detail.get("goes_on")
                 self.waits.pop(event.step, None)
                 self.unanswered.discard(event.step)
-            case "processed" | "compensated":
+            case EventKind.PROCESSED | EventKind.COMPENSATED:
                 self.ended, self.in_flight, self.waits = True, {}, {}
-            case "step_started" | "undo_started":
+            case EventKind.STEP_STARTED | EventKind.COMPENSATION_STARTED:
                 self.in_flight[event.step] = str(event.detail.get("agent", event.step))
                 self.waits.pop(event.step, None)
                 self.unanswered.discard(event.step)
-            case "waiting_for_agent" | "step_deferred":
+            case EventKind.WAITING_FOR_AGENT | EventKind.STEP_DEFERRED:
                 self.in_flight.pop(event.step, None)
                 self.for_agents[event.step] = str(event.detail.get("agent", event.step))
-            case "step_declined":
+            case EventKind.STEP_DECLINED:
                 self._put_off(event, Cause.CUSTOMER, event.detail.get("waits_until"))
-            case "step_timed_out" | "undo_timed_out":
+            case EventKind.STEP_TIMED_OUT | EventKind.COMPENSATION_TIMED_OUT:
                 self.unanswered.add(event.step)
                 self._put_off(event, Cause.BACKOFF, event.detail.get("until"))
-            case "call_failed" if last_call:
+            case EventKind.CALL_FAILED if last_call:
                 self.given_up.add(event.step)
             case kind if kind in ANSWERS:
                 self.in_flight.pop(event.step, None)
@@ -176,11 +185,11 @@ def _given_up(events: Sequence[EventFacts]) -> set[int]:
     timed_out: set[str] = set()
     for number in range(len(events) - 1, -1, -1):
         event = events[number]
-        if event.kind == "call_failed":
+        if event.kind == EventKind.CALL_FAILED:
             if event.step in timed_out:
                 found.add(number)
                 timed_out.discard(event.step)
-        elif event.kind in ("step_timed_out", "undo_timed_out"):
+        elif event.kind in (EventKind.STEP_TIMED_OUT, EventKind.COMPENSATION_TIMED_OUT):
             timed_out.add(event.step)
         else:
             timed_out.discard(event.step)
@@ -206,7 +215,7 @@ def spent(events: Sequence[EventFacts], *, began: datetime, now: datetime, most:
     """Where the time went, and the `most` longest waits."""
     found = _joined(waits(events, began=began, now=now))
     calls = [wait for wait in found if wait.cause is Cause.AGENTS]
-    failed = [event.detail.get("seconds") for event in events if event.kind == "call_failed"]
+    failed = [event.detail.get("seconds") for event in events if event.kind == EventKind.CALL_FAILED]
     return Spent(
         total=sum(wait.seconds for wait in found),
         by_cause=_sums((wait.cause.value, wait.seconds) for wait in found),

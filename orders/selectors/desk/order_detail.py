@@ -9,6 +9,7 @@ from orders.models import Alert, Event, Order, OrderProcess, SetAside, Submissio
 from orders.selectors.desk.history import EventFacts, Spent, moment, spent
 from orders.selectors.desk.standing import Standing, StepFacts, Tries, of_order
 from orders.selectors.desk.step_facts import process_facts, steps_of
+from orders.vocabulary import EventKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +155,7 @@ def _began(
     known += [
         posted
         for event in events
-        if event.kind == "received" and (posted := moment(event.detail.get("posted_at"))) is not None
+        if event.kind == EventKind.RECEIVED and (posted := moment(event.detail.get("posted_at"))) is not None
     ]
     known += [process.created_at] if process else []
     known += [submission.posted_at] if submission else []

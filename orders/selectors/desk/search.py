@@ -15,12 +15,12 @@ from uuid import UUID
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Lower, Reverse
 
-from orders.models import AgentRequest, Alert, BulkAction, BulkItem, Order, OrderProcess, StepState
+from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
 from orders.selectors.desk.listing import ListedOrder, listed, waits
 from orders.selectors.desk.standing import Kind, Tries
 from orders.selectors.desk.step_facts import steps_of
-from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.vocabulary import BulkItemState, BulkState, Goal, ProcessState, StepStatus
 
 MOST_COUNTED = 10_000
 MOST_LOOKED_UP = 1_000
@@ -333,7 +333,7 @@ def acts_on(order_ids: Sequence[UUID], now: datetime) -> dict[UUID, PendingAct]:
             kind=item.action.kind,
             by=item.action.by,
             said=item.said or item.get_state_display(),
-            state=item.state if item.action.state != BulkAction.State.UNDONE else BulkAction.State.UNDONE,
+            state=item.state if item.action.state != BulkState.UNDONE else BulkState.UNDONE,
             until=item.action.starts_at if _can_undo(item, now) else None,
         )
         for item in items
@@ -342,7 +342,7 @@ def acts_on(order_ids: Sequence[UUID], now: datetime) -> dict[UUID, PendingAct]:
 
 def _can_undo(item: BulkItem, now: datetime) -> bool:
     return (
-        item.state == BulkItem.State.WAITING
-        and item.action.state == BulkAction.State.RUNNING
+        item.state == BulkItemState.WAITING
+        and item.action.state == BulkState.RUNNING
         and item.action.starts_at > now
     )

@@ -7,21 +7,22 @@ from enum import StrEnum
 
 from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import StepFacts
+from orders.vocabulary import EventKind
 
-STARTED = frozenset({"step_started", "undo_started"})
+STARTED = frozenset({EventKind.STEP_STARTED, EventKind.COMPENSATION_STARTED})
 ENDED = {
-    "step_completed": "done",
-    "settled_done": "done",
-    "step_compensated": "undone",
-    "settled_undone": "undone",
-    "step_refused": "failed",
-    "step_declined": "failed",
-    "step_failed": "failed",
-    "undo_failed": "failed",
-    "step_timed_out": "timed out",
-    "undo_timed_out": "timed out",
-    "step_recalled": "taken back",
-    "step_deferred": "put off",
+    EventKind.STEP_COMPLETED: "done",
+    EventKind.SETTLED_DONE: "done",
+    EventKind.STEP_COMPENSATED: "undone",
+    EventKind.SETTLED_COMPENSATED: "undone",
+    EventKind.STEP_REFUSED: "failed",
+    EventKind.STEP_DECLINED: "failed",
+    EventKind.STEP_FAILED: "failed",
+    EventKind.COMPENSATION_FAILED: "failed",
+    EventKind.STEP_TIMED_OUT: "timed out",
+    EventKind.COMPENSATION_TIMED_OUT: "timed out",
+    EventKind.STEP_RECALLED: "taken back",
+    EventKind.STEP_DEFERRED: "put off",
 }
 """How an attempt came to its end, by the event that says so."""
 OVER = frozenset({"done", "undone"})
@@ -69,13 +70,13 @@ class _Lane:
             self._end(event.at, "timed out")
             self.started = event
             self.ticks.append(event.at)
-        elif event.kind == "waiting_for_agent" and self.waits_from is None:
+        elif event.kind == EventKind.WAITING_FOR_AGENT and self.waits_from is None:
             self.waits_from = event.at
         elif (outcome := ENDED.get(event.kind)) is not None:
             self._wait_until(event.at)
             self._end(event.at, outcome)
             self.waits_from = None if outcome in OVER else event.at
-        elif event.kind == "step_skipped":
+        elif event.kind == EventKind.STEP_SKIPPED:
             self._wait_until(event.at)
 
     def close(self, now: datetime, *, waits: bool) -> None:
@@ -87,7 +88,7 @@ class _Lane:
     def _end(self, at: datetime, outcome: str) -> None:
         if self.started is not None:
             begun = self.started
-            undo = begun.kind == "undo_started"
+            undo = begun.kind == EventKind.COMPENSATION_STARTED
             self.spans.append(
                 Span(
                     kind=SpanKind.ATTEMPT,

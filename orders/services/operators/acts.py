@@ -13,7 +13,7 @@ from orders.engine.state_store.writes import StepWrite
 from orders.services import audit
 from orders.services.audit import Actor
 from orders.services.orders import Act, Result, locked, release
-from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 
 ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
 
@@ -53,7 +53,7 @@ def go_on(
     steps: list[StepRow],
     changed: StepRow,
     *,
-    kind: str,
+    kind: EventKind,
     detail: dict[str, Any],
     actor: Actor,
     reason: str,
@@ -83,7 +83,7 @@ def _needs_a_person(one: StepRow, goal: str) -> bool:
 
 
 def note(
-    row: ProcessRow, kind: str, step: StepRow | None, actor: Actor, reason: str, detail: dict[str, Any]
+    row: ProcessRow, kind: EventKind, step: StepRow | None, actor: Actor, reason: str, detail: dict[str, Any]
 ) -> None:
     """Appends to the order's history."""
     name, attempt = (step.name, step.attempt) if step else ("", 0)

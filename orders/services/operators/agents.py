@@ -8,10 +8,10 @@ from django.db import transaction
 
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits import store as circuits
-from orders.engine.circuits.rules import CircuitState
 from orders.services import audit
 from orders.services.audit import Actor
 from orders.services.orders import Act, Result
+from orders.vocabulary import CircuitState
 
 LONGEST_FORCE = 24 * 3600.0
 """Seconds for which a circuit can be forced at most: a force that is forgotten must end by itself."""

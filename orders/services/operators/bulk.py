@@ -17,7 +17,7 @@ from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import AlertGroup, BulkAction, BulkItem
 from orders.services import audit
 from orders.services.orders import locked
-from orders.vocabulary import ProcessState
+from orders.vocabulary import BulkItemState, BulkKind, BulkState, ProcessState
 
 GRACE = timedelta(seconds=10)
 """How long an action waits before it begins: until then it can be undone without a trace."""
@@ -84,14 +84,14 @@ def resubmit_one(*, order_id: UUID, actor: audit.Actor, reason: str = "") -> Bul
             raise NotInErrorError(f"the order is {row.process_state}, so there is nothing to resubmit")
         waiting = BulkItem.objects.select_related("action").filter(
             order_id=order_id,
-            state=BulkItem.State.WAITING,
-            action__kind=BulkAction.Kind.RESUBMIT,
-            action__state=BulkAction.State.RUNNING,
+            state=BulkItemState.WAITING,
+            action__kind=BulkKind.RESUBMIT,
+            action__state=BulkState.RUNNING,
         )
         if (known := waiting.order_by("action__starts_at", "id").first()) is not None:
             return known.action
         return _create(
-            kind=BulkAction.Kind.RESUBMIT,
+            kind=BulkKind.RESUBMIT,
             order_ids=[order_id],
             what=f"order {order_id}",
             actor=actor,
@@ -145,31 +145,31 @@ def create(
 
 def needs_count(*, kind: str, count: int) -> bool:
     """Whether an act on so many orders needs the count typed: over 50, or any that gives money back."""
-    return count > COUNT_FROM or kind == BulkAction.Kind.COMPENSATE
+    return count > COUNT_FROM or kind == BulkKind.COMPENSATE
 
 
 def undo(*, action_id: int, actor: audit.Actor) -> BulkAction:
     """Takes an action back that has acted on no order yet. Raises `NoSuchActionError` and `TooLateError`."""
     with transaction.atomic():
         action = _locked(action_id)
-        if action.state == BulkAction.State.UNDONE:
+        if action.state == BulkState.UNDONE:
             return action
-        begun = action.items.exclude(state=BulkItem.State.WAITING).exists()
-        if begun or action.state not in (BulkAction.State.RUNNING, BulkAction.State.PAUSED):
+        begun = action.items.exclude(state=BulkItemState.WAITING).exists()
+        if begun or action.state not in (BulkState.RUNNING, BulkState.PAUSED):
             raise TooLateError("it has begun and can no longer be undone; it can be stopped")
         _give_up(action, said="undone before it began")
-        return _change(action, BulkAction.State.UNDONE, actor=actor, act="undo action", ended=True)
+        return _change(action, BulkState.UNDONE, actor=actor, act="undo action", ended=True)
 
 
 def pause(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
     """Has a running action act on no further order for now. Raises `NoSuchActionError` and `TooLateError`."""
     with transaction.atomic():
         action = _locked(action_id)
-        if action.state == BulkAction.State.PAUSED:
+        if action.state == BulkState.PAUSED:
             return action
-        _demand(action, BulkAction.State.RUNNING)
+        _demand(action, BulkState.RUNNING)
         action.why_paused = f"{actor.name}: {reason}"[:200] if reason else f"by {actor.name}"
-        return _change(action, BulkAction.State.PAUSED, actor=actor, act="pause action", reason=reason)
+        return _change(action, BulkState.PAUSED, actor=actor, act="pause action", reason=reason)
 
 
 def resume(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
@@ -177,23 +177,23 @@ def resume(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkActio
     `starts_at`. Raises `NoSuchActionError` and `TooLateError`."""
     with transaction.atomic():
         action = _locked(action_id)
-        if action.state == BulkAction.State.RUNNING:
+        if action.state == BulkState.RUNNING:
             return action
-        _demand(action, BulkAction.State.PAUSED)
+        _demand(action, BulkState.PAUSED)
         action.why_paused = ""
         action.starts_at = max(action.starts_at, database_now())
-        return _change(action, BulkAction.State.RUNNING, actor=actor, act="resume action", reason=reason)
+        return _change(action, BulkState.RUNNING, actor=actor, act="resume action", reason=reason)
 
 
 def stop(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
     """Ends an action for good; what it has acted on goes on. Raises `NoSuchActionError` and `TooLateError`."""
     with transaction.atomic():
         action = _locked(action_id)
-        if action.state == BulkAction.State.STOPPED:
+        if action.state == BulkState.STOPPED:
             return action
-        _demand(action, BulkAction.State.RUNNING, BulkAction.State.PAUSED)
+        _demand(action, BulkState.RUNNING, BulkState.PAUSED)
         _give_up(action, said="stopped before its turn")
-        return _change(action, BulkAction.State.STOPPED, actor=actor, act="stop action", reason=reason)
+        return _change(action, BulkState.STOPPED, actor=actor, act="stop action", reason=reason)
 
 
 def _sent_before(token: str) -> BulkAction | None:
@@ -278,8 +278,8 @@ def _demand(action: BulkAction, *states: str) -> None:
 
 def _give_up(action: BulkAction, *, said: str) -> None:
     """Ends the orders that have not had their turn."""
-    action.items.filter(state=BulkItem.State.WAITING).update(
-        state=BulkItem.State.NOTHING, said=said, ended_at=database_now()
+    action.items.filter(state=BulkItemState.WAITING).update(
+        state=BulkItemState.NOTHING, said=said, ended_at=database_now()
     )
 
 

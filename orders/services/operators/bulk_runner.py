@@ -19,6 +19,7 @@ from orders.models import BulkAction, BulkItem
 from orders.services import audit
 from orders.services import orders as services
 from orders.services.orders import Act, NoSuchOrderError, Result
+from orders.vocabulary import BulkItemState, BulkKind, BulkState
 
 log = structlog.get_logger()
 
@@ -99,12 +100,12 @@ def _prepare(action_id: int, now: datetime) -> int:
         if action is None or action.starts_at > now:
             return 0
         items = action.items.filter(wave=action.wave)
-        open_ones = items.filter(state__in=[BulkItem.State.WAITING, BulkItem.State.ACTED]).count()
-        if action.items.filter(state=BulkItem.State.WAITING).exists() and (why := _why_stop(action)):
+        open_ones = items.filter(state__in=[BulkItemState.WAITING, BulkItemState.ACTED]).count()
+        if action.items.filter(state=BulkItemState.WAITING).exists() and (why := _why_stop(action)):
             _pause(action, why)
             return 0
         if open_ones == 0:
-            if not action.items.filter(state__in=[BulkItem.State.WAITING, BulkItem.State.ACTED]).exists():
+            if not action.items.filter(state__in=[BulkItemState.WAITING, BulkItemState.ACTED]).exists():
                 _finish(action)
                 return 0
             action.wave += 1
@@ -126,8 +127,8 @@ def _why_stop(action: BulkAction) -> str:
     Only what has ended since it was last started counts, and what is still to end.
     """
     counted = action.items.filter(wave=action.wave).exclude(ended_at__lt=action.starts_at)
-    failed = counted.filter(state=BulkItem.State.FAILED_AGAIN)
-    count, size = failed.count(), counted.exclude(state=BulkItem.State.NOTHING).count()
+    failed = counted.filter(state=BulkItemState.FAILED_AGAIN)
+    count, size = failed.count(), counted.exclude(state=BulkItemState.NOTHING).count()
     if count == 0 or count <= action.stop_share * size:
         return ""
     last = failed.order_by("-ended_at").values_list("said", flat=True).first()
@@ -144,7 +145,7 @@ def _act_on_next(action_id: int) -> bool:
             return False
         item = (
             action.items.select_for_update()
-            .filter(state=BulkItem.State.WAITING, wave=action.wave)
+            .filter(state=BulkItemState.WAITING, wave=action.wave)
             .order_by("position")
             .first()
         )
@@ -152,7 +153,7 @@ def _act_on_next(action_id: int) -> bool:
             return False
         item.state, item.said = _act(action, item)
         item.acted_at = action.acted_at = database_now()
-        if item.state != BulkItem.State.ACTED:
+        if item.state != BulkItemState.ACTED:
             item.ended_at = item.acted_at
         item.save(update_fields=["state", "said", "acted_at", "ended_at"])
         action.save(update_fields=["acted_at"])
@@ -167,16 +168,16 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
         with transaction.atomic():
             result = _done(action, item, action.reason if action.total == 1 else reason)
     except NoSuchOrderError as error:
-        return BulkItem.State.NOTHING, str(error)[:300]
+        return BulkItemState.NOTHING, str(error)[:300]
     except (SaswebError, IntegrityError, DataError) as error:
         log.exception("bulk act failed", action="bulk", bulk=action.pk, order_id=str(item.order_id))
-        return BulkItem.State.FAILED_AGAIN, f"could not be done: {error}"[:300]
-    state = BulkItem.State.ACTED if result.act is Act.DONE else BulkItem.State.NOTHING
+        return BulkItemState.FAILED_AGAIN, f"could not be done: {error}"[:300]
+    state = BulkItemState.ACTED if result.act is Act.DONE else BulkItemState.NOTHING
     return state, result.said[:300]
 
 
 def _done(action: BulkAction, item: BulkItem, reason: str) -> Result:
-    if action.kind == BulkAction.Kind.COMPENSATE:
+    if action.kind == BulkKind.COMPENSATE:
         return services.compensate(order_id=item.order_id, by=action.by, reason=reason)
     return services.resubmit(order_id=item.order_id, by=action.by, reason=reason)
 
@@ -185,13 +186,13 @@ def _locked(action_id: int) -> BulkAction | None:
     """Locks a running action, unless another runner or an operator has it in hand."""
     return (
         BulkAction.objects.select_for_update(skip_locked=True)
-        .filter(pk=action_id, state=BulkAction.State.RUNNING)
+        .filter(pk=action_id, state=BulkState.RUNNING)
         .first()
     )
 
 
 def _pause(action: BulkAction, why: str) -> None:
-    action.state = BulkAction.State.PAUSED
+    action.state = BulkState.PAUSED
     action.why_paused = why[:200]
     action.save(update_fields=["state", "why_paused"])
     audit.record(
@@ -199,14 +200,14 @@ def _pause(action: BulkAction, why: str) -> None:
         act="pause action",
         target=f"bulk {action.pk}",
         said=f"it paused itself: {why}",
-        before={"state": BulkAction.State.RUNNING},
-        after={"state": BulkAction.State.PAUSED},
+        before={"state": BulkState.RUNNING},
+        after={"state": BulkState.PAUSED},
     )
     log.warning("bulk action paused itself", action="bulk", bulk=action.pk, why=why)
 
 
 def _finish(action: BulkAction) -> None:
-    action.state = BulkAction.State.FINISHED
+    action.state = BulkState.FINISHED
     action.ended_at = database_now()
     action.save(update_fields=["state", "ended_at"])
     log.info("bulk action finished", action="bulk", bulk=action.pk)

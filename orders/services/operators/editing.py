@@ -12,7 +12,7 @@ from orders.services import orders as services
 from orders.services.audit import Actor
 from orders.services.operators.acts import act_on, already, done, note, refused, step_named, words
 from orders.services.orders import Result, again, release
-from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.workflow import editing
 from orders.workflow.editing import Field, FieldType
 
@@ -57,7 +57,7 @@ def edit_and_resubmit(
             return refused("nothing is different: resubmit the step as it is")
         edit_keeping_original(one, changed)
         before = {name: old.get(name) for name in changed}
-        note(row, "edited", one, actor, reason, {"before": before, "after": changed})
+        note(row, EventKind.EDITED, one, actor, reason, {"before": before, "after": changed})
         return _resubmit_edited(row, steps, one, actor, reason)
 
     return act_on("edit and resubmit", work, order_id=order_id, actor=actor, reason=reason, step=step)

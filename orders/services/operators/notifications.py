@@ -23,7 +23,7 @@ from django.urls import reverse
 
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import Alert, AlertDelivery, AlertGroup, StepState
-from orders.models.health import AlertKind
+from orders.vocabulary import AlertKind
 from sasweb import mail_server as mail
 
 log = structlog.get_logger()

@@ -33,7 +33,7 @@ from orders.services.operators.acts import (
     words,
 )
 from orders.services.orders import Result
-from orders.vocabulary import Goal, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 from orders.workflow import editing
 
 WAITING = (StepStatus.NOT_STARTED.value, StepStatus.COMPENSATING.value)
@@ -83,7 +83,7 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
             row,
             steps,
             skipped,
-            kind="step_skipped",
+            kind=EventKind.STEP_SKIPPED,
             detail={"was": one.state, "outcome": one.outcome},
             actor=actor,
             reason=reason,
@@ -129,7 +129,7 @@ def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None) -> Resul
         # Due now, not without a wait: so it is claimed before those that have never been looked at.
         state_store.write_processes([row._replace(not_before=now)])
         for one in waits:
-            note(row, "hurried", one, actor, "", {"until": one.not_before})
+            note(row, EventKind.HURRIED, one, actor, "", {"until": one.not_before})
         wake(Topic.SCHEDULER, Topic.PROGRESS)
         return done(f"{', '.join(one.name for one in waits)} will be tried now")
 
@@ -149,7 +149,7 @@ def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "
         state_store.write_processes([row._replace(priority=priority)])
         state_store.write_steps([StepWrite(one._replace(priority=priority), one.attempt) for one in steps])
         priorities.set_priority(order_id, priority)
-        note(row, "priority_set", None, actor, reason, {"before": row.priority, "after": priority})
+        note(row, EventKind.PRIORITY_SET, None, actor, reason, {"before": row.priority, "after": priority})
         wake(Topic.SCHEDULER, Topic.PROGRESS)
         return done(f"the priority is {priority} now")
 

@@ -12,7 +12,7 @@ from orders.engine.state_store.writes import StepWrite
 from orders.services.audit import Actor
 from orders.services.operators.acts import act_on, already, done, go_on, note, refused, step_named
 from orders.services.orders import Result
-from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.workflow import editing
 
 LARGEST_RESULT = 4_000
@@ -48,7 +48,7 @@ def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: 
             row,
             steps,
             settled,
-            kind="settled_done",
+            kind=EventKind.SETTLED_DONE,
             detail={"result": kept},
             actor=actor,
             reason=reason,
@@ -76,7 +76,7 @@ def settle_not_done(*, order_id: UUID, step: str, actor: Actor, reason: str) -> 
             outcome=Outcome.NONE, generation=one.generation + 1, sent_at=None, answered=one.attempt
         )
         state_store.write_steps([StepWrite(fresh, one.attempt)])
-        note(row, "settled_not_done", one, actor, reason, {"generation": fresh.generation})
+        note(row, EventKind.SETTLED_NOT_DONE, one, actor, reason, {"generation": fresh.generation})
         wake(Topic.PROGRESS)
         return done(f"settled {step}: it was not done; resubmit it, edit it or skip it now")
 
@@ -105,7 +105,7 @@ def settle_undone(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Re
             row,
             steps,
             undone,
-            kind="settled_undone",
+            kind=EventKind.SETTLED_COMPENSATED,
             detail={},
             actor=actor,
             reason=reason,
