@@ -1,0 +1,89 @@
+"""One word for one thing: the product uses every term of docs/glossary.md, and no word that the glossary rules out."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.architecture.source import ROOT
+
+GLOSSARY = (ROOT / "docs/glossary.md").read_text()
+TERMS_TEXT, _, RULED_OUT_TEXT = GLOSSARY.partition("## Words we do not use")
+TERMS = [
+    term for row in re.findall(r"^\| \*\*(.+?)\*\* \|", TERMS_TEXT, re.MULTILINE) for term in row.split(", ")
+]
+RULED_OUT = [
+    word
+    for row in re.findall(r"^\| ([^|]+) \| [^|]+ \|$", RULED_OUT_TEXT, re.MULTILINE)
+    for word in row.split(", ")
+    if word != "not"
+]
+PRODUCT = ("orders", "sasweb", "sandbox", "templates")
+DOCUMENTS = ("docs", "bench", "bin", "README.md", "CHANGELOG.md")
+TEXTS = {".py", ".html", ".txt", ".md", ".js", ""}
+EXEMPT = {"docs/glossary.md"}
+STILL_USED = {"mend", "mended", "telephone", "mail address", "e-mail", "how-manieth", "that there is not"}
+"""Words that the product still uses. To be emptied."""
+STILL_UNUSED = {"event kind", "canary", "outbox"}
+"""Terms that the product does not use yet. To be emptied."""
+
+
+def texts(*places: str) -> Iterator[tuple[str, str]]:
+    """The path and the text of each file in these places. Migrations are history, and history keeps its words."""
+    for place in places:
+        path = ROOT / place
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            name = str(file.relative_to(ROOT))
+            if (
+                file.is_file()
+                and file.suffix in TEXTS
+                and "migrations" not in file.parts
+                and name not in EXEMPT
+            ):
+                yield name, file.read_text()
+
+
+def uses(term: str, text: str) -> bool:
+    """Whether a text has the term: as words, as a_name or as AName, in the singular or the plural."""
+    words = r"[\s_-]*".join(re.escape(word) for word in re.split(r"[\s-]", term))
+    return re.search(rf"(?<![a-z]){words}(s|es|d|ed|r)?(?![a-z])", text, re.IGNORECASE) is not None
+
+
+def split_camel_case(text: str) -> str:
+    """`BulkAction` becomes `Bulk Action`, so that class names count as uses of a term."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
+
+
+def lines_with(word: str, name: str, text: str) -> list[str]:
+    """Where a file has the word, also across a line break: `path:line`."""
+    pattern = r"\s+".join(re.escape(part) for part in word.split())
+    matches = re.finditer(rf"(?<![\w-]){pattern}(?![\w-])", text, re.IGNORECASE)
+    return [f"{name}:{text.count(chr(10), 0, match.start()) + 1}" for match in matches]
+
+
+def test_the_glossary_is_read_whole() -> None:
+    assert {"order", "alert group", "request", "reply", "room"} <= set(TERMS)
+    assert {"mended", "telephone", "that there is not"} <= set(RULED_OUT)
+
+
+def test_a_term_stands_once() -> None:
+    assert len(TERMS) == len(set(TERMS))
+
+
+def test_every_term_is_used() -> None:
+    product = split_camel_case("\n".join(text for _, text in texts(*PRODUCT, "tests/architecture")))
+    assert [term for term in TERMS if not uses(term, product) and term not in STILL_UNUSED] == []
+
+
+@pytest.mark.parametrize("word", [word for word in RULED_OUT if word not in STILL_USED])
+def test_no_word_is_used_that_the_glossary_rules_out(word: str) -> None:
+    assert [line for name, text in texts(*PRODUCT, *DOCUMENTS) for line in lines_with(word, name, text)] == []
+
+
+def test_a_word_is_found_in_every_form_and_not_inside_another() -> None:
+    assert uses("alert group", split_camel_case("class AlertGroup:")) and uses(
+        "locked by", "row.locked_by = None"
+    )
+    assert not uses("face", "the surface") and uses("face", "two faces")
+    assert lines_with("mended", "a.py", "recommended\nand\nmended") == ["a.py:3"]
+    assert lines_with("mail address", "a.py", "the mail\naddress") == ["a.py:1"]
