@@ -26,7 +26,7 @@ from orders.services.operators import editing as operator_editing
 from orders.services.operators import orders as operator_services
 from orders.vocabulary import ProcessState
 from orders.wording import standings
-from orders.wording.events import shorten, tell
+from orders.wording.events import event_entry, shorten
 
 PAGE = 50
 MOST_EXPORTED = 20_000
@@ -131,7 +131,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "sentence": standings.sentence(detail.order.standing) if detail.order else "",
             "steps": [_step(found, step) for step in found.steps],
             "chart": chart,
-            "events": [tell(event, limits) for event in reversed(events)],
+            "events": [event_entry(event, limits) for event in reversed(events)],
             "left_out": len(detail.events) - len(events),
             "spent": detail.spent,
             "priorities": range(10),

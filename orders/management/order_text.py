@@ -1,4 +1,4 @@
-"""One order as text: its header, its steps, its alert, where its time went, its timeline."""
+"""One order as plain text: header, steps, open alert, where its time went, timeline."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -9,16 +9,17 @@ from orders.management.tables import Column, Fit, paragraph, printable, table
 from orders.selectors.desk.history import Cause, EventFacts, Spent
 from orders.selectors.desk.order_detail import AlertFacts, Detail, OrderFacts
 from orders.selectors.desk.standing import StepFacts, Tries
-from orders.vocabulary import EventKind, Outcome
-from orders.wording import commands as wording
+from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.wording import standings
+from orders.wording.events import calls_sentence, error_text, event_sentence
+from orders.wording.states import ALERT_KINDS
 from orders.wording.units import counted, duration, elapsed, plain_money, short_relative
 
 LABEL = 12
 
 
 def describe(detail: Detail, *, tries: Tries, now: datetime, width: int) -> str:
-    """The whole of it."""
+    """Everything about the order, in lines of at most `width` characters where they can be wrapped."""
     parts = ["\n".join(_header(detail, now))]
     if detail.steps:
         parts.append(_steps(detail, now, width))
@@ -39,11 +40,11 @@ def _header(detail: Detail, now: datetime) -> Iterator[str]:
         yield f"{'state':<{LABEL}}in the submission queue for {waited}, {counted(queued.ahead, 'submission')} before it"
         yield f"{'client':<{LABEL}}{printable(queued.client)}"
     elif detail.set_aside:
-        kept = detail.set_aside
-        waited = duration((now - kept.set_aside_at).total_seconds())
-        yield f"{'state':<{LABEL}}set aside for {waited}: {printable(kept.reason)}"
-        yield f"{'client':<{LABEL}}{printable(kept.client)}"
-        yield f"{'to do':<{LABEL}}mend the cause, then manage.py set_aside replay {kept.number}"
+        submission = detail.set_aside
+        waited = duration((now - submission.set_aside_at).total_seconds())
+        yield f"{'state':<{LABEL}}set aside for {waited}: {printable(submission.reason)}"
+        yield f"{'client':<{LABEL}}{printable(submission.client)}"
+        yield f"{'to do':<{LABEL}}fix the cause, then run manage.py set_aside replay {submission.number}"
     elif detail.order:
         for label, value in _facts(detail, detail.order, now):
             yield f"{label:<{LABEL}}{printable(value)}"
@@ -53,19 +54,18 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
     code = detail.alert.code if detail.alert else ""
     stands = standings.summary(order.standing, now=now, code=code)
     yield "state", stands if stands.startswith(order.state) else f"{stands} ({order.state})"
-    undone = ": its effects are to be undone" if order.goal == "compensate" else ""
-    yield "goal", f"{order.goal}{undone}"
+    yield "goal", "compensate: cancel and refund the order" if order.goal == Goal.COMPENSATE else order.goal
     yield "workflow", f"{order.workflow}, version {order.version}; priority {order.priority}"
     placed = order.placed_at or order.created_at
     yield "placed", f"{placed:%Y-%m-%d %H:%M:%S} UTC, {duration((now - placed).total_seconds())} ago"
     if order.finished_at:
         yield "took", duration((order.finished_at - detail.began).total_seconds())
-    if order.state == "processing" and order.complete_by:
+    if order.state == ProcessState.PROCESSING and order.complete_by:
         yield "complete by", _relative(order.complete_by, now)
     if order.locked_by:
         yield "locked by", order.locked_by
     if order.failure_count:
-        overran = f", {order.overruns} of them the order's own" if order.overruns else ""
+        overran = f", {order.overruns} of them of the order itself" if order.overruns else ""
         yield "failures", f"{order.failure_count}{overran}"
     if order.total is not None and order.currency is not None:
         yield "total", plain_money(Money(amount=order.total, currency=order.currency))
@@ -108,8 +108,7 @@ def _steps(detail: Detail, now: datetime, width: int) -> str:
     lines = [table(columns, rows, width=width), f"  … in a key is {detail.order_id}/STEP"]
     for step in detail.steps:
         if step.error:
-            said = ": ".join(str(step.error[name]) for name in ("code", "message") if step.error.get(name))
-            lines.append(paragraph(f"{step.name}: {said}", indent="  ", width=width))
+            lines.append(paragraph(f"{step.name}: {error_text(step.error)}", indent="  ", width=width))
     return "\n".join(lines)
 
 
@@ -119,7 +118,7 @@ def _due(step: StepFacts, now: datetime) -> str | None:
         held = ", no agent yet" if step.asked_at is not None and step.held_by is None else ""
         return f"{_relative(step.complete_by, now)}{held}"
     if step.not_before is not None:
-        waits_for = "customer" if step.state == "failed" else "retry"
+        waits_for = "customer" if step.state == StepStatus.FAILED else "retry"
         return f"{waits_for} {_relative(step.not_before, now)}"
     return None
 
@@ -128,7 +127,7 @@ def _alert(detail: Detail, alert: AlertFacts, now: datetime, width: int) -> str:
     on = f" ({alert.step}, {alert.agent})" if alert.step else ""
     opened = duration((now - alert.opened_at).total_seconds())
     lines = [
-        f"open alert, {opened} old: {alert.kind.replace('_', ' ')}{on}: {alert.code}",
+        f"open alert, {opened} old: {ALERT_KINDS.get(alert.kind, alert.kind)}{on}: {alert.code}",
         paragraph(alert.message, indent="  ", width=width),
     ]
     if detail.order:
@@ -137,7 +136,7 @@ def _alert(detail: Detail, alert: AlertFacts, now: datetime, width: int) -> str:
 
 
 def _spent(spent: Spent, width: int) -> str:
-    """Why it took so long."""
+    """What the order waited for, the longest first."""
     columns = (
         Column("SPENT", right=True),
         Column("SHARE", right=True),
@@ -147,7 +146,7 @@ def _spent(spent: Spent, width: int) -> str:
         (duration(seconds), f"{100 * seconds / (spent.total or 1):.0f} %", f"{cause}{_parts(spent, cause)}")
         for cause, seconds in spent.by_cause.items()
     ]
-    return f"where the time went: {duration(spent.total)} in all\n{table(columns, rows, width=width)}"
+    return f"where the time went: {duration(spent.total)} in total\n{table(columns, rows, width=width)}"
 
 
 def _parts(spent: Spent, cause: str) -> str:
@@ -172,7 +171,9 @@ def _longest(detail: Detail, tries: Tries, width: int) -> str:
     rows = []
     for wait in detail.spent.longest:
         on = wait.on if wait.cause is Cause.AGENTS else f"{wait.cause}{f' ({wait.on})' if wait.on else ''}"
-        after = wording.event(detail.events[wait.after], tries) if wait.after >= 0 else "it was posted"
+        after = (
+            event_sentence(detail.events[wait.after], tries) if wait.after >= 0 else "The order was posted"
+        )
         rows.append((duration(wait.seconds), elapsed((wait.began - detail.began).total_seconds()), on, after))
     return table(columns, rows, width=width)
 
@@ -187,20 +188,16 @@ def _timeline(detail: Detail, tries: Tries, width: int) -> str:
     rows = []
     before = detail.began
     for first, last, calls in _folded(detail.events):
-        said = wording.event(first, tries)
-        if calls > 1:
-            said = (
-                f"calls {first.detail.get('try')} to {last.detail.get('try')} of {said.partition(' of ')[2]}"
-            )
+        sentence = calls_sentence(first, last) if calls > 1 else event_sentence(first, tries)
         at = elapsed((first.at - detail.began).total_seconds())
-        rows.append((at, duration((first.at - before).total_seconds()), said, first.actor))
+        rows.append((at, duration((first.at - before).total_seconds()), sentence, first.actor))
         before = last.at
     began = f"{detail.began:%Y-%m-%d %H:%M:%S} UTC"
     return f"timeline, from {began}\n{table(columns, rows, width=width)}"
 
 
 def _folded(events: list[EventFacts]) -> Iterator[tuple[EventFacts, EventFacts, int]]:
-    """The events, with failed calls of one attempt that say the same as one."""
+    """Runs of calls of one attempt that failed alike: first, last, how many. Every other event is a run of its own."""
 
     def alike(event: EventFacts) -> object:
         if event.kind != EventKind.CALL_FAILED:
@@ -208,5 +205,5 @@ def _folded(events: list[EventFacts]) -> Iterator[tuple[EventFacts, EventFacts, 
         return event.step, event.attempt, event.detail.get("code"), event.detail.get("message")
 
     for _, group in groupby(events, key=alike):
-        found = list(group)
-        yield found[0], found[-1], len(found)
+        run = list(group)
+        yield run[0], run[-1], len(run)

@@ -7,6 +7,8 @@
 {% step_state step.state %}       the pill of a step's state as it is stored
 {% circuit_state state %}         the pill of a circuit
 {{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
+{% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
+{{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind }} "a step failed for good"
 {{ state|state_word }}            the label of an order's state as it is stored
 {{ kind|standing_word }}          the label of where an order can stand
 {{ outcome|outcome_word }}        what is known of a step's effect
@@ -38,7 +40,18 @@ from orders.selectors.desk.status_bar import MOST_COUNTED, Frame, frame
 from orders.templatetags import shop
 from orders.wording import units
 from orders.wording.standings import STANDINGS
-from orders.wording.states import CIRCUIT_STATES, ORDER_STATES, OUTCOMES, STEP_STATES, Pill, pill_of
+from orders.wording.states import (
+    ALERT_KINDS,
+    BULK_ITEM_STATES,
+    BULK_KINDS,
+    BULK_STATES,
+    CIRCUIT_STATES,
+    ORDER_STATES,
+    OUTCOMES,
+    STEP_STATES,
+    Pill,
+    pill_of,
+)
 
 register = template.Library()
 
@@ -127,6 +140,30 @@ def step_state(state: str) -> SafeString:
 def circuit_state(state: str) -> SafeString:
     """The pill of a circuit's state."""
     return _pill(pill_of(CIRCUIT_STATES, state))
+
+
+@register.simple_tag
+def bulk_state(state: str) -> SafeString:
+    """The pill of a bulk action's state."""
+    return _pill(pill_of(BULK_STATES, state))
+
+
+@register.simple_tag
+def bulk_item_state(state: str) -> SafeString:
+    """The pill of where one order of a bulk action stands."""
+    return _pill(pill_of(BULK_ITEM_STATES, state))
+
+
+@register.filter
+def bulk_kind(kind: str) -> str:
+    """What a bulk action does: "Resubmit"."""
+    return BULK_KINDS.get(kind, kind)
+
+
+@register.filter
+def alert_kind(kind: str) -> str:
+    """What kind of thing an alert is about."""
+    return ALERT_KINDS.get(kind, kind)
 
 
 @register.filter

@@ -1,184 +1,78 @@
-"""What happened to an order, in the reader's language. What a remote service said is its own words, cut short."""
+"""What happened to an order, in one sentence for each kind of event: for the console, the commands and emails.
+
+What a remote service or a person wrote is quoted, and cut short.
+"""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext as _
-
-from orders.selectors.desk.history import EventFacts
+from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import Tries
 from orders.selectors.desk.timeline import retry_after
 from orders.vocabulary import EventKind
-from orders.wording.units import duration
+from orders.wording.units import counted, duration
 
-LONGEST_WORDS = 300
+LONGEST_QUOTE = 300
 LONGEST_DETAIL = 4_000
-"""Characters that are shown of what a remote service said, and of everything that is kept of an event."""
+"""Characters shown of what somebody else wrote, and of everything that is kept of an event."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Told:
-    """An event as the page shows it. `tone` is that of a status; `retry_at` is when the next try comes, if one does."""
-
-    event: EventFacts
-    words: str
-    tone: str
-    key: str
-    detail: str
-    retry_at: datetime | None
-
-
-def tell(event: EventFacts, tries: Tries) -> Told:
-    """An event in words, with everything that is kept of it as JSON."""
-    words = _WORDS.get(event.kind)
-    kept = {name: value for name, value in event.detail.items() if value is not None and name != "key"}
-    detail = json.dumps(kept, ensure_ascii=False, indent=1, default=str) if kept else ""
-    return Told(
-        event=event,
-        words=words(event, tries) if words else event.kind.replace("_", " "),
-        tone=_TONES.get(event.kind, "idle"),
-        key=str(event.detail.get("key", "")),
-        detail=shorten(detail, LONGEST_DETAIL),
-        retry_at=retry_after(event),
-    )
-
-
-def shorten(text: object, longest: int = LONGEST_WORDS) -> str:
-    """A text of at most that many characters, and how many are left out."""
-    whole = str(text)
-    if len(whole) <= longest:
-        return whole
-    return whole[:longest] + _("… (%(n)s more characters)") % {"n": len(whole) - longest}
-
-
-def error_words(error: Any) -> str:
-    """The code and the message of an error as an agent reported it."""
-    if not isinstance(error, Mapping):
-        return ""
-    return shorten(": ".join(str(error[name]) for name in ("code", "message") if error.get(name)))
-
-
-def _error(event: EventFacts) -> str:
-    return error_words(event.detail.get("error")) or shorten(event.detail.get("reason", ""))
-
-
-def _why(event: EventFacts, name: str = "reason") -> str:
-    why = event.detail.get(name)
-    return f": {shorten(why)}" if why else ""
-
-
-def _wait(event: EventFacts) -> str:
-    until = retry_after(event)
-    return duration((until - event.at).total_seconds()) if until else "–"
-
-
-def _timed_out(event: EventFacts, tries: Tries) -> str:
-    undoing = event.kind == EventKind.COMPENSATION_TIMED_OUT
-    facts = {
-        "k": event.detail.get("failures", 0),
-        "n": tries.undo if undoing else tries.forward,
-        "wait": _wait(event),
-    }
-    ruling = {
-        "retry": _("failure %(k)s of %(n)s, next try in %(wait)s"),
-        "wait": _("failure %(k)s of %(n)s, a long wait, next try in %(wait)s"),
-        "undo": _("failure %(k)s of %(n)s, the order is to be undone"),
-        "fail": _("failure %(k)s of %(n)s, no more tries"),
-        "settle": _("it will be undone once its call can no longer land"),
-    }.get(str(event.detail.get("ruling")), "")
-    said = _("undo: no answer by complete-by") if undoing else _("no answer by complete-by")
-    return f"{said}: {ruling % facts}" if ruling else said
-
-
-def _called(event: EventFacts, tries: Tries) -> str:
-    return _("call %(try)s failed: %(error)s") % {
-        "try": event.detail.get("try", "?"),
-        "error": error_words(event.detail),
-    }
-
-
-def _said(words: Callable[[], str], part: Callable[[EventFacts], str]) -> Callable[[EventFacts, Tries], str]:
-    return lambda event, tries: _joined(words(), part(event))
-
-
-def _joined(said: str, more: str) -> str:
-    """Both, and once what both say: "refused: we do not go there", of an error whose code is "refused"."""
-    again = f": {said}: "
-    return f"{said}: {more.removeprefix(again)}" if more.startswith(again) else f"{said}{more}"
-
-
-def _with_error(event: EventFacts) -> str:
-    error = _error(event)
-    return f": {error}" if error else ""
-
-
-def _edited(event: EventFacts, tries: Tries) -> str:
-    names = ", ".join(str(name) for name in event.detail.get("after", {}))
-    return _("edited %(names)s") % {"names": names} + _why(event)
-
-
-def _priority(event: EventFacts, tries: Tries) -> str:
-    change = {"after": event.detail.get("after"), "before": event.detail.get("before")}
-    return _("priority %(after)s instead of %(before)s") % change + _why(event)
-
-
-def _nothing(event: EventFacts) -> str:
-    return ""
-
-
-_WORDS: Mapping[str, Callable[[EventFacts, Tries], str]] = {
-    EventKind.RECEIVED: _said(lambda: _("received by submission"), _nothing),
-    EventKind.DUPLICATE_IGNORED: _said(lambda: _("a second copy of the submission was ignored"), _nothing),
-    EventKind.SET_ASIDE: _said(lambda: _("set aside"), _with_error),
-    EventKind.REPLAYED: _said(lambda: _("the submission was put back on the queue"), _nothing),
-    EventKind.CLAIMED: _said(lambda: _("claimed by a scheduler"), _nothing),
-    EventKind.STEP_STARTED: _said(lambda: _("started"), _nothing),
-    EventKind.COMPENSATION_STARTED: _said(lambda: _("undo started"), _nothing),
-    EventKind.STEP_COMPLETED: _said(lambda: _("completed"), _nothing),
-    EventKind.STEP_COMPENSATED: _said(lambda: _("undone"), _nothing),
-    EventKind.STEP_REFUSED: _said(lambda: _("refused"), _with_error),
-    EventKind.STEP_DECLINED: lambda event, tries: (
-        _joined(_("declined"), _with_error(event))
-        + _("; the customer has %(wait)s to mend it") % {"wait": _wait(event)}
+SENTENCES: Mapping[str, str] = {
+    EventKind.RECEIVED: "Received{client}{queued}",
+    EventKind.DUPLICATE_IGNORED: "A second copy of the submission was ignored",
+    EventKind.SET_ASIDE: "Set aside{error}",
+    EventKind.REPLAYED: "The submission was put back on the queue",
+    EventKind.CLAIMED: "Claimed by a scheduler",
+    EventKind.STEP_STARTED: "Step {step} started, attempt {attempt}",
+    EventKind.STEP_COMPLETED: "Step {step} completed{calls}",
+    EventKind.STEP_REFUSED: "Step {step} was refused{error}",
+    EventKind.STEP_DECLINED: "Step {step} was declined{error}; the customer has {wait} to resolve it",
+    EventKind.STEP_FAILED: "Step {step} failed, and its outcome is unknown{error}",
+    EventKind.STEP_TIMED_OUT: "Step {step} got no answer by its complete-by time, attempt {attempt}{ruling}",
+    EventKind.STEP_RECALLED: "Step {step} was recalled before any agent took it",
+    EventKind.STEP_DEFERRED: "Step {step} was deferred, because its agent cannot be used now{cause}",
+    EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
+    EventKind.STEP_SKIPPED: "Step {step} was skipped{reason}",
+    EventKind.STEP_COMPENSATED: "Step {step} was compensated{calls}",
+    EventKind.COMPENSATION_REQUESTED: "Cancellation and refund requested{reason}",
+    EventKind.COMPENSATION_STARTED: "Compensation of {step} started, attempt {attempt}",
+    EventKind.COMPENSATION_FAILED: "Compensation of {step} failed{error}",
+    EventKind.COMPENSATION_TIMED_OUT: (
+        "Compensation of {step} got no answer by its complete-by time, attempt {attempt}{ruling}"
     ),
-    EventKind.STEP_FAILED: _said(lambda: _("failed, and nobody knows whether it was done"), _with_error),
-    EventKind.COMPENSATION_FAILED: _said(lambda: _("the undo failed"), _with_error),
-    EventKind.STEP_RECALLED: _said(lambda: _("taken back before any agent had begun it"), _nothing),
-    EventKind.STEP_DEFERRED: lambda event, tries: (
-        _("put off, the agent cannot be used now") + f": {error_words(event.detail.get('cause'))}"
-    ),
-    EventKind.STEP_GIVEN_UP: _said(lambda: _("not tried any more"), _with_error),
-    EventKind.WAITING_FOR_AGENT: _said(lambda: _("waits for its agent to be able to take it"), _nothing),
-    EventKind.REPLY_IGNORED: _said(lambda: _("a late or second reply was ignored"), _nothing),
-    EventKind.WAITING: lambda event, tries: _("waiting, next try in %(wait)s") % {"wait": _wait(event)},
-    EventKind.PROCESSED: _said(lambda: _("every step is completed"), _nothing),
-    EventKind.COMPENSATED: _said(lambda: _("nothing of the order is left"), _nothing),
-    EventKind.ERROR: _said(lambda: _("error, an operator is alerted"), _with_error),
-    EventKind.COMPENSATION_REQUESTED: _said(
-        lambda: _("the order is to be undone"), lambda event: _why(event, "why")
-    ),
-    EventKind.STEP_TIMED_OUT: _timed_out,
-    EventKind.COMPENSATION_TIMED_OUT: _timed_out,
-    EventKind.ORDER_OVERRAN: lambda event, tries: (
-        _("the order passed its own complete-by, %(k)s of %(n)s")
-        % {"k": event.detail.get("overruns"), "n": tries.forward}
-    ),
-    EventKind.CALL_FAILED: _called,
-    EventKind.RESUBMITTED: _said(lambda: _("resubmitted"), _why),
-    EventKind.STEP_SKIPPED: _said(lambda: _("skipped"), _why),
-    EventKind.SETTLED_DONE: _said(lambda: _("settled by hand, it was done"), _why),
-    EventKind.SETTLED_NOT_DONE: _said(lambda: _("settled by hand, it was not done"), _why),
-    EventKind.SETTLED_COMPENSATED: _said(lambda: _("settled by hand, it was undone outside"), _why),
-    EventKind.EDITED: _edited,
-    EventKind.HURRIED: _said(lambda: _("to be tried at once"), _nothing),
-    EventKind.PRIORITY_SET: _priority,
-    EventKind.LINK_MAILED: _said(lambda: _("the customer was mailed the link to the order"), _nothing),
-    EventKind.PAID_AGAIN: _said(lambda: _("the customer named another means of payment"), _nothing),
+    EventKind.CALL_FAILED: "Call {call} of {step} failed{error}{took}",
+    EventKind.REPLY_IGNORED: "A late or repeated reply to attempt {attempt} of {step} was ignored{outcome}",
+    EventKind.WAITING: "Waiting, next try in {wait}",
+    EventKind.WAITING_FOR_AGENT: "Step {step} is waiting until {agent} can take it",
+    EventKind.ORDER_OVERRAN: "The order passed its own complete-by time, {overruns} of {limit}",
+    EventKind.PROCESSED: "Processed: every step is completed",
+    EventKind.COMPENSATED: "Cancelled and refunded: every step that had an effect is compensated",
+    EventKind.ERROR: "The order is in error, and operators are alerted{error}",
+    EventKind.RESUBMITTED: "{subject} was resubmitted{reason}",
+    EventKind.EDITED: "Step {step} was edited ({fields}){reason}",
+    EventKind.HURRIED: "Step {step} is to be retried now",
+    EventKind.PRIORITY_SET: "The priority was changed from {before} to {after}{reason}",
+    EventKind.SETTLED_DONE: "Step {step} was settled by hand as done{reason}",
+    EventKind.SETTLED_NOT_DONE: "Step {step} was settled by hand as not done{reason}",
+    EventKind.SETTLED_COMPENSATED: "Step {step} was settled by hand as compensated outside{reason}",
+    EventKind.PAID_AGAIN: "The customer chose another way to pay, and {step} is tried again",
+    EventKind.LINK_MAILED: "The customer was emailed a link to the order",
 }
-_TONES: Mapping[str, str] = {
+"""What is in braces is filled in from the event by `_parts`."""
+
+RULINGS: Mapping[str, str] = {
+    "retry": ": {failure}, next try in {wait}",
+    "wait": ": {failure}, next try after a longer wait of {wait}",
+    "undo": ": {failure}, the order will be cancelled and refunded",
+    "fail": ": {failure}, no more tries",
+    "defer": ": it waits until its agent can be used, and no failure is counted",
+    "settle": ": it will be compensated once its call can no longer take effect",
+}
+"""What the supervisor decided about a step that timed out."""
+
+TONES: Mapping[str, str] = {
     **dict.fromkeys((EventKind.STEP_COMPLETED, EventKind.PROCESSED, EventKind.SETTLED_DONE), "good"),
     **dict.fromkeys((EventKind.STEP_STARTED, EventKind.COMPENSATION_STARTED, EventKind.CLAIMED), "busy"),
     **dict.fromkeys(
@@ -204,3 +98,140 @@ _TONES: Mapping[str, str] = {
         "bad",
     ),
 }
+"""The tone of a status for each kind of event; `idle` for the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventEntry:
+    """An event as the order page shows it. `detail` is all that is kept of it, as JSON; `retry_at` is the next try."""
+
+    event: EventFacts
+    sentence: str
+    tone: str
+    key: str
+    detail: str
+    retry_at: datetime | None
+
+
+def event_entry(event: EventFacts, tries: Tries) -> EventEntry:
+    """An event with its sentence and everything that is kept of it."""
+    kept = {name: value for name, value in event.detail.items() if value is not None and name != "key"}
+    detail = json.dumps(kept, ensure_ascii=False, indent=1, default=str) if kept else ""
+    return EventEntry(
+        event=event,
+        sentence=event_sentence(event, tries),
+        tone=TONES.get(event.kind, "idle"),
+        key=str(event.detail.get("key", "")),
+        detail=shorten(detail, LONGEST_DETAIL),
+        retry_at=retry_after(event),
+    )
+
+
+def event_sentence(event: EventFacts, tries: Tries) -> str:
+    """What happened. A kind that this release does not know is shown by its name and details."""
+    template = SENTENCES.get(event.kind)
+    return _unknown(event) if template is None else template.format_map(_parts(event, tries, template))
+
+
+def calls_sentence(first: EventFacts, last: EventFacts) -> str:
+    """Several calls of one attempt that failed alike, in one sentence."""
+    template = "Calls {call} to {last_call} of {step} failed{error}{took}"
+    return template.format_map(_parts(first, Tries(), template) | {"last_call": _of(last, "try", "?")})
+
+
+def shorten(text: object, longest: int = LONGEST_QUOTE) -> str:
+    """The first `longest` characters of a text, and how many are left out."""
+    whole = str(text)
+    return (
+        whole if len(whole) <= longest else f"{whole[:longest]}… ({len(whole) - longest:,} more characters)"
+    )
+
+
+def error_text(error: Any) -> str:
+    """The code and the message of an error as an agent reported it."""
+    if not isinstance(error, Mapping):
+        return ""
+    return shorten(": ".join(str(error[name]) for name in ("code", "message") if error.get(name)))
+
+
+def _parts(event: EventFacts, tries: Tries, template: str) -> dict[str, str]:
+    """What fills a sentence in. Optional parts bring their own punctuation, and are empty without a value."""
+    detail = event.detail
+    limit = tries.undo if event.kind == EventKind.COMPENSATION_TIMED_OUT else tries.forward
+    wait = _wait(event)
+    return {
+        "step": event.step,
+        "subject": f"Step {event.step}" if event.step else "The order",
+        "attempt": str(event.attempt),
+        "agent": _of(event, "agent", "its agent"),
+        "call": _of(event, "try", "?"),
+        "overruns": _of(event, "overruns", "?"),
+        "limit": str(limit),
+        "before": _of(event, "before", "?"),
+        "after": _of(event, "after", "?"),
+        "fields": _fields(detail.get("after")),
+        "wait": wait,
+        "client": f" from {shorten(detail['by'])}" if detail.get("by") else "",
+        "queued": _queued(event),
+        "calls": _calls(detail.get("calls")),
+        "took": _took(detail.get("seconds")),
+        "outcome": f" ({detail['outcome']})" if detail.get("outcome") else "",
+        "ruling": _ruling(event, limit, wait),
+        "error": _after_colon(_error(event), template),
+        "cause": _after_colon(error_text(detail.get("cause")), template),
+        "reason": _after_colon(shorten(detail.get("reason") or detail.get("why") or ""), template),
+    }
+
+
+def _of(event: EventFacts, name: str, otherwise: str) -> str:
+    value = event.detail.get(name)
+    return otherwise if value is None else shorten(value)
+
+
+def _after_colon(text: str, template: str) -> str:
+    """The text after a colon, without a code that the sentence ends with anyway: "was refused: refused: no"."""
+    code, separator, message = text.partition(": ")
+    if separator and f" {code}{{" in template:
+        text = message
+    return f": {text}" if text else ""
+
+
+def _error(event: EventFacts) -> str:
+    """The error that an event has; a failed call is one itself."""
+    error = event.detail if event.kind == EventKind.CALL_FAILED else event.detail.get("error")
+    return error_text(error) or shorten(event.detail.get("reason") or "")
+
+
+def _wait(event: EventFacts) -> str:
+    until = retry_after(event)
+    return duration((until - event.at).total_seconds()) if until else "a while"
+
+
+def _queued(event: EventFacts) -> str:
+    posted = moment(event.detail.get("posted_at"))
+    return f", {duration((event.at - posted).total_seconds())} after it was posted" if posted else ""
+
+
+def _calls(calls: object) -> str:
+    return f" after {counted(calls, 'call')}" if isinstance(calls, int) and calls > 1 else ""
+
+
+def _took(seconds: object) -> str:
+    return f" ({duration(seconds)})" if isinstance(seconds, int | float) else ""
+
+
+def _fields(after: object) -> str:
+    return ", ".join(str(name) for name in after) if isinstance(after, Mapping) else "fields unknown"
+
+
+def _ruling(event: EventFacts, limit: int, wait: str) -> str:
+    failures = event.detail.get("failures")
+    is_within = isinstance(failures, int) and failures <= limit
+    failure = f"failure {_of(event, 'failures', '?')}{f' of {limit}' if is_within else ''}"
+    return RULINGS.get(str(event.detail.get("ruling")), "").format(failure=failure, wait=wait)
+
+
+def _unknown(event: EventFacts) -> str:
+    name = event.kind.replace("_", " ").capitalize()
+    details = ", ".join(f"{key} {value}" for key, value in event.detail.items() if value is not None)
+    return shorten(f"{name}{f' {event.step}' if event.step else ''}{f': {details}' if details else ''}")

@@ -1,9 +1,18 @@
-"""The states of orders, steps, circuits and bulk actions as operators see them: a tone, an icon and a label each."""
+"""What operators read of the states of orders, steps, circuits and bulk actions, and of the kinds of alerts."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from orders.vocabulary import Outcome, ProcessState, StepStatus
+from orders.vocabulary import (
+    AlertKind,
+    BulkItemState,
+    BulkKind,
+    BulkState,
+    CircuitState,
+    Outcome,
+    ProcessState,
+    StepStatus,
+)
 
 
 class Pill(NamedTuple):
@@ -31,9 +40,35 @@ STEP_STATES: Mapping[str, Pill] = {
     StepStatus.COMPENSATED: Pill("idle", "undo", "compensated"),
 }
 CIRCUIT_STATES: Mapping[str, Pill] = {
-    "closed": Pill("good", "done", "closed"),
-    "open": Pill("bad", "stop", "open"),
-    "half_open": Pill("warn", "retry", "half open"),
+    CircuitState.CLOSED: Pill("good", "done", "closed"),
+    CircuitState.OPEN: Pill("bad", "stop", "open"),
+    CircuitState.HALF_OPEN: Pill("warn", "retry", "half open"),
+}
+BULK_STATES: Mapping[str, Pill] = {
+    BulkState.RUNNING: Pill("busy", "running", "running"),
+    BulkState.PAUSED: Pill("warn", "pause", "paused"),
+    BulkState.STOPPED: Pill("idle", "stop", "stopped"),
+    BulkState.FINISHED: Pill("good", "done", "finished"),
+    BulkState.UNDONE: Pill("idle", "undo", "undone"),
+}
+BULK_ITEM_STATES: Mapping[str, Pill] = {
+    BulkItemState.WAITING: Pill("idle", "clock", "waiting"),
+    BulkItemState.ACTED: Pill("busy", "running", "under way"),
+    BulkItemState.DONE: Pill("good", "done", "done"),
+    BulkItemState.FAILED_AGAIN: Pill("bad", "error", "failed again"),
+    BulkItemState.NOTHING: Pill("idle", "info", "nothing to do"),
+}
+BULK_KINDS: Mapping[str, str] = {
+    BulkKind.RESUBMIT: "Resubmit",
+    BulkKind.COMPENSATE: "Cancel and refund",
+}
+ALERT_KINDS: Mapping[str, str] = {
+    AlertKind.STEP_FAILED: "a step failed for good",
+    AlertKind.COMPENSATION_FAILED: "a compensation failed for good",
+    AlertKind.ORDER_OVERRAN: "the order kept passing its complete-by time",
+    AlertKind.UNPROCESSABLE: "the order cannot be processed as it is stored",
+    AlertKind.SET_ASIDE: "a submission can never be inserted",
+    AlertKind.OUTAGE: "a remote service does not answer, and its steps wait",
 }
 OUTCOMES: Mapping[str, str] = {
     Outcome.NONE: "none",

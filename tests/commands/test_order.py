@@ -93,7 +93,7 @@ def test_a_failed_step_and_its_alert_are_shown_with_what_to_do() -> None:
     words = run("order", order.order_id).words
     assert "state error: too_hot goal" in words
     assert "bake: too_hot: it burnt" in words
-    assert "open alert, 1 min 5 s old: step failed (bake, oven): too_hot it burnt" in words
+    assert "open alert, 1 min 5 s old: a step failed for good (bake, oven): too_hot it burnt" in words
     assert f"to do: manage.py resubmit {order.order_id}" in words
 
 
@@ -103,16 +103,16 @@ def test_the_timeline_says_what_happened_in_words(monkeypatch: pytest.MonkeyPatc
     retried_and_declined(order)
     ran = run("order", order.order_id)
     for line in (
-        "4.000 4.0 s received from guest, 4.0 s after it was posted submission:test",
-        "5.000 1.0 s claimed by a scheduler scheduler:test",
-        "5.000 0 ms step bake started, attempt 1 scheduler:test",
-        "25.000 20 s calls 1 to 2 of bake failed: no_answer: no answer within 5.0 s (5.0 s) agents:test",
-        "35.000 10 s supervisor: bake, no answer by complete-by, failure 1 of 3, next try in 6.0 s"
-        " (attempt 1) scheduler:test",
-        "50.000 8.0 s step bake declined: no_flour; the customer has 1 h to mend it scheduler:test",
-        "4:10.000 3 min 20 s operator: resubmitted step bake: flour came operator:eve",
-        "4:30.000 20 s step bake completed, 2 calls scheduler:test",
-        "4:30.000 0 ms processed: every step is completed scheduler:test",
+        "4.000 4.0 s Received from guest, 4.0 s after it was posted submission:test",
+        "5.000 1.0 s Claimed by a scheduler scheduler:test",
+        "5.000 0 ms Step bake started, attempt 1 scheduler:test",
+        "25.000 20 s Calls 1 to 2 of bake failed: no_answer: no answer within 5.0 s (5.0 s) agents:test",
+        "35.000 10 s Step bake got no answer by its complete-by time, attempt 1: failure 1 of 3, next try in 6.0 s"
+        " scheduler:test",
+        "50.000 8.0 s Step bake was declined: no_flour; the customer has 1 h to resolve it scheduler:test",
+        "4:10.000 3 min 20 s Step bake was resubmitted: flour came operator:eve",
+        "4:30.000 20 s Step bake completed after 2 calls scheduler:test",
+        "4:30.000 0 ms Processed: every step is completed scheduler:test",
     ):
         assert line in ran.words
 
@@ -132,9 +132,9 @@ def test_it_says_why_the_order_took_so_long() -> None:
     assert (spent["total"], spent["by_agent"]) == (270, {"oven": 48})
     assert (spent["failed_calls"], spent["failed_call_seconds"]) == (2, 10)
     words = run("order", order.order_id).words
-    assert "where the time went: 4 min 30 s in all" in words
+    assert "where the time went: 4 min 30 s in total" in words
     assert "3 min 20 s 74 % the customer" in words
-    assert "3 min 20 s 50.000 the customer (bake) step bake declined: no_flour" in words
+    assert "3 min 20 s 50.000 the customer (bake) Step bake was declined: no_flour" in words
 
 
 def test_the_time_in_error_is_an_operators() -> None:
@@ -167,13 +167,13 @@ def test_the_time_before_an_undo_is_for_calls_to_settle() -> None:
     )
     ran = run("order", order.order_id, "--json")
     assert ran.json()["spent"]["by_cause"] == {"agents and their calls": 31, "unanswered calls to settle": 5}
-    assert "the order is to be undone: the step's remedy" in run("order", order.order_id).words
+    assert "Cancellation and refund requested: the step's remedy" in run("order", order.order_id).words
 
 
 def test_an_event_of_an_unknown_kind_is_shown_all_the_same() -> None:
     order = make_order()
     make_event(order.order_id, "oven_cleaned", "bake", detail={"with": "soap"})
-    assert "oven cleaned bake: with soap" in run("order", order.order_id).words
+    assert "Oven cleaned bake: with soap" in run("order", order.order_id).words
 
 
 def test_a_queued_submission_is_shown_as_such() -> None:

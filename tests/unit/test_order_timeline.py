@@ -9,7 +9,7 @@ from orders.console import order_chart
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.standing import Kind, StepFacts, Tries, of_step
 from orders.selectors.desk.timeline import Lane, SpanKind, lanes
-from orders.wording.events import shorten, tell
+from orders.wording.events import event_entry, event_sentence, shorten
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 Told = tuple[str, float, bool, bool]
@@ -146,24 +146,27 @@ def test_a_drawing_keeps_everything_inside_and_in_the_order_of_time() -> None:
     assert order_chart.draw([lane(step())], began=START, until=at(5)) is None
 
 
-def test_a_retry_is_told_with_its_number_and_when_it_comes() -> None:
-    told = tell(
+def test_a_timeout_says_which_failure_it_was_and_when_the_next_try_comes() -> None:
+    entry = event_entry(
         event(0, "step_timed_out", ruling="retry", failures=1, until=at(12).isoformat()), Tries(forward=3)
     )
-    assert told.words == "no answer by complete-by: failure 1 of 3, next try in 12 s"
-    assert told.retry_at == at(12)
+    assert entry.sentence == (
+        "Step bake got no answer by its complete-by time, attempt 1: failure 1 of 3, next try in 12 s"
+    )
+    assert entry.retry_at == at(12)
 
 
 @pytest.mark.parametrize(
     ("kind", "code", "words"),
     [
-        ("step_refused", "refused", "refused: not this one"),
-        ("step_refused", "no_route", "refused: no_route: not this one"),
-        ("step_refused", "refused_by_bank", "refused: refused_by_bank: not this one"),
+        ("step_refused", "refused", "Step bake was refused: not this one"),
+        ("step_refused", "no_route", "Step bake was refused: no_route: not this one"),
+        ("step_refused", "refused_by_bank", "Step bake was refused: refused_by_bank: not this one"),
     ],
 )
-def test_what_the_words_say_already_is_not_said_again_by_the_code(kind: str, code: str, words: str) -> None:
-    assert tell(event(0, kind, error={"code": code, "message": "not this one"}), Tries()).words == words
+def test_a_code_that_repeats_the_sentence_is_left_out(kind: str, code: str, words: str) -> None:
+    sentence = event_sentence(event(0, kind, error={"code": code, "message": "not this one"}), Tries())
+    assert sentence == words
 
 
 def test_what_somebody_wrote_is_cut_short_and_a_broken_detail_breaks_nothing() -> None:
@@ -178,4 +181,4 @@ def test_what_somebody_wrote_is_cut_short_and_a_broken_detail_breaks_nothing() -
             "step_deferred",
             "new",
         ):
-            assert tell(event(0, kind, **detail), Tries()).words
+            assert event_sentence(event(0, kind, **detail), Tries())

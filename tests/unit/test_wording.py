@@ -1,11 +1,27 @@
 """Every state, standing and event has words of its own, once."""
 
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
 import pytest
 
-from orders.engine.circuits.rules import CircuitState
-from orders.selectors.desk.standing import Kind, Standing
-from orders.vocabulary import Outcome, ProcessState, StepStatus
-from orders.wording import standings, states
+from orders.engine.supervisor.remedies import Ruling
+from orders.selectors.desk.history import EventFacts
+from orders.selectors.desk.standing import Kind, Standing, Tries
+from orders.vocabulary import (
+    AlertKind,
+    BulkItemState,
+    BulkKind,
+    BulkState,
+    CircuitState,
+    EventKind,
+    Outcome,
+    ProcessState,
+    StepStatus,
+)
+from orders.wording import events, standings, states
+from orders.wording.events import calls_sentence, event_sentence
 from orders.wording.states import pill_of
 
 
@@ -16,11 +32,19 @@ from orders.wording.states import pill_of
         (states.STEP_STATES, StepStatus),
         (states.CIRCUIT_STATES, CircuitState),
         (states.OUTCOMES, Outcome),
+        (states.BULK_STATES, BulkState),
+        (states.BULK_ITEM_STATES, BulkItemState),
+        (states.BULK_KINDS, BulkKind),
+        (states.ALERT_KINDS, AlertKind),
         (standings.STANDINGS, Kind),
+        (events.SENTENCES, EventKind),
+        (events.RULINGS, [ruling.name.lower() for ruling in Ruling]),
     ],
 )
-def test_every_value_has_its_words_and_no_other_has(words: dict[str, object], vocabulary: type) -> None:
-    assert set(words) == set(vocabulary)  # type: ignore[call-overload]
+def test_every_value_has_its_words_and_no_other_has(
+    words: dict[str, object], vocabulary: Iterable[str]
+) -> None:
+    assert set(words) == set(vocabulary)
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -33,3 +57,56 @@ def test_every_standing_has_a_sentence_with_and_without_an_agent(kind: Kind, on:
 
 def test_a_state_that_this_release_does_not_know_is_shown_by_its_name() -> None:
     assert pill_of(states.ORDER_STATES, "half_baked") == ("idle", "info", "half baked")
+
+
+def event(kind: str, step: str = "bake", **detail: Any) -> EventFacts:
+    at = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    return EventFacts(at=at, kind=kind, step=step, attempt=2, actor="scheduler:1", detail=detail)
+
+
+@pytest.mark.parametrize("kind", list(EventKind))
+def test_an_event_of_which_nothing_is_kept_still_has_a_whole_sentence(kind: EventKind) -> None:
+    sentence = event_sentence(event(kind), Tries())
+    assert sentence[0].isupper() and sentence == sentence.strip()
+    assert not {"{", "}"} & set(sentence) and "None" not in sentence and "  " not in sentence
+
+
+@pytest.mark.parametrize("kind", list(EventKind))
+def test_what_others_wrote_is_quoted_as_it_is_and_cut_short(kind: EventKind) -> None:
+    hostile = "{step} %s " * 200
+    names = ("reason", "why", "by", "agent", "try", "before", "code", "message", "overruns")
+    detail: dict[str, Any] = dict.fromkeys(names, hostile)
+    detail |= {"error": {"code": hostile, "message": hostile}, "cause": {"message": hostile}}
+    assert len(event_sentence(event(kind, **detail), Tries())) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("happened", "sentence"),
+    [
+        (event("resubmitted", "", reason="it is back"), "The order was resubmitted: it is back"),
+        (
+            event("undo_timed_out", ruling="retry", failures=7, until="2026-03-01T12:00:09+00:00"),
+            "Compensation of bake got no answer by its complete-by time, attempt 2: failure 7, next try in 9.0 s",
+        ),
+        (
+            event("step_timed_out", ruling="settle"),
+            "Step bake got no answer by its complete-by time, attempt 2:"
+            " it will be compensated once its call can no longer take effect",
+        ),
+        (event("step_completed", calls=2), "Step bake completed after 2 calls"),
+        (event("step_completed", calls=1), "Step bake completed"),
+        (event("priority_set", "", before=5, after=9), "The priority was changed from 5 to 9"),
+        (event("edited", after={"sku": "a", "size": "b"}), "Step bake was edited (sku, size)"),
+        (
+            event("step_deferred", cause={"code": "no_host", "message": "nobody runs it"}),
+            "Step bake was deferred, because its agent cannot be used now: no_host: nobody runs it",
+        ),
+    ],
+)
+def test_a_sentence_says_what_is_known_and_leaves_out_the_rest(happened: EventFacts, sentence: str) -> None:
+    assert event_sentence(happened, Tries(forward=3, undo=6)) == sentence
+
+
+def test_calls_that_failed_alike_are_one_sentence() -> None:
+    first, last = (event("call_failed", code="no_answer", **{"try": number}) for number in (1, 4))
+    assert calls_sentence(first, last) == "Calls 1 to 4 of bake failed: no_answer"
