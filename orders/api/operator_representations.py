@@ -11,16 +11,16 @@ from orders.api.representations import Out
 class AlertOut(Out):
     """An open alert. The alert of an outage is about an agent and no order."""
 
-    id = serializers.IntegerField()
-    group = serializers.IntegerField(source="group_id")
-    order_id = serializers.UUIDField(allow_null=True)
-    kind = serializers.CharField()
-    step = serializers.CharField(allow_blank=True)
+    id = serializers.IntegerField(source="alert.id")
+    group = serializers.IntegerField(source="alert.group_id")
+    order_id = serializers.UUIDField(source="alert.order_id", allow_null=True)
+    kind = serializers.CharField(source="alert.kind")
+    step = serializers.CharField(source="alert.step", allow_blank=True)
     step_id = serializers.IntegerField(allow_null=True)
-    agent = serializers.CharField(allow_blank=True)
-    code = serializers.CharField()
-    message = serializers.CharField()
-    opened_at = serializers.DateTimeField()
+    agent = serializers.CharField(source="alert.agent", allow_blank=True)
+    code = serializers.CharField(source="alert.code")
+    message = serializers.CharField(source="alert.message")
+    opened_at = serializers.DateTimeField(source="alert.opened_at")
 
 
 class AlertPageOut(Out):
@@ -31,13 +31,13 @@ class AlertPageOut(Out):
 
 
 class AlertGroupOut(Out):
-    """Open alerts of one cause. `open` is how many."""
+    """Open alerts with one cause: how many are open, and when the oldest and the newest of them were opened."""
 
-    id = serializers.IntegerField()
-    kind = serializers.CharField()
-    agent = serializers.CharField(allow_blank=True)
-    code = serializers.CharField()
-    pattern = serializers.CharField()
+    id = serializers.IntegerField(source="group.id")
+    kind = serializers.CharField(source="group.kind")
+    agent = serializers.CharField(source="group.agent", allow_blank=True)
+    code = serializers.CharField(source="group.code")
+    pattern = serializers.CharField(source="group.pattern")
     open = serializers.IntegerField()
     first_at = serializers.DateTimeField()
     last_at = serializers.DateTimeField()
@@ -72,19 +72,19 @@ class CountsOut(Out):
 class BulkActionOut(Out):
     """An act on many orders, in waves. It begins at `starts_at`."""
 
-    id = serializers.IntegerField()
-    kind = serializers.CharField()
-    state = serializers.CharField()
-    what = serializers.CharField()
-    by = serializers.CharField()
-    total = serializers.IntegerField()
-    waves = serializers.ListField(child=serializers.IntegerField())
-    wave = serializers.IntegerField(help_text="the wave that is under way, from 0")
-    why_paused = serializers.CharField(allow_blank=True)
-    created_at = serializers.DateTimeField()
-    starts_at = serializers.DateTimeField()
-    ended_at = serializers.DateTimeField(allow_null=True)
-    counts = CountsOut()
+    id = serializers.IntegerField(source="action.id")
+    kind = serializers.CharField(source="action.kind")
+    state = serializers.CharField(source="action.state")
+    what = serializers.CharField(source="action.what")
+    by = serializers.CharField(source="action.by")
+    total = serializers.IntegerField(source="action.total")
+    waves = serializers.ListField(source="action.waves", child=serializers.IntegerField())
+    wave = serializers.IntegerField(source="action.wave", help_text="the wave that is under way, from 0")
+    why_paused = serializers.CharField(source="action.why_paused", allow_blank=True)
+    created_at = serializers.DateTimeField(source="action.created_at")
+    starts_at = serializers.DateTimeField(source="action.starts_at")
+    ended_at = serializers.DateTimeField(source="action.ended_at", allow_null=True)
+    counts = CountsOut(source="*")
 
 
 class ReasonIn(Strict):

@@ -17,7 +17,12 @@ from orders.api import operator_documentation as documented
 from orders.api import operator_representations as out
 from orders.api.paging import LARGEST_ID, Query
 from orders.api.problems import ProblemError
-from orders.selectors.desk import alert_feed
+from orders.selectors.clock import now
+from orders.selectors.desk.agents import agent_exists
+from orders.selectors.desk.alert_groups import find_group, group_page
+from orders.selectors.desk.alerts import open_alerts, orders_of_group
+from orders.selectors.desk.bulk import find_action
+from orders.selectors.desk.order_rows import find_step
 from orders.services import audit
 from orders.services import orders as services
 from orders.services.operators import agents as agent_services
@@ -62,14 +67,14 @@ class Alerts(OperatorView):
     @extend_schema(**documented.LIST_ALERTS)
     def get(self, request: Request) -> Response:
         query = Query(request, "group", "kind", "agent", "cursor", "page_size")
-        page = alert_feed.alerts(
+        page = open_alerts(
             group=_number(query, "group"),
             kind=query.choice("kind", [kind.value for kind in AlertKind]),
             agent=query.text("agent"),
             before=_number(query, "cursor"),
             limit=query.limit(),
         )
-        following = query.next_page(page, "cursor", page.items[-1].pk if page.items else "")
+        following = query.next_page(page, "cursor", page.items[-1].alert.pk if page.items else "")
         return Response(out.AlertPageOut({"results": page.items, "next": following}).data)
 
 
@@ -79,8 +84,8 @@ class AlertGroups(OperatorView):
     @extend_schema(**documented.LIST_GROUPS)
     def get(self, request: Request) -> Response:
         query = Query(request, "cursor", "page_size")
-        page = alert_feed.groups(before=_number(query, "cursor"), limit=query.limit())
-        following = query.next_page(page, "cursor", page.items[-1].pk if page.items else "")
+        page = group_page(before=_number(query, "cursor"), limit=query.limit(), now=now())
+        following = query.next_page(page, "cursor", page.items[-1].group.pk if page.items else "")
         return Response(out.AlertGroupPageOut({"results": page.items, "next": following}).data)
 
 
@@ -90,13 +95,13 @@ class GroupResubmission(OperatorView):
     @extend_schema(**documented.RESUBMIT_GROUP)
     def post(self, request: Request, group_id: int) -> Response:
         asked = out.read(out.GroupResubmissionIn, request.data)
-        group = alert_feed.group(min(group_id, LARGEST_ID))
+        group = find_group(min(group_id, LARGEST_ID))
         if group is None:
             raise NotFound
         try:
             action = bulk_services.create(
                 kind=BulkKind.RESUBMIT,
-                order_ids=alert_feed.failed_orders(group.pk),
+                order_ids=orders_of_group(group.pk, most=bulk_services.MOST + 1),
                 what=str(group),
                 actor=actor(request),
                 reason=asked["reason"],
@@ -198,20 +203,20 @@ def _act(act: Callable[[], services.Result]) -> Response:
 def _about(kwargs: dict[str, Any]) -> dict[str, Any]:
     """What an address is about, in the words of the console's addresses: a step's act is one on its order."""
     if "step_id" in kwargs:
-        found = alert_feed.step(min(kwargs["step_id"], LARGEST_ID))
+        found = find_step(min(kwargs["step_id"], LARGEST_ID))
         return {"order_id": found[0]} if found else {}
     return {"agent": kwargs["name"]} if "name" in kwargs else kwargs
 
 
 def _step(step_id: int) -> tuple[UUID, str]:
-    found = alert_feed.step(min(step_id, LARGEST_ID))
+    found = find_step(min(step_id, LARGEST_ID))
     if found is None:
         raise NotFound
     return found
 
 
 def _agent(name: str) -> None:
-    if not alert_feed.agent_exists(name):
+    if not agent_exists(name):
         raise NotFound
 
 
@@ -221,7 +226,7 @@ def _number(query: Query, name: str) -> int | None:
 
 
 def _render_action(action_id: int, *, status: int) -> Response:
-    action = alert_feed.action(action_id)
+    action = find_action(action_id, now=now())
     if action is None:
         raise NotFound
     return Response(out.BulkActionOut(action).data, status=status)

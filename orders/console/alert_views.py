@@ -9,9 +9,8 @@ from orders.access.levels import OPERATE
 from orders.console.csv_safe import csv_lines
 from orders.console.guards import act, actor, page
 from orders.models import AlertGroup
-from orders.selectors.desk import alerts as reading
-from orders.selectors.desk import bulk
-from orders.selectors.desk.status_bar import now
+from orders.selectors.clock import now
+from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.alerts import EmptyNoteError, NoSuchGroupError
 from orders.vocabulary import BulkState
@@ -22,7 +21,7 @@ REASON = 200
 @page
 def inbox(request: HttpRequest) -> HttpResponse:
     """What is wrong now, by cause."""
-    groups, count = reading.causes(now=now())
+    groups, count = alert_groups.group_summaries(now=now())
     return render(request, "console/alerts/inbox.html", {"groups": groups, "count": count})
 
 
@@ -31,7 +30,7 @@ def inbox_csv(request: HttpRequest) -> HttpResponse:
     """The open alerts as a file, of all groups or of one."""
     group_id = request.GET.get("group", "")
     chosen = _group(int(group_id)).pk if group_id.isdecimal() and len(group_id) < 18 else None
-    lines = csv_lines(reading.COLUMNS, reading.export(group_id=chosen))
+    lines = csv_lines(alerts.COLUMNS, alerts.export(group_id=chosen))
     answer = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = 'attachment; filename="alerts.csv"'
     return answer
@@ -43,8 +42,8 @@ def group(request: HttpRequest, group_id: int) -> HttpResponse:
     found = _group(group_id)
     at = now()
     closed = request.GET.get("show") == "closed"
-    cause = reading.cause(found, now=at)
-    history = reading.group_history(found)
+    cause = alert_groups.group_summary(found, now=at)
+    history = alert_groups.group_history(found)
     running = next((one for one in history.actions if one.state in _UNDER_WAY), None)
     return render(
         request,
@@ -53,11 +52,11 @@ def group(request: HttpRequest, group_id: int) -> HttpResponse:
             "group": found,
             "cause": cause,
             "closed": closed,
-            "page": reading.alerts_page(found, closed=closed, after=request.GET.get("after", "")),
+            "page": alerts.alerts_of_group(found, closed=closed, after=request.GET.get("after", "")),
             "is_first": "after" not in request.GET,
             "history": history,
-            "running": bulk.find(running.pk, now=at) if running else None,
-            "joined": reading.joined_since(found, running) if running else [],
+            "running": bulk.find_action(running.pk, now=at) if running else None,
+            "joined": alerts.joined_since(found, running) if running else [],
         },
     )
 
@@ -104,7 +103,7 @@ def _reason(request: HttpRequest) -> str:
 
 
 def _group(group_id: int) -> AlertGroup:
-    found = reading.find_group(group_id)
+    found = alert_groups.find_group(group_id)
     if found is None:
         raise Http404
     return found

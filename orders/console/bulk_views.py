@@ -13,11 +13,11 @@ from django.views.decorators.http import require_safe
 from orders.access.levels import OPERATE
 from orders.console.csv_safe import csv_lines
 from orders.console.guards import act, actor, needs, page, previous_page
+from orders.selectors.clock import now
 from orders.selectors.desk import bulk
 from orders.selectors.desk import bulk_selection as choosing
 from orders.selectors.desk.bulk_selection import Choice
-from orders.selectors.desk.limits import tries
-from orders.selectors.desk.status_bar import now
+from orders.selectors.desk.supervisor import retry_limits
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators.bulk import (
     COUNT_FROM,
@@ -47,7 +47,7 @@ def actions(request: HttpRequest) -> HttpResponse:
 @page
 def action(request: HttpRequest, action_id: int) -> HttpResponse:
     """One action: its waves, what came of each order, and the buttons; or the results as a file."""
-    found = bulk.find(action_id, now=now())
+    found = bulk.find_action(action_id, now=now())
     if found is None:
         raise Http404
     if request.GET.get("format") == "csv":
@@ -152,7 +152,7 @@ def create(request: HttpRequest) -> HttpResponse:
     if form.errors:
         return _preview(request, choice, form)
     waves, rate, stop_share = form.numbers()
-    order_ids = choosing.orders_of(choice, tries=tries(), now=now())
+    order_ids = choosing.orders_of(choice, tries=retry_limits(), now=now())
     if form.seen is not None and len(order_ids) > form.seen:
         form.errors["count"] = _("More orders match now than were shown. Look again.")
         return _preview(request, choice, form)
@@ -200,7 +200,7 @@ def _choice(asked: QueryDict) -> Choice:
 
 
 def _preview(request: HttpRequest, choice: Choice, form: Form) -> HttpResponse:
-    count = choosing.count(choice, tries=tries(), now=now())
+    count = choosing.count(choice, tries=retry_limits(), now=now())
     return render(
         request,
         "console/bulk/new.html",

@@ -6,6 +6,7 @@ It is there only with DEBUG and while the sandbox answers. Its buttons are for a
 import http.client
 import json
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from functools import wraps
 from typing import Any
 
@@ -20,7 +21,8 @@ from django.utils.translation import gettext_lazy
 
 from orders.access.levels import ADMINISTER
 from orders.console.guards import act, actor, page
-from orders.selectors.desk import counters
+from orders.selectors.clock import now
+from orders.selectors.desk.overview import count_queued, recent_counts
 from orders.services import audit
 from sasweb.launcher import running as living
 
@@ -146,7 +148,7 @@ def show(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any]) -> H
         ],
         "workers": {role: len(living.pids_of(role, var_dir=var_dir)) for role in living.KILLABLE},
         "effects": sandbox.effects(),
-        "orders": counters.by_state(),
+        "orders": {"queued": count_queued()} | recent_counts(now=now(), within=timedelta(hours=1)),
     }
     return render(request, "console/chaos.html", context)
 

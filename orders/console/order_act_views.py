@@ -18,10 +18,10 @@ from orders.access.levels import ADMINISTER, OPERATE
 from orders.console import order_forms
 from orders.console.guards import act, actor, needs, previous_page
 from orders.console.order_forms import EditForm
+from orders.selectors.clock import now
 from orders.selectors.desk.confirmation import confirmation
-from orders.selectors.desk.limits import tries
 from orders.selectors.desk.order_page import OrderPage, StepPage, order_page
-from orders.selectors.desk.status_bar import now
+from orders.selectors.desk.supervisor import retry_limits
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import orders as operator_services
@@ -66,7 +66,7 @@ def _reason(request: HttpRequest) -> str:
 
 
 def _page_of(order_id: UUID) -> OrderPage:
-    found = order_page(order_id, tries=tries(), now=now())
+    found = order_page(order_id, tries=retry_limits(), now=now())
     if found is None or found.detail.order is None:
         raise Http404
     return found

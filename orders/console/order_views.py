@@ -12,15 +12,16 @@ from django.shortcuts import redirect, render
 from orders.console import order_chart
 from orders.console.csv_safe import csv_lines
 from orders.console.guards import actor, page
+from orders.selectors.clock import now
 from orders.selectors.desk import search, timeline
-from orders.selectors.desk.compensation import compensation_desk, kept_submissions
+from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
 from orders.selectors.desk.filters import LEAST_PART, OrderFilter, in_words, read_filter
-from orders.selectors.desk.limits import tries
 from orders.selectors.desk.order_page import OrderPage, StepPage, order_page
-from orders.selectors.desk.search import FoundOrder
+from orders.selectors.desk.order_rows import OrderRow
+from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.standing import Kind
-from orders.selectors.desk.status_bar import now
+from orders.selectors.desk.supervisor import retry_limits
 from orders.services import audit
 from orders.services.operators import editing as operator_editing
 from orders.services.operators import orders as operator_services
@@ -42,7 +43,7 @@ COLUMNS = (
 def show_orders(request: HttpRequest) -> HttpResponse:
     """The orders of a filter, newest first."""
     wanted = read_filter(request.GET.dict())
-    at, limits = now(), tries()
+    at, limits = now(), retry_limits()
     after = _order_id(request.GET.get("after", ""))
     found = search.page(wanted, after=after, limit=PAGE, tries=limits, now=at)
     if wanted.order_id is not None and not found.orders and order_page(wanted.order_id, tries=limits, now=at):
@@ -85,11 +86,11 @@ def export_orders(request: HttpRequest) -> HttpResponseBase:
 
 
 def _csv_rows(wanted: OrderFilter) -> Iterator[tuple[Any, ...]]:
-    for one in search.rows(wanted, most=MOST_EXPORTED, tries=tries(), now=now()):
+    for one in search.rows(wanted, most=MOST_EXPORTED, tries=retry_limits(), now=now()):
         yield _csv_row(one)
 
 
-def _csv_row(one: FoundOrder) -> tuple[Any, ...]:
+def _csv_row(one: OrderRow) -> tuple[Any, ...]:
     order = one.order
     return (
         one.order_id,
@@ -110,7 +111,7 @@ def _csv_row(one: FoundOrder) -> tuple[Any, ...]:
 @page
 def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """One order: where it stands, its steps in time, everything that happened, and what may be done."""
-    at, limits = now(), tries()
+    at, limits = now(), retry_limits()
     found = order_page(order_id, tries=limits, now=at)
     if found is None:
         raise Http404
@@ -169,16 +170,16 @@ def _json(value: Any) -> str:
 @page
 def show_compensation(request: HttpRequest) -> HttpResponse:
     """What is being undone, and what could not be."""
-    desk = compensation_desk(tries=tries(), now=now())
+    desk = compensations(tries=retry_limits(), now=now())
     return render(request, "console/orders/compensation.html", {"desk": desk})
 
 
 @page
 def show_set_aside(request: HttpRequest) -> HttpResponse:
     """Submissions that could not become orders."""
-    kept, has_more = kept_submissions()
-    shown = [(one, _json(one.body)) for one in kept]
-    return render(request, "console/orders/set_aside.html", {"kept": shown, "has_more": has_more})
+    page = set_aside_submissions()
+    shown = [(submission, _json(submission.body)) for submission in page.items]
+    return render(request, "console/orders/set_aside.html", {"kept": shown, "has_more": page.has_more})
 
 
 def _order_id(text: str) -> UUID | None:

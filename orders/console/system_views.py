@@ -10,11 +10,12 @@ from orders.access.levels import ADMINISTER, OPERATE
 from orders.console import charts
 from orders.console.guards import act, actor, page
 from orders.console.verdict import verdict
-from orders.selectors.desk import agents as agent_status
-from orders.selectors.desk import workflows as workflow_graph
-from orders.selectors.desk.overview import MOST_A_DAY, numbers
-from orders.selectors.desk.status_bar import frame
-from orders.selectors.desk.supervisor import supervision
+from orders.selectors.clock import now
+from orders.selectors.desk import workflows
+from orders.selectors.desk.agents import agent_statuses
+from orders.selectors.desk.overview import MOST_A_DAY, overview
+from orders.selectors.desk.status_bar import read_status_bar
+from orders.selectors.desk.supervisor import supervisor_status
 from orders.services.operators import agents as agent_services
 from orders.services.orders import Act, Result
 
@@ -25,10 +26,10 @@ FORCE_TIMES = ((300, _("5 minutes")), (900, _("15 minutes")), (3600, _("1 hour")
 @page
 def show_overview(request: HttpRequest) -> HttpResponse:
     """Is it all right?"""
-    at = frame()
-    found = numbers(now=at.now)
-    agents = agent_status.agent_statuses(now=at.now)
-    watch = supervision(now=at.now)
+    at = read_status_bar()
+    found = overview(now=at.now)
+    agents = agent_statuses(now=at.now)
+    watch = supervisor_status(now=at.now)
     return render(
         request,
         "console/overview.html",
@@ -48,7 +49,7 @@ def show_overview(request: HttpRequest) -> HttpResponse:
 @page
 def show_agents(request: HttpRequest) -> HttpResponse:
     """Each agent's circuit, what waits for it, and the processes that run it."""
-    agents = agent_status.agent_statuses(now=frame().now)
+    agents = agent_statuses(now=now())
     return render(request, "console/agents.html", {"agents": agents, "force_times": FORCE_TIMES})
 
 
@@ -97,11 +98,11 @@ def _told(request: HttpRequest, agent: str, result: Result) -> HttpResponse:
 @page
 def show_supervisor(request: HttpRequest) -> HttpResponse:
     """Who leads, and what the last sweeps found."""
-    return render(request, "console/supervisor.html", {"watch": supervision(now=frame().now)})
+    return render(request, "console/supervisor.html", {"watch": supervisor_status(now=now())})
 
 
 @page
 def show_workflow(request: HttpRequest) -> HttpResponse:
     """The workflow as a graph, with how many orders are at each of its steps."""
-    graphs = workflow_graph.graphs(now=frame().now)
-    return render(request, "console/workflow.html", {"graphs": graphs, "most": workflow_graph.MOST})
+    graphs = workflows.graphs(now=now())
+    return render(request, "console/workflow.html", {"graphs": graphs, "most": workflows.MOST})

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from orders.selectors.desk.agents import AgentStatus
-from orders.selectors.desk.overview import Numbers
+from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.overview import Overview
 from orders.selectors.desk.standing import Kind
-from orders.selectors.desk.status_bar import MOST_COUNTED
-from orders.selectors.desk.supervisor import Supervision
+from orders.selectors.desk.supervisor import SupervisorStatus
 from orders.vocabulary import ProcessState
 from orders.wording.units import bounded, duration
 
@@ -37,14 +37,16 @@ class Verdict:
     concerns: Sequence[Concern]
 
 
-def verdict(numbers: Numbers, agents: Sequence[AgentStatus], watch: Supervision, open_alerts: int) -> Verdict:
+def verdict(
+    numbers: Overview, agents: Sequence[AgentStatus], watch: SupervisorStatus, open_alerts: int
+) -> Verdict:
     """What is wrong, the bad before the merely noteworthy."""
     found = [*_of_supervisor(watch), *_of_agents(agents), *_of_orders(numbers, open_alerts)]
     found.sort(key=lambda concern: concern.tone != "bad")
     return Verdict(tone=found[0].tone if found else "good", concerns=found)
 
 
-def _of_supervisor(watch: Supervision) -> Iterator[Concern]:
+def _of_supervisor(watch: SupervisorStatus) -> Iterator[Concern]:
     url = reverse("console:supervisor")
     if watch.swept_seconds is None:
         yield Concern(tone="bad", url=url, said=_("The supervisor has never swept."))
@@ -72,7 +74,7 @@ def _of_agents(agents: Sequence[AgentStatus]) -> Iterator[Concern]:
         yield Concern(tone="bad" if is_bad else "warn", url=url, said=said % values)
 
 
-def _of_orders(numbers: Numbers, open_alerts: int) -> Iterator[Concern]:
+def _of_orders(numbers: Overview, open_alerts: int) -> Iterator[Concern]:
     if open_alerts:
         said = ngettext("%(n)s alert is open.", "%(n)s alerts are open.", open_alerts)
         yield Concern(

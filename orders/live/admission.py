@@ -19,7 +19,7 @@ from django_otp import DEVICE_ID_SESSION_KEY
 from orders.access import second_factor, sessions
 from orders.access.levels import VIEW
 from orders.selectors import orders as selectors
-from orders.selectors.desk.version import pulse
+from orders.selectors.desk.version import desk_version
 
 CONSOLE = UUID(int=0)
 """What operators follow, in the place of an order: everything that the console shows."""
@@ -53,7 +53,7 @@ def admit_operator(request: HttpRequest) -> Admitted | None:
         is_verified = DEVICE_ID_SESSION_KEY in request.session
         if not is_verified and (settings.REQUIRE_SECOND_FACTOR or second_factor.has_factor(user)):
             return None
-        return Admitted(CONSOLE, pulse(), f"operator:{user.pk}")
+        return Admitted(CONSOLE, desk_version(), f"operator:{user.pk}")
     finally:
         connection.close()
 
@@ -61,7 +61,7 @@ def admit_operator(request: HttpRequest) -> Admitted | None:
 def read_pulse(_watched: Sequence[UUID]) -> Mapping[UUID, str]:
     """The present version of the console. One statement, and no connection is kept."""
     try:
-        return {CONSOLE: pulse()}
+        return {CONSOLE: desk_version()}
     finally:
         connection.close()
 

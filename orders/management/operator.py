@@ -1,7 +1,7 @@
-"""What the operators' commands share: exit codes, errors in one line, ids in short, JSON for scripts.
+"""What the operators' commands share: exit codes, one-line errors, short ids, JSON for scripts.
 
-Exit codes: 0 done; 1 refused, or a check that found something wrong; 2 wrong use, no such order, no database; 3 there
-was nothing to do.
+Exit codes: 0 done; 1 refused, or a check that found a problem; 2 wrong use, no such order, or no database; 3 nothing
+to do.
 """
 
 import getpass
@@ -21,24 +21,23 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import InterfaceError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
-from orders.engine.runtime.sql import database_now
-from orders.management.tables import WIDTH
-from orders.selectors.desk.listing import LEAST_PART, matching_orders
+from orders.management.tables import WIDTH, styled
 from orders.selectors.desk.order_detail import submission_of
+from orders.selectors.desk.order_ids import LEAST_BEGINNING, LEAST_ENDING, orders_like
 from orders.services.orders import Act, NoSuchOrderError, Result
 
 DONE, REFUSED, MISUSED, NOTHING = 0, 1, 2, 3
 EXIT_CODES = {Act.DONE: DONE, Act.REFUSED: REFUSED, Act.ALREADY: NOTHING}
 
 SHORT = 8
-"""Digits of a short id: the end of the order id, which is random, while its beginning is the time."""
+"""Digits of a short id: the end of an order's id is random, while its beginning is the time."""
 LONGEST_NAME = 120
 
 _PARTIAL_ID = re.compile(r"[0-9a-f]{4,32}")
 
 
 class Stop(Exception):
-    """Raised when a command can do no more; `said` is one line for its user."""
+    """Raised when a command cannot go on; `said` is the line that its user is shown."""
 
     def __init__(self, said: str, code: int = MISUSED) -> None:
         super().__init__(said)
@@ -47,20 +46,21 @@ class Stop(Exception):
 
 
 class OperatorCommand(BaseCommand):
-    """A command that ends with an exit code and never with a traceback. Subclasses have `work`."""
+    """A command that ends with an exit code, never with a traceback. Subclasses implement `work`."""
 
     requires_system_checks = ()
+    is_coloured = False
 
     def work(self, options: dict[str, Any]) -> int:
-        """Does what the command is for and returns the exit code. May raise `Stop`."""
+        """Does the command's work and returns its exit code. May raise `Stop`."""
         raise NotImplementedError
 
     def handle(self, *args: object, **options: Any) -> None:
+        self.is_coloured = self.stdout.isatty() and not options.get("no_color")
         for stream in (self.stdout, self.stderr):
             if hasattr(stream, "reconfigure"):
-                stream.reconfigure(
-                    errors="replace"
-                )  # a terminal that knows no "…" is told "?", not a traceback
+                # A terminal whose encoding lacks "…" shows "?" instead of a traceback.
+                stream.reconfigure(errors="replace")
         try:
             code = self.work(options)
             self.stdout.flush()
@@ -75,7 +75,7 @@ class OperatorCommand(BaseCommand):
         except KeyboardInterrupt:
             code = self._fail("stopped", MISUSED)
         except BrokenPipeError:
-            # The reader (head, less) has had enough. Python would complain when it flushes at its end.
+            # The reader (head, less) has closed the pipe. Python would complain when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = DONE
         if code != DONE:
@@ -87,40 +87,40 @@ class OperatorCommand(BaseCommand):
 
     @property
     def width(self) -> int:
-        """Characters in a line: 100, or what the terminal has if it has more."""
+        """Characters in a line: 100, or more on a wider terminal."""
         if not self.stdout.isatty():
             return WIDTH
         return max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
-    def painted(self, style: str, text: str) -> str:
-        """The text in one of Django's colours, on a terminal that has any."""
-        return str(getattr(self.style, style)(text)) if self.stdout.isatty() else text
+    def styled(self, text: str, style: str) -> str:
+        """The text, safe to print, in a style such as "bold red" on a terminal and plain elsewhere."""
+        return styled(text, style, coloured=self.is_coloured)
 
 
 class ReadingCommand(OperatorCommand):
-    """A command that shows something, to people or with `--json` to scripts."""
+    """A command that shows something to people or, with `--json`, to scripts."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
 
     def show_json(self, value: object) -> None:
-        """Prints it: dataclasses as objects, times in ISO 8601."""
+        """Prints a value as JSON: dataclasses as objects, times in ISO 8601."""
         self.stdout.write(json.dumps(_plain(value), indent=2, ensure_ascii=False))
 
 
 class ActingCommand(OperatorCommand):
-    """A command that changes something, in somebody's name."""
+    """A command that changes something in an operator's name."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--by",
             type=actor,
             default=None,
-            help="who does it, for the order's history (default: operator: and your user name)",
+            help="who acts, for the order's history (default: operator: and your user name)",
         )
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Asks, unless it was told yes. Raises `Stop` when the answer is not yes or nobody can answer."""
+        """Asks for confirmation unless `yes`. Raises `Stop` if the answer is not yes or nobody can answer."""
         if yes:
             return
         self.stdout.write(f"{question} [y/N] ", ending="")
@@ -129,31 +129,26 @@ class ActingCommand(OperatorCommand):
             answer = input()
         except EOFError:
             self.stdout.write("")
-            raise Stop("nobody is there to answer; --yes does it without asking") from None
+            raise Stop("there is no terminal to ask at; use --yes to confirm") from None
         if answer.strip().lower() not in ("y", "yes"):
-            raise Stop("nothing was done", NOTHING)
+            raise Stop("nothing was changed", NOTHING)
 
     def on_order(self, order_id: UUID, act: Callable[[], Result]) -> int:
-        """Does something to an order; returns the exit code. Raises `Stop` when there is no such order."""
+        """Acts on an order and returns the exit code. Raises `Stop` if there is no such order."""
         try:
             return self.say(act(), order_id)
         except NoSuchOrderError:
             raise Stop(f"{order_id}: {_missing(order_id)}") from None
 
     def say(self, result: Result, order_id: UUID | None = None) -> int:
-        """Prints what came of an act; returns the exit code that stands for it."""
+        """Prints the result of an act and returns its exit code."""
         line = f"{order_id}: {result.said}" if order_id else result.said
         (self.stderr if result.act is Act.REFUSED else self.stdout).write(line)
         return EXIT_CODES[result.act]
 
 
-def now() -> datetime:
-    """The database's clock."""
-    return database_now()
-
-
 def operator_name() -> str:
-    """Who runs this command, as far as the operating system knows."""
+    """Who runs this command, according to the operating system."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):
@@ -162,7 +157,7 @@ def operator_name() -> str:
 
 
 def actor(name: str) -> str:
-    """A name that a history can keep. Raises `ArgumentTypeError`."""
+    """The name of an actor, checked. Raises `ArgumentTypeError`."""
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise ArgumentTypeError(f"a name has 1 to {LONGEST_NAME} printable characters")
     return name.strip()
@@ -174,32 +169,32 @@ def short(order_id: UUID) -> str:
 
 
 def find_order(text: str) -> UUID:
-    """The order that somebody means by an id or a part of its beginning or end. Raises `Stop`.
+    """The order with this id, or with an id that ends or begins with this part. Raises `Stop`.
 
-    A whole id is taken as it is, whether or not there is such an order.
+    A whole id is returned as it is, whether or not there is such an order.
     """
     digits = text.strip().lower().replace("-", "")
     if not _PARTIAL_ID.fullmatch(digits):
         raise Stop(
-            f"{text!r} is no order id: give the UUID, or at least {LEAST_PART} hexadecimal digits"
-            " of its beginning or end"
+            f"{text!r} is not an order id: give the whole id, at least {LEAST_ENDING} hexadecimal digits of its end,"
+            f" or at least {LEAST_BEGINNING} of its beginning"
         )
     if len(digits) == 32:
         return UUID(digits)
-    found = matching_orders(digits)
-    if not found:
-        raise Stop(f"there is no order whose id begins or ends with {text!r}")
-    if len(found) > 1:
-        shown = ", ".join(map(str, found[:5])) + (", …" if len(found) > 5 else "")
-        raise Stop(f"{text!r} is not unique; it may be {shown}")
-    return found[0]
+    matches = orders_like(digits)
+    if not matches:
+        raise Stop(f"there is no order whose id ends or begins with {text!r}")
+    if len(matches) > 1:
+        shown = ", ".join(map(str, matches[:5])) + (", …" if len(matches) > 5 else "")
+        raise Stop(f"{text!r} is ambiguous: it matches {shown}")
+    return matches[0]
 
 
 def _missing(order_id: UUID) -> str:
-    """Why an order that somebody names is not in the state store."""
+    """Why an order is not in the state store."""
     queued, set_aside = submission_of(order_id)
     if set_aside:
-        return f"its submission is set aside; manage.py set_aside replay {set_aside.number} puts it back"
+        return f"its submission is set aside; to replay it: manage.py set_aside replay {set_aside.number}"
     return "its submission is still in the queue" if queued else "there is no such order"
 
 
@@ -211,9 +206,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value) if isinstance(value, UUID) else value

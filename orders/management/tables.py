@@ -1,18 +1,26 @@
-"""Plain text for a terminal: aligned tables and paragraphs. What it is given is made safe to print."""
+"""Tables and paragraphs for a terminal, laid out by rich. Plain and uncoloured unless colour is asked for.
 
-import textwrap
-import unicodedata
+Much of what commands print was written by customers or remote services. It is made safe first: control characters are
+replaced, and rich's markup is never interpreted.
+"""
+
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
 WIDTH = 100
-"""Characters in a line, unless the terminal says otherwise."""
-GAP = "  "
+"""Characters in a line, unless the terminal is wider."""
+GAP = 2
 
 
 class Fit(Enum):
-    """What becomes of a column when the table is too wide."""
+    """What happens to a column when the table is too wide."""
 
     KEEP = auto()
     CUT = auto()
@@ -21,90 +29,101 @@ class Fit(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """`least` is what it keeps when it is cut or wrapped; `paint` colours a cell after it has been aligned."""
+    """`least` is the width below which it is not cut or wrapped; `style` gives the style of a cell's text."""
 
     title: str
     right: bool = False
     fit: Fit = Fit.KEEP
     least: int = 8
-    paint: Callable[[str], str] | None = None
+    style: Callable[[str], str] | None = None
 
 
 def printable(text: str) -> str:
-    """The text without what moves a terminal's cursor or colours it: a customer or a remote may have written it."""
+    """The text without characters that would move the cursor or change colours."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "�" for letter in text)
 
 
-def width_of(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in text
-    )
+def styled(text: str, style: str, *, coloured: bool) -> str:
+    """The text, safe to print, in a style such as "bold red" if it may be coloured."""
+    return _render(Text(printable(text), style), width=cell_len(text) + 1, coloured=coloured)
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[object]], *, width: int = WIDTH) -> str:
+def paragraph(text: str, *, indent: str = "", width: int = WIDTH) -> str:
+    """A text in lines of at most `width` characters."""
+    lines = Text(printable(text)).wrap(_console(width, coloured=False), max(width - len(indent), 1))
+    return "\n".join(f"{indent}{line.plain}".rstrip() for line in lines)
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[object]],
+    *,
+    width: int = WIDTH,
+    coloured: bool = False,
+) -> str:
     """An aligned table. A cell may have several lines; None is shown as a dash."""
     cells = [["–" if cell is None else printable(str(cell)) for cell in row] for row in rows]
-    widths = [
-        max(
-            width_of(column.title),
-            *(width_of(line) for row in cells for line in row[index].split("\n")),
-            0,
+    grid = Table(box=None, show_edge=False, pad_edge=False, padding=(0, GAP, 0, 0), header_style="")
+    for column, room in zip(columns, _widths(columns, cells, width), strict=True):
+        grid.add_column(
+            Text(column.title),
+            width=room,
+            justify="right" if column.right else "left",
+            no_wrap=column.fit is not Fit.WRAP,
+            overflow="fold" if column.fit is Fit.WRAP else "ellipsis",
         )
+    for row in cells:
+        grid.add_row(
+            *(
+                Text(cell, column.style(cell) if column.style else "")
+                for cell, column in zip(row, columns, strict=True)
+            )
+        )
+    return _render(grid, width=max(width, grid_width(columns, cells, width)), coloured=coloured)
+
+
+def grid_width(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int) -> int:
+    """How wide a table is that was narrowed as far as its columns allow."""
+    return sum(_widths(columns, cells, width)) + GAP * len(columns)
+
+
+def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Narrows columns until all fit: those to be cut, the last one first, then the widest of those to be wrapped.
+
+    Rich narrows every column alike, which would cut ids and numbers.
+    """
+    widths = [
+        max(cell_len(column.title), *(cell_len(line) for row in cells for line in row[index].split("\n")), 0)
         for index, column in enumerate(columns)
     ]
-    widths = _narrowed(columns, widths, width)
-    lines = [_line(columns, [column.title for column in columns], widths, painted=False)]
-    for row in cells:
-        folded = [_fold(cell, column, room) for cell, column, room in zip(row, columns, widths, strict=True)]
-        for number in range(max(map(len, folded))):
-            parts = [cell[number] if number < len(cell) else "" for cell in folded]
-            lines.append(_line(columns, parts, widths, painted=True))
-    return "\n".join(lines)
-
-
-def _narrowed(columns: Sequence[Column], widths: list[int], width: int) -> list[int]:
-    """Narrows columns until all fit: those that may be cut, the last one first, then the widest that may be wrapped."""
-    widths = list(widths)
     cut = [index for index, column in enumerate(columns) if column.fit is Fit.CUT]
     wrapped = [index for index, column in enumerate(columns) if column.fit is Fit.WRAP]
-    while sum(widths) + len(GAP) * (len(widths) - 1) > width:
-        wide = [index for index in cut if widths[index] > columns[index].least]
-        wide = wide[-1:] or [index for index in wrapped if widths[index] > columns[index].least]
+    while sum(widths) + GAP * (len(widths) - 1) > width:
+        wide = [index for index in cut if widths[index] > columns[index].least][-1:] or [
+            index for index in wrapped if widths[index] > columns[index].least
+        ]
         if not wide:
             break
         widths[max(wide, key=lambda index: widths[index])] -= 1
     return widths
 
 
-def _fold(cell: str, column: Column, room: int) -> list[str]:
-    lines = cell.split("\n")
-    if column.fit is Fit.WRAP:
-        return [
-            part for line in lines for part in (textwrap.wrap(line, room, break_on_hyphens=False) or [""])
-        ]
-    return [line if width_of(line) <= room else _cut(line, room) for line in lines]
+def _render(renderable: RenderableType, *, width: int, coloured: bool) -> str:
+    console = _console(width, coloured=coloured)
+    with console.capture() as capture:
+        console.print(renderable, end="")
+    lines = capture.get().rstrip("\n").split("\n")
+    return "\n".join(line.rstrip() for line in lines)
 
 
-def _cut(text: str, room: int) -> str:
-    while width_of(text) > room - 1:
-        text = text[:-1]
-    return text + "…"
-
-
-def _line(columns: Sequence[Column], parts: Sequence[str], widths: Sequence[int], *, painted: bool) -> str:
-    shown = []
-    last = len(columns) - 1
-    for index, (column, part, room) in enumerate(zip(columns, parts, widths, strict=True)):
-        padding = " " * max(0, room - width_of(part))
-        part = column.paint(part) if painted and column.paint and part else part
-        shown.append(padding + part if column.right else part if index == last else part + padding)
-    return GAP.join(shown).rstrip()
-
-
-def paragraph(text: str, *, indent: str = "", width: int = WIDTH) -> str:
-    """A text in lines of that width."""
-    return textwrap.fill(
-        printable(text), width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+def _console(width: int, *, coloured: bool) -> Console:
+    """A console that prints text as it is: no markup, no emoji codes, no highlighting of numbers."""
+    return Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=coloured,
+        color_system="standard" if coloured else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
     )

@@ -35,8 +35,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orders.fields.money import Money
+from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.standing import Standing
-from orders.selectors.desk.status_bar import MOST_COUNTED, Frame, frame
+from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags import shop
 from orders.wording import units
 from orders.wording.standings import STANDINGS
@@ -191,9 +192,9 @@ def next_try(stands: Standing) -> int:
 
 
 @register.simple_tag
-def status_bar() -> Frame:
+def status_bar() -> StatusBar:
     """The counts and warnings at the edge of every page. It reads the database, alone among these tags."""
-    return frame()
+    return read_status_bar()
 
 
 @dataclass(frozen=True, kw_only=True)

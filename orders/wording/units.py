@@ -52,9 +52,10 @@ def bounded(count: int, most: int) -> str:
     return f"{number(most)}+" if count > most else number(count)
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """A number with its noun: "1 order", "2 orders"."""
-    return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
+def counted(count: int, noun: str, plural: str = "", *, most: int | None = None) -> str:
+    """A number with its noun: "1 order", "2 orders"; "10,000+ orders" if it was counted up to `most` and no further."""
+    shown = number(count) if most is None else bounded(count, most)
+    return f"{shown} {noun if count == 1 else plural or noun + 's'}"
 
 
 def duration(seconds: float) -> str:

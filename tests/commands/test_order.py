@@ -1,4 +1,4 @@
-"""`manage.py order ID`: everything about one order, and why it took so long."""
+"""`manage.py order ID`: everything about one order, including where its time went."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -214,7 +214,7 @@ def test_a_part_that_is_not_unique_is_refused_with_the_candidates() -> None:
     SubmissionMessage.objects.create(order_id=SAME_MINUTE, client="guest", body={})
     ran = run("order", "01a1f9fd")
     assert (ran.code, ran.out) == (2, "")
-    assert f"'01a1f9fd' is not unique; it may be {FIRST}, {SAME_MINUTE}" in ran.err
+    assert f"'01a1f9fd' is ambiguous: it matches {FIRST}, {SAME_MINUTE}" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -223,10 +223,10 @@ def test_a_part_that_is_not_unique_is_refused_with_the_candidates() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("cake", "'cake' is no order id: give the UUID, or at least 4 hexadecimal digits"),
-        ("abc", "'abc' is no order id"),
-        ("%%%%", "'%%%%' is no order id"),
-        ("abcd", "there is no order whose id begins or ends with 'abcd'"),
+        ("cake", "'cake' is not an order id: give the whole id, at least 4 hexadecimal digits of its end"),
+        ("abc", "'abc' is not an order id"),
+        ("%%%%", "'%%%%' is not an order id"),
+        ("abcd", "there is no order whose id ends or begins with 'abcd'"),
         (str(FIRST), "there is no"),
     ],
 )

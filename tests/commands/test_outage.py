@@ -1,4 +1,4 @@
-"""`alerts` and `agents` while a remote service is down: what waits is told, and nobody is sent to resubmit it."""
+"""`alerts` and `agents` while a remote service is down: they count the waiting steps and suggest no resubmission."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_alerts_says_of_an_outage_what_waits_and_that_nothing_is_to_be_resubmitt
     outage()
     ran = run("alerts")
     assert ran.out.startswith("outage, 3 steps waiting: a remote service does not answer")
-    assert "to do nothing to resubmit; what waits goes on by itself when the agent is back" in ran.words
+    assert "to do nothing to resubmit; waiting steps go on by themselves when the agent is back" in ran.words
     assert "--all" not in ran.out and "1 order" not in ran.out and "orders " not in ran.out
     assert max(map(len, ran.out.splitlines())) <= 100
     assert run("alerts", "--json").json()["waiting"] == {"kitchen": 3}
@@ -46,7 +46,9 @@ def test_alerts_says_of_an_outage_what_waits_and_that_nothing_is_to_be_resubmitt
 @pytest.mark.pattern("O1", "A8")
 def test_alerts_says_how_to_start_an_agent_that_nobody_runs() -> None:
     outage(code="no_host")
-    assert "to do start manage.py run_agents kitchen; what waits goes on by itself" in run("alerts").words
+    assert (
+        "to do start manage.py run_agents kitchen; waiting steps go on by themselves" in run("alerts").words
+    )
 
 
 def test_what_alerts_recommends_can_be_pasted_whatever_code_a_remote_service_gives() -> None:
@@ -67,7 +69,7 @@ def test_what_alerts_recommends_can_be_pasted_whatever_code_a_remote_service_giv
         (
             {"state": "half_open", "opened_at": -600, "probe_at": 600},
             "half open",
-            "a probe is under way, and counts as lost in",
+            "a probe is under way and counts as lost in",
             "has a circuit that is half open",
         ),
         (

@@ -23,13 +23,14 @@ from orders.models import (
     SubmissionMessage,
     SweepRecord,
 )
-from orders.selectors.desk import workflows as workflow_graph
+from orders.selectors.desk import workflows
 from orders.selectors.desk.agents import AgentStatus, agent_statuses
-from orders.selectors.desk.listing import list_orders
-from orders.selectors.desk.overview import numbers
+from orders.selectors.desk.filters import OrderFilter
+from orders.selectors.desk.overview import overview
+from orders.selectors.desk.search import page
 from orders.selectors.desk.standing import Kind, Tries
-from orders.selectors.desk.supervisor import supervision
-from orders.selectors.desk.version import pulse
+from orders.selectors.desk.supervisor import supervisor_status
+from orders.selectors.desk.version import desk_version
 from orders.selectors.desk.workflows import Counts, draw, layers
 from orders.workflow.versions import declared
 from tests.support.factories import ago, ahead, make_alert, make_order, make_request, step_of
@@ -68,7 +69,7 @@ def test_orders_are_counted_by_state_and_the_ended_ones_of_a_day() -> None:
     ended("processed", seconds=3_000)
     ended("processed", seconds=25 * 3600)
     ended("compensated", seconds=100)
-    found = numbers(now=database_now())
+    found = overview(now=database_now())
     assert (found.pending, found.processing, found.error) == (2, 1, 1)
     assert (found.processed, found.compensated) == (2, 1)
     assert found.oldest_pending is not None
@@ -82,7 +83,7 @@ def test_throughput_counts_each_minute_and_leaves_out_the_one_under_way() -> Non
             order = ended("processed", seconds=0)
             order.finished_at = now - timedelta(minutes=minute)
             order.save()
-    found = numbers(now=now)
+    found = overview(now=now)
     assert [minute.processed for minute in found.minutes] == [0] * 7 + [4, 0, 2, 1]
     assert found.per_minute == pytest.approx(0.6)
 
@@ -92,14 +93,14 @@ def test_the_times_from_placing_to_done_are_those_of_the_last_hour() -> None:
         placed(ended("processed", seconds=60, took=0.5), took=took)
     placed(ended("processed", seconds=2 * 3600), took=9_000.0)
     placed(ended("compensated", seconds=60), took=9_000.0)
-    done = numbers(now=database_now()).done
+    done = overview(now=database_now()).done
     assert done.sample == 5
     assert done.p50 == pytest.approx(3.0)
     assert done.p95 == pytest.approx(80.8)
 
 
 def test_an_empty_store_has_no_oldest_order_and_no_time_to_done() -> None:
-    found = numbers(now=database_now())
+    found = overview(now=database_now())
     assert (found.oldest_pending, found.oldest_queued, found.done.p50, found.done.sample) == (
         None,
         None,
@@ -130,7 +131,7 @@ def test_only_an_order_that_waits_for_nothing_but_a_scheduler_is_waiting_for_one
     order = make_order(**fields)
     if event is not None:
         Event.objects.create(order_id=order.pk, kind="resubmitted", actor="olga", at=ago(event))
-    found = numbers(now=database_now()).oldest_ready
+    found = overview(now=database_now()).oldest_ready
     assert (found is None) is (waited is None)
     if found is not None and waited is not None:
         assert waited <= found < waited + 60
@@ -141,7 +142,8 @@ def test_a_probe_does_not_begin_the_wait_for_an_agent_anew() -> None:
     waits = {"waiting_since": ago(1), "wanted_since": ago(900)}
     order = make_order({"bake": waits}, process_state="pending", not_before=ahead(600))
     now = database_now()
-    (found,) = list_orders(state=None, waiting=False, limit=5, tries=Tries(), now=now).orders
+    (row,) = page(OrderFilter(), after=None, limit=5, tries=Tries(), now=now).orders
+    found = row.order
     assert found.order_id == order.pk
     assert (found.standing.kind, found.standing.since) == (Kind.AGENT, waits["wanted_since"])
 
@@ -155,7 +157,7 @@ def test_submissions_that_wait_and_those_set_aside_are_counted() -> None:
     SetAside.objects.create(
         order_id=orders[2], client="c", body=body, reason="r", posted_at=ago(9), replayed_at=ago(1)
     )
-    found = numbers(now=database_now())
+    found = overview(now=database_now())
     assert (found.queued, found.set_aside) == (1, 1)
     assert found.oldest_queued is not None
     assert 40 <= found.oldest_queued < 100
@@ -176,7 +178,7 @@ def test_open_alerts_are_grouped_the_largest_first() -> None:
         closed_at=ago(1),
     )
     make_alert(make_order(process_state="error").order_id, message="no")
-    assert [(group.pattern, group.open) for group in numbers(now=database_now()).groups] == [
+    assert [(group.group.pattern, group.open) for group in overview(now=database_now()).groups] == [
         ("no", 3),
         ("worse", 2),
     ]
@@ -207,7 +209,7 @@ def test_an_agents_status_tells_circuit_work_and_processes() -> None:
     make_order({"bake": {"waiting_since": ago(9)}}, process_state="pending")
     make_order({"bake": {"waiting_since": ago(9)}}, process_state="pending")
     oven = status_of("oven")
-    assert (oven.state, oven.waiting, oven.asked, oven.in_hand) == ("open", 2, 1, 1)
+    assert (oven.state, oven.waiting, oven.requests, oven.in_hand) == ("open", 2, 1, 1)
     assert (oven.capacity, oven.in_flight, oven.recent_calls, oven.recent_failures) == (8, 3, 10, 4)
     assert oven.p95 == pytest.approx(0.25)
     assert [one.name for one in oven.alive] == ["agents:live"]
@@ -249,11 +251,11 @@ def test_the_supervisor_page_tells_lag_and_what_sweeps_found() -> None:
         steps_timed_out=0,
     )
     make_order({"mix": {"state": "running", "complete_by": ago(70)}}, process_state="processing")
-    watch = supervision(now=database_now())
+    watch = supervisor_status(now=database_now())
     assert (watch.leader, watch.term, watch.late) == ("supervisor:a", 3, False)
     assert (watch.hour.found, watch.hour.recovered, watch.hour.escalated) == (2, 1, 1)
     assert watch.last.steps == 2
-    assert watch.overdue == 1
+    assert (watch.overdue_orders, watch.overdue_steps) == (1, 1)
     assert watch.lag is not None
     assert 70 <= watch.lag < 130
     assert [sweep.holder for sweep in watch.sweeps] == ["supervisor:old", "supervisor:a"]
@@ -309,7 +311,7 @@ def test_each_step_counts_what_runs_waits_is_put_off_and_has_failed() -> None:
         {"authorise-payment": "failed"}, workflow=workflow, process_state="compensated", goal="compensate"
     )
     make_order({"mix": "running"}, process_state="processing")  # another workflow
-    (graph,) = workflow_graph.graphs(now=database_now())
+    (graph,) = workflows.graphs(now=database_now())
     counts = {node.name: node.counts for node in graph.nodes if node.counts.total}
     assert counts == {
         "reserve-stock": Counts(running=1),
@@ -318,12 +320,12 @@ def test_each_step_counts_what_runs_waits_is_put_off_and_has_failed() -> None:
     }
 
 
-def test_the_pulse_changes_with_every_event_and_not_without_one() -> None:
+def test_the_version_changes_with_every_event_and_not_without_one() -> None:
     order = make_order()
-    before = pulse().rsplit("-", 1)[0]
-    assert pulse().rsplit("-", 1)[0] == before
+    before = desk_version().rsplit("-", 1)[0]
+    assert desk_version().rsplit("-", 1)[0] == before
     Event.objects.create(order_id=order.order_id, kind="claimed", actor="scheduler:test")
-    assert pulse().rsplit("-", 1)[0] != before
+    assert desk_version().rsplit("-", 1)[0] != before
 
 
 def test_no_number_of_the_overview_is_read_by_looking_at_every_order() -> None:
@@ -333,9 +335,9 @@ def test_no_number_of_the_overview_is_read_by_looking_at_every_order() -> None:
         cursor.execute("ANALYZE orders_orderprocess, orders_stepstate")
         cursor.execute("SET LOCAL enable_seqscan = off")
     with CaptureQueriesContext(connection) as captured:
-        numbers(now=database_now())
-        supervision(now=database_now())
-        workflow_graph.graphs(now=database_now())
+        overview(now=database_now())
+        supervisor_status(now=database_now())
+        workflows.graphs(now=database_now())
     hot = [
         one["sql"]
         for one in captured

@@ -25,7 +25,7 @@ from orders.models import (
 )
 from orders.selectors.desk import search
 from orders.selectors.desk.filters import read_filter
-from orders.selectors.desk.limits import tries
+from orders.selectors.desk.supervisor import retry_limits
 from orders.services.operators import bulk as bulk_services
 from orders.workflow.editing import WORKFLOWS
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
@@ -109,7 +109,7 @@ def found(**asked: str) -> set[UUID]:
     at = ahead(0)
     return {
         one.order_id
-        for one in search.page(read_filter(asked), after=None, limit=50, tries=tries(), now=at).orders
+        for one in search.page(read_filter(asked), after=None, limit=50, tries=retry_limits(), now=at).orders
     }
 
 
@@ -179,7 +179,7 @@ def test_each_filter_finds_exactly_its_orders() -> None:
     for asked_for, orders in wanted:
         assert found(**asked_for) == {order.pk for order in orders}, asked_for
         chosen = read_filter(asked_for)
-        ids = set(search.matching(chosen, most=100, tries=tries(), now=ahead(0)))
+        ids = set(search.matching(chosen, most=100, tries=retry_limits(), now=ahead(0)))
         assert ids == {order.pk for order in orders}, asked_for
         counted = search.count(chosen, now=ahead(0))
         assert counted in (None, len(orders)), asked_for
@@ -191,7 +191,7 @@ def test_pages_follow_one_another_without_gap_or_overlap() -> None:
         seen: list[UUID] = []
         after = None
         while True:
-            page = search.page(read_filter(asked), after=after, limit=3, tries=tries(), now=ahead(0))
+            page = search.page(read_filter(asked), after=after, limit=3, tries=retry_limits(), now=ahead(0))
             seen += [one.order_id for one in page.orders]
             if (after := page.after) is None:
                 break

@@ -1,199 +1,225 @@
-"""`manage.py agents`: the agents, their circuits, their instances and their queue."""
+"""`manage.py agents`: the agents with their circuits, instances and requests. Suitable as a monitoring check."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from orders import wiring
-from orders.management.operator import DONE, REFUSED, ReadingCommand, now
+from orders.management.operator import DONE, REFUSED, ReadingCommand
 from orders.management.tables import Column, Fit, table
-from orders.selectors.desk.agents import AgentStatus, agent_statuses
-from orders.selectors.desk.health import STALE, Agents, Instance, agents
-from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.selectors.clock import now
+from orders.selectors.desk.agents import STALE, AgentStatus, Instance, agent_statuses, orders_needing
+from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import CircuitState
 from orders.wording.units import bounded, counted, duration
 
 
 class Command(ReadingCommand):
     help = (
-        "Shows the agents' circuits, instances, calls and what waits for them. Exit code 1 when orders need an agent"
-        " that has no live instance, and when an agent is paused or its circuit is not closed."
+        "Show the agents' circuits, instances and calls, and the requests and steps that wait for them."
+        " Exit code 1 if orders need an agent that has no live instance, if an agent is paused, or if its circuit"
+        " is not closed."
     )
 
     def work(self, options: dict[str, Any]) -> int:
         known = {step.agent for workflow in wiring.workflows().values() for step in workflow.steps}
         moment = now()
-        found = agents(known, now=moment)
         statuses = agent_statuses(now=moment, known=known)
-        held = [one for one in statuses if not one.lets_calls_through]
+        needing = orders_needing([status.name for status in statuses])
+        missing = {
+            status.name: needing[status.name]
+            for status in statuses
+            if status.is_down and (needing[status.name] or status.name in known)
+        }
+        held = [status for status in statuses if not status.lets_calls_through]
         if options["json"]:
-            self.show_json(asdict(found) | {"circuits": [_plain_circuit(one) for one in statuses]})
+            self.show_json(_plain(statuses, missing))
         else:
-            self.stdout.write(_circuits(statuses, moment, self.width))
-            self.stdout.write("")
-            self._show(found)
-            for one in held:
-                self.stdout.write(self.painted("ERROR", f"! {one.name} {_held(one)}; {_waiting(one)} for it"))
-        return REFUSED if held or any(found.missing.values()) else DONE
+            self._show(statuses, moment)
+            self._warn(missing, held)
+        return REFUSED if held or any(missing.values()) else DONE
 
-    def _show(self, found: Agents) -> None:
-        if found.instances:
-            self.stdout.write(_instances(found.instances, self.width))
-        else:
-            self.stdout.write("no agent has reported")
-        self.stdout.write("")
-        if found.queues:
-            self.stdout.write(_queues(found, self.width))
-        else:
-            self.stdout.write("no requests are waiting")
-        for agent, orders in found.missing.items():
-            needed = (
-                f"{counted(orders, 'order')} under way {'needs' if orders == 1 else 'need'} it"
-                if orders
-                else "no order needs it now"
+    def _show(self, statuses: Sequence[AgentStatus], moment: datetime) -> None:
+        instances = [(status.name, instance) for status in statuses for instance in status.instances]
+        requests = [status for status in statuses if status.requests]
+        parts = (
+            self._circuits(statuses, moment),
+            self._instances(instances) if instances else "no agent has reported",
+            self._requests(requests) if requests else "no requests are waiting",
+        )
+        self.stdout.write("\n\n".join(parts))
+
+    def _warn(self, missing: Mapping[str, int], held: Sequence[AgentStatus]) -> None:
+        for agent, orders in missing.items():
+            needed = "no order needs it now"
+            if orders:
+                verb = "needs" if orders == 1 else "need"
+                needed = f"{counted(orders, 'order', most=MOST_COUNTED)} under way {verb} it"
+            style = "bold red" if orders else "yellow"
+            self.stdout.write(self.styled(f"! {agent} has no live instance; {needed}", style))
+        for status in held:
+            steps = counted(status.waiting, "step", most=MOST_COUNTED)
+            verb = "waits" if status.waiting == 1 else "wait"
+            line = f"! {status.name} {_held(status)}; {steps} {verb} for it"
+            self.stdout.write(self.styled(line, "bold red"))
+
+    def _circuits(self, statuses: Sequence[AgentStatus], moment: datetime) -> str:
+        columns = (
+            Column("CIRCUIT OF"),
+            Column("STATE"),
+            Column("STEPS WAITING", right=True),
+            Column("WHY", fit=Fit.WRAP, least=20),
+        )
+        rows = [
+            (
+                status.name,
+                _state(status),
+                bounded(status.waiting, MOST_COUNTED),
+                "; ".join(_reasons(status, moment)) or None,
             )
-            self.stdout.write(
-                self.painted("ERROR" if orders else "WARNING", f"! {agent} has no live instance; {needed}")
+            for status in statuses
+        ]
+        return table(columns, rows, width=self.width, coloured=self.is_coloured)
+
+    def _instances(self, instances: Sequence[tuple[str, Instance]]) -> str:
+        columns = (
+            Column("AGENT"),
+            Column("INSTANCE", fit=Fit.CUT),
+            Column("HEARTBEAT"),
+            Column("IN FLIGHT", right=True),
+            Column("CAPACITY", right=True),
+            Column("CALLS", right=True),
+            Column("FAILED", right=True),
+            Column("MEAN", right=True),
+        )
+        rows = [_instance_row(agent, instance) for agent, instance in instances]
+        text = table(columns, rows, width=self.width, coloured=self.is_coloured)
+        if all(instance.alive for _, instance in instances):
+            return text
+        return (
+            f"{text}\nSTALE: no heartbeat for {STALE:.0f} s; it has stopped, hangs, or has lost the database"
+        )
+
+    def _requests(self, statuses: Sequence[AgentStatus]) -> str:
+        columns = (
+            Column("REQUESTS FOR"),
+            Column("WAITING", right=True),
+            Column("OLDEST", right=True),
+            Column("IN HAND", right=True),
+        )
+        rows = [
+            (
+                status.name,
+                f"{status.requests - status.in_hand:,}",
+                duration(status.oldest_seconds) if status.oldest_seconds is not None else None,
+                f"{status.in_hand:,}",
             )
+            for status in statuses
+        ]
+        return table(columns, rows, width=self.width, coloured=self.is_coloured)
 
 
-def _circuits(statuses: Sequence[AgentStatus], moment: datetime, width: int) -> str:
-    columns = (
-        Column("CIRCUIT OF"),
-        Column("STATE"),
-        Column("STEPS WAITING", right=True),
-        Column("WHY", fit=Fit.WRAP, least=20),
+def _instance_row(agent: str, instance: Instance) -> tuple[object, ...]:
+    failed = f"{instance.failed_calls:,}"
+    if instance.calls:
+        failed += f" ({100 * instance.failed_calls / instance.calls:.0f} %)"
+    return (
+        agent,
+        instance.name,
+        f"{duration(instance.seen_seconds)} ago{'' if instance.alive else ', STALE'}",
+        instance.in_flight,
+        instance.capacity,
+        f"{instance.calls:,}",
+        failed,
+        duration(instance.mean_seconds) if instance.mean_seconds is not None else None,
     )
-    rows = [(one.name, _state(one), _bounded(one.waiting), _why(one, moment) or None) for one in statuses]
-    return table(columns, rows, width=width)
 
 
-def _state(one: AgentStatus) -> str:
-    words = [one.state.replace("_", " ")]
-    if one.is_forced:
+def _state(status: AgentStatus) -> str:
+    words = [status.state.replace("_", " ")]
+    if status.is_forced:
         words.append("forced")
-    if one.circuit.paused:
+    if status.circuit.paused:
         words.append("paused")
     return ", ".join(words)
 
 
-def _bounded(waiting: int) -> str:
-    return bounded(waiting, MOST_COUNTED)
-
-
-def _why(one: AgentStatus, moment: datetime) -> str:
-    """Who holds it and why, what opened it and since when, and when it is probed; empty while all is well."""
-    circuit = one.circuit
-    said = []
-    if circuit.paused or one.is_forced:
-        until = f", for another {_ahead(circuit.forced_until, moment)}" if one.is_forced else ""
-        reason = f": {one.held_reason}" if one.held_reason else ""
-        said.append(
-            f"{'paused' if circuit.paused else 'forced'} by {one.held_by or 'nobody known'}{until}{reason}"
-        )
+def _reasons(status: AgentStatus, moment: datetime) -> Iterator[str]:
+    """Who holds it and why, what opened it and since when, and when it is probed; nothing while all is well."""
+    circuit = status.circuit
+    if circuit.paused or status.is_forced:
+        until = f", for another {_left(circuit.forced_until, moment)}" if status.is_forced else ""
+        reason = f": {status.held_reason}" if status.held_reason else ""
+        act = "paused" if circuit.paused else "forced"
+        yield f"{act} by {status.held_by or 'somebody unknown'}{until}{reason}"
     if circuit.state != CircuitState.CLOSED:
-        since = (
-            f", for {duration((moment - circuit.opened_at).total_seconds())} now" if circuit.opened_at else ""
-        )
-        said.append(f"{circuit.cause_code} {circuit.cause_message}".strip() + since)
-    if probe := _probe(one, moment):
-        said.append(probe)
-    if one.is_draining:
-        said.append(f"draining, ramp at {one.ramp_percent} %")
-    return "; ".join(said)
+        opened = circuit.opened_at
+        since = f", for {duration((moment - opened).total_seconds())} now" if opened else ""
+        yield f"{circuit.cause_code} {circuit.cause_message}".strip() + since
+    if probe := _probe(status, moment):
+        yield probe
+    if status.is_draining:
+        yield f"draining, ramp at {status.ramp_percent} %"
 
 
-def _probe(one: AgentStatus, moment: datetime) -> str:
-    if one.is_probe_due:
+def _probe(status: AgentStatus, moment: datetime) -> str:
+    if status.is_probe_due:
         return "a probe is due"
-    if one.circuit.paused or one.is_forced or one.circuit.probe_at is None:
+    if status.circuit.paused or status.is_forced or status.circuit.probe_at is None:
         return ""
-    ahead = _ahead(one.circuit.probe_at, moment)
-    if one.state == CircuitState.OPEN:
-        return f"next probe in {ahead}"
-    return f"a probe is under way, and counts as lost in {ahead}"
+    left = _left(status.circuit.probe_at, moment)
+    if status.state == CircuitState.OPEN:
+        return f"next probe in {left}"
+    return f"a probe is under way and counts as lost in {left}"
 
 
-def _ahead(until: datetime | None, moment: datetime) -> str:
+def _left(until: datetime | None, moment: datetime) -> str:
     return duration((until - moment).total_seconds()) if until else "a while"
 
 
-def _held(one: AgentStatus) -> str:
-    return (
-        f"is paused by {one.held_by or 'nobody known'}"
-        if one.circuit.paused
-        else f"has a circuit that is {_state(one)}"
-    )
+def _held(status: AgentStatus) -> str:
+    if status.circuit.paused:
+        return f"is paused by {status.held_by or 'somebody unknown'}"
+    return f"has a circuit that is {_state(status)}"
 
 
-def _waiting(one: AgentStatus) -> str:
-    return f"{_bounded(one.waiting)} {'step waits' if one.waiting == 1 else 'steps wait'}"
-
-
-def _plain_circuit(one: AgentStatus) -> dict[str, Any]:
-    """What a script is told of a circuit."""
-    circuit = one.circuit
+def _plain(statuses: Sequence[AgentStatus], missing: Mapping[str, int]) -> dict[str, Any]:
+    """What a script gets."""
     return {
-        "agent": one.name,
-        "state": one.state,
-        "lets_calls_through": one.lets_calls_through,
-        "waiting": one.waiting,
+        "instances": [
+            {"agent": status.name, "instance": instance.name}
+            | {name: value for name, value in vars(instance).items() if name != "name"}
+            for status in statuses
+            for instance in status.instances
+        ],
+        "queues": [
+            {
+                "agent": status.name,
+                "waiting": status.requests - status.in_hand,
+                "in_hand": status.in_hand,
+                "oldest_seconds": status.oldest_seconds,
+            }
+            for status in statuses
+            if status.requests
+        ],
+        "missing": missing,
+        "circuits": [_plain_circuit(status) for status in statuses],
+    }
+
+
+def _plain_circuit(status: AgentStatus) -> dict[str, Any]:
+    circuit = status.circuit
+    return {
+        "agent": status.name,
+        "state": status.state,
+        "lets_calls_through": status.lets_calls_through,
+        "waiting": status.waiting,
         "cause_code": circuit.cause_code,
         "cause_message": circuit.cause_message,
         "opened_at": circuit.opened_at,
         "probe_at": circuit.probe_at,
         "paused": circuit.paused,
-        "forced_until": circuit.forced_until if one.is_forced else None,
-        "held_by": one.held_by,
-        "held_reason": one.held_reason,
+        "forced_until": circuit.forced_until if status.is_forced else None,
+        "held_by": status.held_by,
+        "held_reason": status.held_reason,
     }
-
-
-def _instances(instances: list[Instance], width: int) -> str:
-    columns = (
-        Column("AGENT"),
-        Column("INSTANCE", fit=Fit.CUT),
-        Column("HEARTBEAT"),
-        Column("IN FLIGHT", right=True),
-        Column("CAPACITY", right=True),
-        Column("CALLS", right=True),
-        Column("FAILED", right=True),
-        Column("MEAN", right=True),
-    )
-    rows = [
-        (
-            one.agent,
-            one.instance,
-            f"{duration(one.seen_seconds)} ago{'' if one.alive else ', STALE'}",
-            one.in_flight,
-            one.capacity,
-            f"{one.calls:,}",
-            f"{one.failed_calls:,}" + (f" ({100 * one.failed_calls / one.calls:.0f} %)" if one.calls else ""),
-            duration(one.mean_seconds) if one.mean_seconds is not None else None,
-        )
-        for one in instances
-    ]
-    note = ""
-    if not all(one.alive for one in instances):
-        note = f"\nSTALE: not heard of for {STALE:.0f} s; it is stopped, hangs, or has lost the database"
-    return table(columns, rows, width=width) + note
-
-
-def _queues(found: Agents, width: int) -> str:
-    columns = (
-        Column("REQUESTS FOR"),
-        Column("WAITING", right=True),
-        Column("OLDEST", right=True),
-        Column("IN HAND", right=True),
-    )
-    rows = [
-        (
-            queue.agent,
-            f"{queue.waiting:,}",
-            duration(queue.oldest_seconds) if queue.oldest_seconds is not None else None,
-            f"{queue.in_hand:,}",
-        )
-        for queue in found.queues
-    ]
-    return table(columns, rows, width=width)

@@ -1,121 +1,192 @@
-"""`manage.py alerts`: what needs an operator, grouped by its cause (O1)."""
+"""`manage.py alerts`: what needs an operator, grouped by cause (O1)."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator import DONE, ReadingCommand, now, short
+from orders.management.operator import DONE, ReadingCommand, short
 from orders.management.tables import paragraph, printable
+from orders.models import AlertGroup
 from orders.models.health import ALERT_KINDS
-from orders.selectors.desk.agents import waiting_for
-from orders.selectors.desk.health import AlertGroup, alert_groups
-from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.selectors.clock import now
+from orders.selectors.desk.alert_groups import (
+    MOST_GROUPS,
+    ClosedAlerts,
+    GroupSummary,
+    closed_alerts,
+    group_summaries,
+)
+from orders.selectors.desk.alerts import newest_orders_of_groups
+from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import AlertKind
 from orders.wording.units import bounded, counted, duration
 
 SHOWN = 12
-"""Orders of a group that are named; `--json` names all."""
+"""Orders of a group that are named; `--json` names up to `MOST_COUNTED`."""
 NO_HOST = "no_host"
-"""The code of an outage that is only that no process runs the agent."""
+"""The code of an outage where no process runs the agent."""
 
 
 class Command(ReadingCommand):
-    help = "Shows the open alerts, grouped by kind, agent and error code, with their orders."
+    help = (
+        "Show the open alerts, grouped by kind, agent, error code and message pattern as in the console:"
+        " groups that nobody has acknowledged first, then the largest."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
+        parser.add_argument("--all", action="store_true", help="also show how closed alerts were resolved")
         parser.add_argument(
-            "--all", action="store_true", help="also those that are closed, with who closed them"
+            "--limit",
+            type=int,
+            default=MOST_GROUPS,
+            help=f"show at most this many groups (default: {MOST_GROUPS})",
         )
 
     def work(self, options: dict[str, Any]) -> int:
-        moment = now()
-        groups = alert_groups(closed=options["all"])
-        waiting = _waiting(groups)
+        moment, most = now(), max(0, options["limit"])
+        groups, count = group_summaries(now=moment, most=most)
+        closed = closed_alerts(most=most) if options["all"] else []
+        wanted = MOST_COUNTED if options["json"] else SHOWN
+        orders = newest_orders_of_groups([group.group.pk for group in groups], most=wanted)
         if options["json"]:
-            self.show_json({"groups": groups, "waiting": waiting})
+            self.show_json(_plain(groups, closed, orders))
             return DONE
+        resolved = {alerts.group.pk: alerts for alerts in closed}
         for group in groups:
-            head = self.painted("ERROR" if group.open else "SUCCESS", _head(group, waiting))
-            self.stdout.write("\n".join([head, *_body(group, moment, self.width)]))
-            self.stdout.write("")
-        opened = sum(group.open for group in groups)
-        closed = sum(group.count for group in groups) - opened
-        total = (
-            f"{counted(opened, 'open alert')} of {counted(len(groups), 'cause')}"
-            if opened
-            else "no open alerts"
-        )
-        self.stdout.write(f"{total}, {closed:,} closed" if options["all"] else total)
+            lines = _open_lines(group, orders[group.group.pk], moment, self.width)
+            lines += _closed_lines(resolved.pop(group.group.pk, None), self.width)
+            self._show(_head(group), "bold red", [*lines, *_to_do(group, self.width)])
+        for alerts in resolved.values():
+            head = f"0 open, {bounded(alerts.count, MOST_COUNTED)} closed: {_cause(alerts.group)}"
+            self._show(
+                head, "green", [_pattern(alerts.group, self.width), *_closed_lines(alerts, self.width)]
+            )
+        self.stdout.write(_total(groups, count, closed if options["all"] else None))
         return DONE
 
-
-def _waiting(groups: list[AlertGroup]) -> dict[str, int]:
-    """How many steps wait for each agent that has an outage now."""
-    agents = [group.agent for group in groups if _is_outage(group) and group.open]
-    return waiting_for(agents) if agents else {}
+    def _show(self, head: str, style: str, lines: Sequence[str]) -> None:
+        self.stdout.write("\n".join([self.styled(head, style), *lines]))
+        self.stdout.write("")
 
 
-def _is_outage(group: AlertGroup) -> bool:
-    return group.kind == AlertKind.OUTAGE
-
-
-def _steps(waiting: int) -> str:
-    return f"{bounded(waiting, MOST_COUNTED)} {'step' if waiting == 1 else 'steps'}"
-
-
-def _head(group: AlertGroup, waiting: Mapping[str, int]) -> str:
-    if not group.open:
-        count = f"0 open, {group.count} closed"
-    elif _is_outage(group):
-        count = f"outage, {_steps(waiting[group.agent])} waiting"
+def _total(groups: Sequence[GroupSummary], count: int, closed: Sequence[ClosedAlerts] | None) -> str:
+    if len(groups) < count:
+        total = f"the first {len(groups)} of {counted(count, 'cause')}"
+    elif groups:
+        total = f"{counted(sum(group.open for group in groups), 'open alert')} of {counted(count, 'cause')}"
     else:
-        count = counted(group.open, "order")
+        total = "no open alerts"
+    return total if closed is None else f"{total}, {sum(alerts.count for alerts in closed):,} closed"
+
+
+def _head(group: GroupSummary) -> str:
+    if group.is_outage:
+        steps = counted(group.waiting, "step", most=MOST_COUNTED)
+        return f"outage, {steps} waiting: {_cause(group.group)}"
+    return f"{counted(group.open, 'order')}: {_cause(group.group)}"
+
+
+def _cause(group: AlertGroup) -> str:
     agent = f"{group.agent}: " if group.agent else ""
-    return printable(f"{count}: {ALERT_KINDS[AlertKind(group.kind)]} – {agent}{group.code}")
+    return f"{ALERT_KINDS[AlertKind(group.kind)]} – {agent}{group.code}"
 
 
-def _body(group: AlertGroup, moment: datetime, width: int) -> list[str]:
+def _open_lines(group: GroupSummary, orders: Sequence[UUID], moment: datetime, width: int) -> list[str]:
     first, last = (moment - group.first_at).total_seconds(), (moment - group.last_at).total_seconds()
     seen = (
         f"first {duration(first)} ago, last {duration(last)} ago"
-        if group.count > 1
+        if group.open > 1
         else f"{duration(last)} ago"
     )
-    lines = [f"  seen      {seen}"]
-    others = f" (the newest; {group.messages - 1} more differ)" if group.messages > 1 else ""
-    lines.append(_labelled("message", f"{group.message}{others}", width))
-    if group.orders:
-        shown = " ".join(map(short, group.orders[:SHOWN]))
-        more = len(group.orders) - SHOWN
-        lines.append(_labelled("orders", shown + (f" and {more:,} more" if more > 0 else ""), width))
-    for closed, count in group.closed.items():
-        lines.append(_labelled("closed", f"{count:,} {closed}", width))
-    if group.open:
-        lines.extend(_to_do(group, width))
+    lines = [_labelled("seen", seen, width), _pattern(group.group, width)]
+    if group.message != group.group.pattern:
+        lines.append(_labelled("message", f"{group.message} (the newest)", width))
+    if orders:
+        more = group.open - SHOWN
+        names = " ".join(map(short, orders[:SHOWN]))
+        lines.append(_labelled("orders", names + (f" and {more:,} more" if more > 0 else ""), width))
+    if group.acknowledged_at:
+        since = duration((moment - group.acknowledged_at).total_seconds())
+        lines.append(_labelled("owner", f"{group.acknowledged_by}, acknowledged {since} ago", width))
     return lines
+
+
+def _pattern(group: AlertGroup, width: int) -> str:
+    return _labelled("pattern", group.pattern, width)
+
+
+def _closed_lines(alerts: ClosedAlerts | None, width: int) -> list[str]:
+    by_resolution = alerts.by_resolution if alerts else {}
+    return [
+        _labelled("closed", f"{count:,} {resolution}", width) for resolution, count in by_resolution.items()
+    ]
 
 
 def _labelled(label: str, text: str, width: int) -> str:
     return f"  {label:<10}" + paragraph(text, indent=" " * 12, width=width).lstrip()
 
 
-def _to_do(group: AlertGroup, width: int) -> list[str]:
+def _to_do(group: GroupSummary, width: int) -> list[str]:
     """What helps. A command has a line of its own, however long, so that it can be copied."""
-    if _is_outage(group):
+    if group.is_outage:
         remedy = (
-            f"start manage.py run_agents {group.agent}" if group.code == NO_HOST else "nothing to resubmit"
+            f"start manage.py run_agents {group.group.agent}"
+            if group.group.code == NO_HOST
+            else "nothing to resubmit"
         )
-        said = f"{remedy}; what waits goes on by itself when the agent is back, see manage.py agents"
-        return [_labelled("to do", said, width)]
-    if group.kind == AlertKind.SET_ASIDE:
-        return [_labelled("to do", "mend the cause, then manage.py set_aside replay", width)]
-    command = ["manage.py", "resubmit", "--all", "--code", group.code]
-    if group.agent:
-        command += ["--agent", group.agent]
-    # The code may be a remote service's word, and this is to be pasted into a shell.
-    pasted = printable(shlex.join([*command, "--kind", group.kind]))
-    return [_labelled("to do", "mend the cause, then", width), f"{' ' * 12}{pasted}"]
+        advice = f"{remedy}; waiting steps go on by themselves when the agent is back, see manage.py agents"
+        return [_labelled("to do", advice, width)]
+    if group.group.kind == AlertKind.SET_ASIDE:
+        return [_labelled("to do", "fix the cause, then run manage.py set_aside replay", width)]
+    command = ["manage.py", "resubmit", "--all", "--code", group.group.code]
+    if group.group.agent:
+        command += ["--agent", group.group.agent]
+    # The code may come from a remote service, and people paste this line into a shell.
+    line = printable(shlex.join([*command, "--kind", group.group.kind]))
+    return [_labelled("to do", "fix the cause, then run", width), f"{' ' * 12}{line}"]
+
+
+def _plain(
+    groups: Sequence[GroupSummary], closed: Sequence[ClosedAlerts], orders: Mapping[int, Sequence[UUID]]
+) -> dict[str, Any]:
+    """What a script gets."""
+    resolved = {alerts.group.pk: alerts for alerts in closed}
+    shown = [
+        _plain_cause(group.group)
+        | {
+            "open": group.open,
+            "first_at": group.first_at,
+            "last_at": group.last_at,
+            "message": group.message,
+            "acknowledged_at": group.acknowledged_at,
+            "acknowledged_by": group.acknowledged_by,
+            "orders": orders[group.group.pk],
+            "closed": _resolutions(resolved.pop(group.group.pk, None)),
+        }
+        for group in groups
+    ]
+    shown += [
+        _plain_cause(alerts.group) | {"open": 0, "orders": [], "closed": _resolutions(alerts)}
+        for alerts in resolved.values()
+    ]
+    waiting = {group.group.agent: group.waiting for group in groups if group.is_outage}
+    return {"groups": shown, "waiting": waiting}
+
+
+def _plain_cause(group: AlertGroup) -> dict[str, Any]:
+    return {
+        "id": group.pk,
+        "kind": group.kind,
+        "agent": group.agent,
+        "code": group.code,
+        "pattern": group.pattern,
+    }
+
+
+def _resolutions(alerts: ClosedAlerts | None) -> Mapping[str, int]:
+    return alerts.by_resolution if alerts else {}

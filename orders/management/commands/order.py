@@ -1,4 +1,4 @@
-"""`manage.py order ID`: everything about one order, and why it took as long as it did."""
+"""`manage.py order ID`: everything about one order, including where its time went."""
 
 from datetime import datetime
 from typing import Any
@@ -6,24 +6,25 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from orders.management import order_text
-from orders.management.operator import DONE, ReadingCommand, Stop, find_order, now
-from orders.selectors.desk.limits import tries
+from orders.management.operator import DONE, ReadingCommand, Stop, find_order
+from orders.selectors.clock import now
 from orders.selectors.desk.order_detail import order_detail
+from orders.selectors.desk.supervisor import retry_limits
 
 
 class Command(ReadingCommand):
     help = (
-        "Shows one order: where it stands, its steps, its open alert, where its time went and what happened."
+        "Show one order: where it stands, its steps, its open alert, where its time went, and its timeline."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("id", help="the order's id, or a part of its beginning or end that is unique")
+        parser.add_argument("id", help="the order's id, or a unique part of its end or beginning")
 
     def work(self, options: dict[str, Any]) -> int:
         order_id = find_order(options["id"])
         moment: datetime = now()
-        limits = tries()
+        limits = retry_limits()
         detail = order_detail(order_id, tries=limits, now=moment)
         if detail is None:
             raise Stop(f"there is no order {order_id}")

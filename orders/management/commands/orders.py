@@ -1,21 +1,28 @@
-"""`manage.py orders`: the orders, and where each truly stands."""
+"""`manage.py orders`: the orders, and where each of them really stands."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator import DONE, ReadingCommand, now, short
+from orders.management.operator import DONE, ReadingCommand, short
 from orders.management.tables import Column, Fit, paragraph, table
-from orders.selectors.desk.limits import tries
-from orders.selectors.desk.listing import ListedOrder, Listing, list_orders
+from orders.selectors.clock import now
+from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
+from orders.selectors.desk.order_rows import OrderProgress
+from orders.selectors.desk.overview import count_queued
+from orders.selectors.desk.search import count, count_by_state, most_counted, page
+from orders.selectors.desk.set_aside import count_set_aside
+from orders.selectors.desk.supervisor import retry_limits
 from orders.vocabulary import ProcessState
 from orders.wording.standings import summary as standing_summary
-from orders.wording.units import counted, short_duration
+from orders.wording.units import bounded, counted, short_duration
 
 
 class Command(ReadingCommand):
-    help = "Lists orders, newest first: where each stands, at which step, and for the how-manieth time."
+    help = "List orders, newest first: where each stands, at which step, and on which attempt."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -23,36 +30,39 @@ class Command(ReadingCommand):
         parser.add_argument(
             "--waiting",
             action="store_true",
-            help="only orders for which nothing is being done now: they wait for a retry, a customer, a scheduler"
+            help="only orders that nothing is being done for: they wait for a retry, the customer, a scheduler"
             " or an agent",
         )
-        parser.add_argument("--limit", type=int, default=30, help="at most so many orders (default: 30)")
+        parser.add_argument("--limit", type=int, default=30, help="list at most this many (default: 30)")
 
     def work(self, options: dict[str, Any]) -> int:
-        moment = now()
-        listing = list_orders(
-            state=options["state"],
-            waiting=options["waiting"],
-            limit=max(0, options["limit"]),
-            tries=tries(),
-            now=moment,
-        )
+        moment, limit = now(), max(0, options["limit"])
+        wanted = OrderFilter(state=options["state"] or "", waiting=NOTHING_DONE if options["waiting"] else "")
+        found = page(wanted, after=None, limit=limit, tries=retry_limits(), now=moment)
+        orders = [row.order for row in found.orders]
+        is_all = len(orders) < limit and found.after is None
+        listing = {
+            "orders": orders,
+            "matching": len(orders) if is_all else count(wanted, now=moment),
+            "by_state": count_by_state(),
+            "queued": count_queued(),
+            "set_aside": count_set_aside(),
+        }
         if options["json"]:
             self.show_json(listing)
             return DONE
-        if listing.orders:
-            self.stdout.write(self._table(listing.orders, moment))
+        if orders:
+            self.stdout.write(self._table(orders, moment))
             self.stdout.write("")
         else:
-            asked = options["state"] or options["waiting"]
-            self.stdout.write("no such orders" if asked else "no orders yet")
-        self.stdout.write(paragraph(summary(listing), width=self.width))
+            self.stdout.write("no orders yet" if wanted.is_empty else "no such orders")
+        self.stdout.write(paragraph(summary(listing, most_counted(wanted)), width=self.width))
         return DONE
 
-    def _table(self, orders: list[ListedOrder], moment: datetime) -> str:
+    def _table(self, orders: Sequence[OrderProgress], moment: datetime) -> str:
         columns = (
             Column("ORDER"),
-            Column("STATE", fit=Fit.WRAP, least=24, paint=self._colour),
+            Column("STATE", fit=Fit.WRAP, least=24, style=_style),
             Column("AGE", right=True),
             Column("STEP", fit=Fit.CUT, least=17),
             Column("ATTEMPT", right=True),
@@ -60,17 +70,19 @@ class Command(ReadingCommand):
             Column("FAIL", right=True),
             Column("LOCKED BY", fit=Fit.CUT),
         )
-        return table(columns, [_row(order, moment) for order in orders], width=self.width)
-
-    def _colour(self, text: str) -> str:
-        if text.startswith(("error", "overdue", "compensation failed")):
-            return self.painted("ERROR", text)
-        if text.startswith(("retrying", "waiting", "at risk", "compensating", "long wait")):
-            return self.painted("WARNING", text)
-        return text
+        rows = [_row(order, moment) for order in orders]
+        return table(columns, rows, width=self.width, coloured=self.is_coloured)
 
 
-def _row(order: ListedOrder, moment: datetime) -> list[object]:
+def _style(state: str) -> str:
+    if state.startswith(("error", "overdue", "compensation failed")):
+        return "bold red"
+    if state.startswith(("retrying", "waiting", "at risk", "compensating", "long wait")):
+        return "yellow"
+    return ""
+
+
+def _row(order: OrderProgress, moment: datetime) -> list[object]:
     return [
         short(order.order_id),
         standing_summary(order.standing, now=moment, code=order.code),
@@ -83,15 +95,21 @@ def _row(order: ListedOrder, moment: datetime) -> list[object]:
     ]
 
 
-def summary(listing: Listing) -> str:
-    """How many orders there are in each state, and what has not become one yet."""
-    total = sum(listing.by_state.values())
-    states = ", ".join(f"{many:,} {state}" for state, many in listing.by_state.items() if many)
-    parts = [f"{counted(total, 'order')}{f': {states}' if states else ''}"]
-    if listing.queued:
-        parts.append(f"{counted(listing.queued, 'submission')} in the queue")
-    if listing.set_aside:
-        parts.append(f"{listing.set_aside:,} set aside (manage.py set_aside)")
-    if listing.matching > len(listing.orders):
-        parts.append(f"shown: {len(listing.orders):,} of {listing.matching:,} that match")
+def summary(listing: Mapping[str, Any], most: int) -> str:
+    """How many orders are in each state, and how many submissions have not become orders yet."""
+    by_state: Mapping[str, int] = listing["by_state"]
+    states = ", ".join(
+        f"{bounded(number, MOST_COUNTED)} {state}" for state, number in by_state.items() if number
+    )
+    total = counted(sum(by_state.values()), "order")
+    if any(number > MOST_COUNTED for number in by_state.values()):
+        total = f"more than {bounded(MOST_COUNTED, MOST_COUNTED)} orders"
+    parts = [f"{total}{f': {states}' if states else ''}"]
+    if listing["queued"]:
+        parts.append(f"{counted(listing['queued'], 'submission', most=MOST_COUNTED)} in the queue")
+    if listing["set_aside"]:
+        parts.append(f"{bounded(listing['set_aside'], MOST_COUNTED)} set aside (manage.py set_aside)")
+    shown, matching = len(listing["orders"]), listing["matching"]
+    if matching > shown:
+        parts.append(f"shown: {shown:,} of {bounded(matching, most)} that match")
     return "; ".join(parts)

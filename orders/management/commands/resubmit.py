@@ -15,7 +15,7 @@ from orders.management.operator import (
     find_order,
     operator_name,
 )
-from orders.selectors.desk.health import orders_with_alert
+from orders.selectors.desk.alerts import orders_with_alert
 from orders.services.audit import Actor
 from orders.services.operators import orders as operator_services
 from orders.vocabulary import AlertKind

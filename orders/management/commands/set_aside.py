@@ -1,6 +1,8 @@
-"""`manage.py set_aside`: the submissions that could not be inserted, and putting them back on the queue (S3)."""
+"""`manage.py set_aside`: lists the submissions that could not become orders, and replays them (S3)."""
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -11,12 +13,18 @@ from orders.management.operator import (
     ActingCommand,
     ReadingCommand,
     Stop,
-    now,
     operator_name,
     short,
 )
 from orders.management.tables import Column, Fit, table
-from orders.selectors.desk.health import KeptSubmission, set_aside_submissions
+from orders.selectors.clock import now
+from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.set_aside import (
+    MOST,
+    SetAsideSubmission,
+    count_set_aside,
+    set_aside_submissions,
+)
 from orders.services.audit import Actor
 from orders.services.operators import orders as operator_services
 from orders.wording.units import counted, duration
@@ -24,7 +32,7 @@ from orders.wording.units import counted, duration
 
 class Command(ActingCommand, ReadingCommand):
     help = (
-        "Lists the submissions that could not be inserted, or replays them after their cause was mended."
+        "List the submissions that could not become orders, or replay them once the cause is fixed."
         " Exit codes: 0 done, 3 nothing to do, 2 wrong use."
     )
 
@@ -32,62 +40,85 @@ class Command(ActingCommand, ReadingCommand):
         super().add_arguments(parser)
         ReadingCommand.add_arguments(self, parser)
         parser.add_argument("action", nargs="?", choices=["list", "replay"], default="list")
-        parser.add_argument("number", nargs="?", type=int, help="the number that the list shows")
-        parser.add_argument("--all", action="store_true", help="replay all that the list shows")
-        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument("number", nargs="?", type=int, help="a submission's number, from the list")
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            help="replay every submission that is set aside",
+        )
+        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
     def work(self, options: dict[str, Any]) -> int:
         if options["action"] == "replay":
-            return self._replay(options)
+            return self._replay_all(options) if options["all"] else self._replay(options)
         if options["number"] is not None or options["all"]:
             raise Stop("a number and --all go with replay")
-        kept = set_aside_submissions()
+        page = set_aside_submissions()
         if options["json"]:
-            self.show_json({"set_aside": kept})
-        elif kept:
-            self.stdout.write(_table(kept, now(), self.width))
+            self.show_json({"set_aside": page.items, "has_more": page.has_more})
+        elif page.items:
+            self.stdout.write(self._table(page.items, now()))
             self.stdout.write("")
-            self.stdout.write(
-                f"{counted(len(kept), 'submission')} set aside; replay: manage.py set_aside replay N"
-            )
+            count = counted(count_set_aside(), "submission", most=MOST_COUNTED)
+            oldest = f", the oldest {MOST} shown" if page.has_more else ""
+            self.stdout.write(f"{count} set aside{oldest}; to replay one: manage.py set_aside replay N")
         else:
             self.stdout.write("no submission is set aside")
         return DONE
 
     def _replay(self, options: dict[str, Any]) -> int:
-        actor = Actor(name=options["by"] or operator_name())
-        if (options["number"] is None) is not options["all"]:
-            raise Stop("give the number of one submission, or --all")
-        if not options["all"]:
-            return self.say(operator_services.replay_set_aside(set_aside_id=options["number"], actor=actor))
-        kept = set_aside_submissions()
-        if not kept:
+        if options["number"] is None:
+            raise Stop("give the number of a submission, or --all")
+        return self.say(
+            operator_services.replay_set_aside(set_aside_id=options["number"], actor=_actor(options))
+        )
+
+    def _replay_all(self, options: dict[str, Any]) -> int:
+        if options["number"] is not None:
+            raise Stop("give the number of a submission, or --all")
+        count = count_set_aside()
+        if not count:
             self.stdout.write("no submission is set aside")
             return NOTHING
-        self.confirm(f"replay {counted(len(kept), 'submission')}?", yes=options["yes"])
+        self.confirm(f"replay {counted(count, 'submission', most=MOST_COUNTED)}?", yes=options["yes"])
         codes = [
-            self.say(operator_services.replay_set_aside(set_aside_id=one.number, actor=actor)) for one in kept
+            self.say(
+                operator_services.replay_set_aside(set_aside_id=submission.number, actor=_actor(options))
+            )
+            for submission in islice(_submissions(), count)
         ]
         self.stdout.write(f"{counted(codes.count(DONE), 'submission')} replayed")
         return DONE if DONE in codes else NOTHING
 
-
-def _table(kept: list[KeptSubmission], moment: datetime, width: int) -> str:
-    columns = (
-        Column("N", right=True),
-        Column("ORDER"),
-        Column("CLIENT", fit=Fit.CUT),
-        Column("AGE", right=True),
-        Column("REASON", fit=Fit.WRAP),
-    )
-    rows = [
-        (
-            one.number,
-            short(one.order_id),
-            one.client,
-            duration((moment - one.set_aside_at).total_seconds()),
-            one.reason,
+    def _table(self, submissions: Sequence[SetAsideSubmission], moment: datetime) -> str:
+        columns = (
+            Column("N", right=True),
+            Column("ORDER"),
+            Column("CLIENT", fit=Fit.CUT),
+            Column("AGE", right=True),
+            Column("REASON", fit=Fit.WRAP),
         )
-        for one in kept
-    ]
-    return table(columns, rows, width=width)
+        rows = [
+            (
+                submission.number,
+                short(submission.order_id),
+                submission.client,
+                duration((moment - submission.set_aside_at).total_seconds()),
+                submission.reason,
+            )
+            for submission in submissions
+        ]
+        return table(columns, rows, width=self.width, coloured=self.is_coloured)
+
+
+def _actor(options: dict[str, Any]) -> Actor:
+    return Actor(name=options["by"] or operator_name())
+
+
+def _submissions() -> Iterator[SetAsideSubmission]:
+    """Every submission that is set aside, oldest first, read page by page."""
+    after, has_more = 0, True
+    while has_more:
+        page = set_aside_submissions(after=after)
+        yield from page.items
+        after, has_more = page.items[-1].number if page.items else after, page.has_more

@@ -1,10 +1,10 @@
-"""How each agent is: its circuit, what waits for it, what it has in hand, and the processes that run it."""
+"""How each agent is doing: its circuit, what waits for it, its requests, and the processes that run it."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
@@ -12,32 +12,48 @@ from orders.engine.circuits import rules as breaker
 from orders.engine.circuits.rules import BreakerRules, CircuitRow
 from orders.engine.runtime.sql import fetch
 from orders.models import AgentInstance, Circuit
-from orders.selectors.desk.health import STALE
-from orders.selectors.desk.status_bar import MOST_COUNTED
-from orders.vocabulary import CircuitState
+from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.vocabulary import CircuitState, Goal, ProcessState, StepStatus
+
+STALE = 15.0
+"""Seconds without a heartbeat (one comes every 5 s) after which an instance no longer counts as alive."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Running:
-    """One process that runs the agent."""
+class Instance:
+    """One process that runs the agent. `calls` and `failed_calls` are since it started; `recent_*`, the last minute."""
 
     name: str
     seen_at: datetime
+    seen_seconds: float
     started_at: datetime
     alive: bool
     capacity: int
     in_flight: int
+    calls: int
+    failed_calls: int
+    mean_seconds: float | None
     p95_seconds: float | None
     recent_calls: int
     recent_failures: int
 
 
+class Requests(NamedTuple):
+    """An agent's requests: all of them, those that an instance holds, and since when the oldest other one waits."""
+
+    total: int = 0
+    in_hand: int = 0
+    oldest_at: datetime | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class AgentStatus:
-    """An agent. `state` is the one that counts: an operator's while it is forced, or else the circuit's own.
+    """An agent. `state` is the effective one: an operator's while it is forced, otherwise the circuit's own.
 
-    `ramp` is how much of the usual is let through, from 0 to 1. The figures of calls are of the last minute and of the
-    processes that are alive; `p95` is that of the slowest. `waiting` are steps, counted up to a bound.
+    `ramp` is the share of the usual load that is let through, from 0 to 1. The figures of calls cover the last minute
+    and the processes that are alive; `p95` is the slowest process's. `waiting` counts the steps that wait, up to
+    `MOST_COUNTED` + 1. `requests` are outstanding; `oldest_seconds` is how long the oldest one that nobody holds has
+    waited.
     """
 
     name: str
@@ -49,43 +65,47 @@ class AgentStatus:
     is_probe_due: bool
     ramp: float
     waiting: int
-    asked: int
+    requests: int
     in_hand: int
-    instances: Sequence[Running]
+    oldest_seconds: float | None
+    instances: Sequence[Instance]
 
     @property
-    def alive(self) -> Sequence[Running]:
+    def alive(self) -> Sequence[Instance]:
         """The processes with a recent heartbeat."""
-        return [one for one in self.instances if one.alive]
+        return [instance for instance in self.instances if instance.alive]
 
     @property
     def capacity(self) -> int:
         """How many calls it may have in flight at once."""
-        return sum(one.capacity for one in self.alive)
+        return sum(instance.capacity for instance in self.alive)
 
     @property
     def in_flight(self) -> int:
         """How many calls it has in flight."""
-        return sum(one.in_flight for one in self.alive)
+        return sum(instance.in_flight for instance in self.alive)
 
     @property
     def recent_calls(self) -> int:
-        """Calls of the last minute."""
-        return sum(one.recent_calls for one in self.alive)
+        """Calls in the last minute."""
+        return sum(instance.recent_calls for instance in self.alive)
 
     @property
     def recent_failures(self) -> int:
-        """Calls of the last minute that failed."""
-        return sum(one.recent_failures for one in self.alive)
+        """Calls in the last minute that failed."""
+        return sum(instance.recent_failures for instance in self.alive)
 
     @property
     def p95(self) -> float | None:
-        """The 95th percentile of a call's seconds, in the slowest process."""
-        return max((one.p95_seconds for one in self.alive if one.p95_seconds is not None), default=None)
+        """The 95th percentile of a call's duration in seconds, in the slowest process."""
+        return max(
+            (instance.p95_seconds for instance in self.alive if instance.p95_seconds is not None),
+            default=None,
+        )
 
     @property
     def lets_calls_through(self) -> bool:
-        """Whether calls are made as usual: it is not paused, and the state that counts is closed."""
+        """Whether calls are made as usual: it is not paused, and its effective state is closed."""
         return self.state == CircuitState.CLOSED and not self.circuit.paused
 
     @property
@@ -95,7 +115,7 @@ class AgentStatus:
 
     @property
     def is_draining(self) -> bool:
-        """Whether what has waited is being let through little by little."""
+        """Whether the steps that waited are being let through gradually."""
         return self.ramp < 1.0 and self.state == CircuitState.CLOSED and not self.circuit.paused
 
     @property
@@ -105,31 +125,35 @@ class AgentStatus:
 
 
 def agent_statuses(*, now: datetime, known: Collection[str] = ()) -> list[AgentStatus]:
-    """All agents that have ever been met, and those that are `known`, by name. Four queries."""
+    """Every agent with a circuit, an instance or a request, and those that are `known`, by name. Four queries."""
     circuits = {row["agent"]: row for row in Circuit.objects.values()}
-    running: dict[str, list[Running]] = defaultdict(list)
+    instances: dict[str, list[Instance]] = defaultdict(list)
     for row in AgentInstance.objects.order_by("agent", "-seen_at", "instance"):
-        running[row.agent].append(_running(row, now))
-    asked = {
-        agent: (number, in_hand)
-        for agent, number, in_hand in fetch(
+        instances[row.agent].append(_instance(row, now))
+    # The queue is no longer than the agents' credit, so counting all of it is cheap.
+    requests = {
+        agent: Requests(*counts)
+        for agent, *counts in fetch(
             """
-            SELECT agent, count(*), count(*) FILTER (WHERE leased_until > %s)
+            SELECT agent, count(*), count(*) FILTER (WHERE leased_until > %(now)s),
+                   min(posted_at) FILTER (WHERE leased_until IS NULL OR leased_until <= %(now)s)
               FROM orders_agentrequest GROUP BY agent
             """,
-            [now],
+            {"now": now},
         )
     }
-    names = sorted(circuits.keys() | running.keys() | asked.keys() | set(known))
+    names = sorted(circuits.keys() | instances.keys() | requests.keys() | set(known))
     waiting = waiting_for(names)
     return [
-        _status(name, circuits.get(name, {}), running[name], waiting[name], asked.get(name, (0, 0)), now)
+        _status(
+            name, circuits.get(name, {}), instances[name], waiting[name], requests.get(name, Requests()), now
+        )
         for name in names
     ]
 
 
 def waiting_for(agents: Sequence[str]) -> dict[str, int]:
-    """How many steps wait for each agent, counted up to `MOST_COUNTED`. One query."""
+    """How many steps wait for each agent, counted up to `MOST_COUNTED` + 1. One query."""
     rows = fetch(
         """
         SELECT known.agent, (SELECT count(*) FROM (
@@ -142,14 +166,57 @@ def waiting_for(agents: Sequence[str]) -> dict[str, int]:
     return dict(rows)
 
 
-def _running(row: AgentInstance, now: datetime) -> Running:
-    return Running(
+def orders_needing(agents: Sequence[str]) -> dict[str, int]:
+    """How many orders under way still need each agent, counted up to `MOST_COUNTED` + 1. One query.
+
+    An order that is being compensated may need the agents of its completed steps again.
+    """
+    rows = fetch(
+        """
+        SELECT known.agent, (SELECT count(*) FROM (
+                                 SELECT 1 FROM orders_orderprocess AS p
+                                  WHERE p.process_state = ANY(%(under_way)s)
+                                    AND EXISTS (SELECT FROM orders_stepstate AS s
+                                                 WHERE s.order_id = p.order_id AND s.agent = known.agent
+                                                   AND (s.state = ANY(%(ahead)s)
+                                                        OR p.goal = %(compensate)s AND s.state = %(completed)s))
+                                  LIMIT %(most)s) AS few)
+          FROM unnest(%(agents)s::text[]) AS known (agent)
+        """,
+        {
+            "under_way": [ProcessState.PENDING.value, ProcessState.PROCESSING.value],
+            "ahead": [
+                StepStatus.NOT_STARTED.value,
+                StepStatus.RUNNING.value,
+                StepStatus.COMPENSATING.value,
+            ],
+            "compensate": Goal.COMPENSATE.value,
+            "completed": StepStatus.COMPLETED.value,
+            "most": MOST_COUNTED + 1,
+            "agents": list(agents),
+        },
+    )
+    return dict(rows)
+
+
+def agent_exists(name: str) -> bool:
+    """Whether there is an agent of this name: one that has a circuit."""
+    return Circuit.objects.filter(agent=name).exists()
+
+
+def _instance(row: AgentInstance, now: datetime) -> Instance:
+    seen_seconds = (now - row.seen_at).total_seconds()
+    return Instance(
         name=row.instance,
         seen_at=row.seen_at,
+        seen_seconds=seen_seconds,
         started_at=row.started_at,
-        alive=(now - row.seen_at).total_seconds() <= STALE,
+        alive=seen_seconds <= STALE,
         capacity=row.capacity,
         in_flight=row.in_flight,
+        calls=row.calls,
+        failed_calls=row.failed_calls,
+        mean_seconds=row.mean_seconds,
         p95_seconds=row.p95_seconds,
         recent_calls=row.recent_calls,
         recent_failures=row.recent_failures,
@@ -159,12 +226,13 @@ def _running(row: AgentInstance, now: datetime) -> Running:
 def _status(
     name: str,
     row: Mapping[str, Any],
-    running: Sequence[Running],
+    instances: Sequence[Instance],
     waiting: int,
-    asked: tuple[int, int],
+    requests: Requests,
     now: datetime,
 ) -> AgentStatus:
     circuit = CircuitRow(name, **{key: row[key] for key in CircuitRow._fields[1:] if key in row})
+    oldest = requests.oldest_at
     return AgentStatus(
         name=name,
         circuit=circuit,
@@ -175,7 +243,8 @@ def _status(
         is_probe_due=breaker.is_probe_due(circuit, now),
         ramp=breaker.ramp(circuit, rules=BreakerRules(ramp=settings.CONFIG.ramp), now=now),
         waiting=waiting,
-        asked=asked[0],
-        in_hand=asked[1],
-        instances=running,
+        requests=requests.total,
+        in_hand=requests.in_hand,
+        oldest_seconds=(now - oldest).total_seconds() if oldest else None,
+        instances=instances,
     )

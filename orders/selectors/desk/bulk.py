@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch
@@ -112,7 +112,7 @@ def action_page(*, after: int | None, now: datetime, limit: int = SHOWN) -> Acti
     )
 
 
-def find(action_id: int, *, now: datetime) -> Progress | None:
+def find_action(action_id: int, *, now: datetime) -> Progress | None:
     """One action. Two queries."""
     action = BulkAction.objects.select_related("group").filter(pk=action_id).first()
     return None if action is None else _progress(action, _waves([action_id]), now)
@@ -177,8 +177,3 @@ def results(
     """Each order of an action with its wave, state, what was said, and when, for a file. One query."""
     rows = BulkItem.objects.filter(action_id=action_id).order_by("position")
     return list(rows.values_list("order_id", "wave", "state", "said", "acted_at", "ended_at")[:most])
-
-
-def seconds_at_least(*, total: int, rate: float) -> timedelta:
-    """How long an action takes at its rate, if no wave has to wait."""
-    return timedelta(seconds=total / rate)

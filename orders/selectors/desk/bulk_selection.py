@@ -9,7 +9,8 @@ from uuid import UUID
 
 from orders.models import AlertGroup, OrderProcess
 from orders.selectors.desk import search
-from orders.selectors.desk.alerts import count_orders_of_group, find_group, orders_of_group
+from orders.selectors.desk.alert_groups import find_group
+from orders.selectors.desk.alerts import count_orders_of_group, orders_of_group
 from orders.selectors.desk.filters import NAMES, OrderFilter, in_words, read_filter
 from orders.selectors.desk.standing import Tries
 from orders.vocabulary import BulkKind, ProcessState

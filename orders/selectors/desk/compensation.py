@@ -1,34 +1,34 @@
-"""What is being undone, and what could not be (C10)."""
+"""Orders that are being compensated, and those whose compensation failed (C10)."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from orders.models import OrderProcess, SetAside
+from orders.models import OrderProcess
 from orders.selectors.desk.filters import OrderFilter
-from orders.selectors.desk.health import KeptSubmission
-from orders.selectors.desk.listing import listed
-from orders.selectors.desk.search import FoundOrder, page, with_facts
-from orders.selectors.desk.standing import Tries
-from orders.selectors.desk.step_facts import steps_of
+from orders.selectors.desk.order_rows import OrderRow, order_progress, order_rows
+from orders.selectors.desk.search import page
+from orders.selectors.desk.standing import Kind, Tries
 from orders.vocabulary import Goal, ProcessState
 
 MOST = 100
-"""Orders that the desk shows of each kind."""
+"""Orders of each kind that the page shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
-    """The newest of each; `has_more` when there are others."""
+class Compensations:
+    """The newest orders of each kind; `more_*` says whether there are others."""
 
-    failed: list[FoundOrder]
+    failed: list[OrderRow]
     more_failed: bool
-    under_way: list[FoundOrder]
+    under_way: list[OrderRow]
     more_under_way: bool
 
 
-def compensation_desk(*, tries: Tries, now: datetime) -> Desk:
-    """The orders that are being undone, newest first, those that need a person by themselves."""
-    failed = page(OrderFilter(kind="compensation failed"), after=None, limit=MOST, tries=tries, now=now)
+def compensations(*, tries: Tries, now: datetime) -> Compensations:
+    """The orders being compensated, newest first, and apart from them those that need an operator."""
+    failed = page(
+        OrderFilter(kind=Kind.COMPENSATION_FAILED.value), after=None, limit=MOST, tries=tries, now=now
+    )
     processes = [
         process
         for state in (ProcessState.PENDING, ProcessState.PROCESSING)
@@ -37,29 +37,10 @@ def compensation_desk(*, tries: Tries, now: datetime) -> Desk:
         )[: MOST + 1]
     ]
     processes.sort(key=lambda process: process.order_id, reverse=True)
-    steps = steps_of([process.order_id for process in processes], now)
-    found = [listed(process, steps[process.order_id], "", tries, now) for process in processes[:MOST]]
-    return Desk(
+    progress = order_progress(processes[:MOST], tries=tries, now=now)
+    return Compensations(
         failed=failed.orders,
         more_failed=failed.after is not None,
-        under_way=with_facts(found, now),
+        under_way=order_rows(progress, now=now),
         more_under_way=len(processes) > MOST,
     )
-
-
-def kept_submissions(*, most: int = MOST) -> tuple[list[KeptSubmission], bool]:
-    """The submissions that were set aside, oldest first, and whether there are more."""
-    kept = SetAside.objects.filter(replayed_at__isnull=True).order_by("id")[: most + 1]
-    shown = [
-        KeptSubmission(
-            number=one.pk,
-            order_id=one.order_id,
-            client=one.client,
-            reason=one.reason,
-            posted_at=one.posted_at,
-            set_aside_at=one.set_aside_at,
-            body=one.body,
-        )
-        for one in kept
-    ]
-    return shown[:most], len(shown) > most

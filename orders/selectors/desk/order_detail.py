@@ -5,10 +5,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from orders.models import Alert, Event, Order, OrderProcess, SetAside, SubmissionMessage
+from orders.models import Alert, Event, Order, OrderProcess, SubmissionMessage
+from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.history import EventFacts, Spent, moment, spent
+from orders.selectors.desk.order_rows import process_facts, steps_of
+from orders.selectors.desk.set_aside import SetAsideSubmission, set_aside_submission
 from orders.selectors.desk.standing import Standing, StepFacts, Tries, of_order
-from orders.selectors.desk.step_facts import process_facts, steps_of
 from orders.vocabulary import EventKind
 
 
@@ -26,7 +28,7 @@ class AlertFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class QueuedSubmission:
-    """A submission that has not been inserted yet; `ahead` are before it in the queue."""
+    """A submission that has not been inserted yet; `ahead` counts those before it, up to `MOST_COUNTED` + 1."""
 
     client: str
     posted_at: datetime
@@ -34,19 +36,8 @@ class QueuedSubmission:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetAsideSubmission:
-    """A submission that could not be inserted, and waits for an operator."""
-
-    number: int
-    client: str
-    reason: str
-    posted_at: datetime
-    set_aside_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
 class OrderFacts:
-    """What the orders database and the process say of an order."""
+    """An order and its process as they are stored, and where the order stands."""
 
     state: str
     goal: str
@@ -71,7 +62,7 @@ class OrderFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Detail:
-    """One order: `order` and `steps` once it was inserted, `queued` or `set_aside` while it was not."""
+    """One order: `order` and `steps` once it is inserted, `queued` or `set_aside` before that."""
 
     order_id: UUID
     order: OrderFacts | None
@@ -85,7 +76,7 @@ class Detail:
 
 
 def order_detail(order_id: UUID, *, tries: Tries, now: datetime) -> Detail | None:
-    """Everything about one order, or about a submission of that id; None if there is none. Eight or nine queries."""
+    """Everything about the order or the submission with this id; None if there is none. Eight or nine queries."""
     queued, set_aside = submission_of(order_id)
     process = OrderProcess.objects.filter(order_id=order_id).first()
     placed = Order.objects.select_related("customer").filter(pk=order_id).first()
@@ -150,7 +141,7 @@ def _began(
     events: list[EventFacts],
     now: datetime,
 ) -> datetime:
-    """The earliest moment that is known of an order: when its submission was posted."""
+    """The earliest known moment of an order: when its submission was posted."""
     known = [event.at for event in events[:1]]
     known += [
         posted
@@ -177,26 +168,13 @@ def _alert(order_id: UUID) -> AlertFacts | None:
 
 
 def submission_of(order_id: UUID) -> tuple[QueuedSubmission | None, SetAsideSubmission | None]:
-    """The submission of that id, if it has not become an order. Two or three queries."""
-    return _queued(order_id), _set_aside(order_id)
+    """The submission with this id, queued or set aside, if it has not become an order. Two or three queries."""
+    return _queued(order_id), set_aside_submission(order_id)
 
 
 def _queued(order_id: UUID) -> QueuedSubmission | None:
     message = SubmissionMessage.objects.filter(order_id=order_id).order_by("id").first()
     if message is None:
         return None
-    ahead = SubmissionMessage.objects.filter(id__lt=message.pk).count()
+    ahead = bounded_count(SubmissionMessage.objects.filter(id__lt=message.pk))
     return QueuedSubmission(client=message.client, posted_at=message.posted_at, ahead=ahead)
-
-
-def _set_aside(order_id: UUID) -> SetAsideSubmission | None:
-    kept = SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True).first()
-    if kept is None:
-        return None
-    return SetAsideSubmission(
-        number=kept.pk,
-        client=kept.client,
-        reason=kept.reason,
-        posted_at=kept.posted_at,
-        set_aside_at=kept.set_aside_at,
-    )

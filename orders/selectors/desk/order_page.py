@@ -7,7 +7,7 @@ from uuid import UUID
 
 from orders.models import Alert, StepState
 from orders.selectors.desk.order_detail import Detail, order_detail
-from orders.selectors.desk.search import PendingAct, acts_on
+from orders.selectors.desk.order_rows import PendingAct, acts_on
 from orders.selectors.desk.standing import Standing, StepFacts, Tries, of_step
 from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
 

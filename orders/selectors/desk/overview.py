@@ -1,16 +1,18 @@
-"""The numbers of the overview: is it all right? Each is fast with a million orders stored.
+"""The figures of the overview: is everything all right? Each is fast with a million orders stored.
 
-Orders under way and in Error are counted exactly. Those that have ended are counted for the last 24 hours, by the index
-of when they ended. What could be without limit is counted up to a bound, and shown as "10,000+".
+Orders under way and in Error are counted exactly. Finished orders are counted for the last 24 hours, by the index of
+when they finished. Whatever has no natural limit is counted up to a bound and shown as "10,000+".
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from orders.engine.runtime.sql import fetch
-from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.models import SubmissionMessage
+from orders.selectors.desk.alert_groups import OpenAlerts, open_groups
+from orders.selectors.desk.bounds import bounded_count
+from orders.selectors.desk.set_aside import count_set_aside
 from orders.vocabulary import ProcessState
 
 MINUTES = 10
@@ -18,10 +20,10 @@ MINUTES = 10
 MOST_A_MINUTE = 50_000
 MOST_A_DAY = 200_000
 SAMPLE = 2_000
-"""How many of the newest processed orders the times to done are taken from."""
+"""How many of the newest processed orders are measured for the time to done."""
 TOP_GROUPS = 5
-READY_LOOKED_AT = 20
-"""How many of the oldest orders of each priority are asked how long they have waited for a scheduler."""
+READY_EXAMINED = 20
+"""How many of the oldest orders of each priority are examined for how long they have waited for a scheduler."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,7 @@ class Minute:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeToDone:
-    """From the placing of an order to its end, in seconds, over `sample` orders of the last hour."""
+    """Seconds from placing an order to its end, over `sample` orders of the last hour."""
 
     sample: int
     p50: float | None
@@ -42,25 +44,11 @@ class TimeToDone:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenGroup:
-    """A group of alerts of which some are open."""
+class Overview:
+    """What the overview shows of orders. `oldest_*` are ages in seconds, None when there is none.
 
-    group_id: int
-    kind: str
-    agent: str
-    code: str
-    pattern: str
-    open: int
-    last_at: datetime
-    acknowledged: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Numbers:
-    """What the overview shows of orders. `oldest_*` are in seconds, None when there is none.
-
-    `oldest_pending` is the age of the oldest order that waits, for whatever it may be; `oldest_ready` for how long one
-    has waited that waits for nothing but a scheduler.
+    `oldest_pending` is the age of the oldest order that waits, whatever for; `oldest_ready` is the longest that an
+    order has waited for nothing but a scheduler. `processed` and `compensated` are of the last 24 hours.
     """
 
     pending: int
@@ -73,21 +61,41 @@ class Numbers:
     queued: int
     oldest_queued: float | None
     set_aside: int
-    overdue: int
     minutes: Sequence[Minute]
     done: TimeToDone
-    groups: Sequence[OpenGroup]
+    groups: Sequence[OpenAlerts]
 
     @property
     def per_minute(self) -> float:
-        """Orders processed a minute, over the minutes that are over."""
+        """Orders processed per minute, over the minutes that have ended."""
         whole = self.minutes[:-1]
         return sum(minute.processed for minute in whole) / len(whole)
 
 
-def numbers(*, now: datetime) -> Numbers:
-    """Reads the numbers. Nine statements, each by an index."""
-    under_way = dict(
+def overview(*, now: datetime) -> Overview:
+    """The figures of the overview. Eleven statements, each by an index."""
+    counts = recent_counts(now=now, within=timedelta(hours=24))
+    return Overview(
+        pending=counts[ProcessState.PENDING],
+        processing=counts[ProcessState.PROCESSING],
+        error=counts[ProcessState.ERROR],
+        processed=counts[ProcessState.PROCESSED],
+        compensated=counts[ProcessState.COMPENSATED],
+        oldest_pending=_age(_oldest_pending(), now),
+        oldest_ready=_age(_oldest_ready(now), now),
+        queued=count_queued(),
+        oldest_queued=_age(_oldest_queued(), now),
+        set_aside=count_set_aside(),
+        minutes=_minutes(now),
+        done=_time_to_done(now),
+        groups=_largest_groups(now),
+    )
+
+
+def recent_counts(*, now: datetime, within: timedelta) -> Mapping[str, int]:
+    """Orders by state: all that are unfinished, and those finished `within` that time, `MOST_A_DAY` + 1 at most."""
+    counts = dict.fromkeys(map(str, ProcessState), 0)
+    counts |= dict(
         fetch(
             """
             SELECT process_state, count(*) FROM orders_orderprocess
@@ -95,40 +103,26 @@ def numbers(*, now: datetime) -> Numbers:
             """
         )
     )
-    ended = dict(
-        fetch(
-            """
-            SELECT process_state, count(*) FROM (
-                SELECT process_state FROM orders_orderprocess
-                 WHERE finished_at > %s ORDER BY finished_at DESC LIMIT %s) AS ended
-             GROUP BY process_state
-            """,
-            [now - timedelta(hours=24), MOST_A_DAY + 1],
-        )
-    )
-    queued, oldest_queued = fetch(
+    finished = fetch(
         """
-        SELECT (SELECT count(*) FROM (SELECT 1 FROM orders_submissionmessage LIMIT %s) AS few),
-               (SELECT posted_at FROM orders_submissionmessage ORDER BY id LIMIT 1)
+        SELECT process_state, count(*) FROM (
+            SELECT process_state FROM orders_orderprocess
+             WHERE finished_at > %s ORDER BY finished_at DESC LIMIT %s) AS finished
+         WHERE process_state IN ('processed', 'compensated')
+         GROUP BY process_state
         """,
-        [MOST_COUNTED + 1],
-    )[0]
-    return Numbers(
-        pending=under_way.get(ProcessState.PENDING, 0),
-        processing=under_way.get(ProcessState.PROCESSING, 0),
-        error=under_way.get(ProcessState.ERROR, 0),
-        processed=ended.get(ProcessState.PROCESSED, 0),
-        compensated=ended.get(ProcessState.COMPENSATED, 0),
-        oldest_pending=_age(_oldest_pending(), now),
-        oldest_ready=_age(_oldest_ready(now), now),
-        queued=queued,
-        oldest_queued=_age(oldest_queued, now),
-        set_aside=_bounded("orders_setaside WHERE replayed_at IS NULL"),
-        overdue=_bounded("orders_stepstate WHERE complete_by <= %s", now),
-        minutes=_minutes(now),
-        done=_time_to_done(now),
-        groups=_open_groups(),
+        [now - within, MOST_A_DAY + 1],
     )
+    return counts | dict(finished)
+
+
+def count_queued() -> int:
+    """How many submissions are on the submission queue, counted up to `MOST_COUNTED` + 1."""
+    return bounded_count(SubmissionMessage.objects.all())
+
+
+def _oldest_queued() -> datetime | None:
+    return SubmissionMessage.objects.order_by("id").values_list("posted_at", flat=True).first()
 
 
 def _age(at: datetime | None, now: datetime) -> float | None:
@@ -136,7 +130,7 @@ def _age(at: datetime | None, now: datetime) -> float | None:
 
 
 def _oldest_pending() -> datetime | None:
-    """When the oldest order that waits was inserted. Ids grow with time, so the index by state knows it."""
+    """When the oldest waiting order was inserted. Ids grow with time, so the index by state finds it."""
     rows = fetch(
         """
         SELECT created_at FROM orders_orderprocess
@@ -147,7 +141,7 @@ def _oldest_pending() -> datetime | None:
 
 
 def _oldest_ready(now: datetime) -> datetime | None:
-    """Since when an order waits for a scheduler: since its last event, or since what it waited for became due."""
+    """Since when an order has waited for a scheduler: since its last event, or since its wait ended."""
     return fetch(
         """
         SELECT least((SELECT min(greatest(p.created_at, e.at))
@@ -164,17 +158,12 @@ def _oldest_ready(now: datetime) -> datetime | None:
                          AND not_before <= %s
                        ORDER BY not_before LIMIT 1))
         """,
-        [READY_LOOKED_AT, now],
+        [READY_EXAMINED, now],
     )[0][0]
 
 
-def _bounded(source: str, *parameters: Any) -> int:
-    statement = f"SELECT count(*) FROM (SELECT 1 FROM {source} LIMIT %s) AS few"
-    return int(fetch(statement, [*parameters, MOST_COUNTED + 1])[0][0])
-
-
 def _minutes(now: datetime) -> list[Minute]:
-    """The last minutes, oldest first; the last one is under way. Each is counted up to `MOST_A_MINUTE`."""
+    """The last minutes, oldest first, the present one last. Each is counted up to `MOST_A_MINUTE` + 1."""
     this = now.replace(second=0, microsecond=0)
     begun = [this - timedelta(minutes=back) for back in range(MINUTES, -1, -1)]
     rows = fetch(
@@ -206,20 +195,6 @@ def _time_to_done(now: datetime) -> TimeToDone:
     return TimeToDone(sample=sample, p50=p50, p95=p95)
 
 
-def _open_groups() -> list[OpenGroup]:
-    """The groups with the most open alerts, the largest first."""
-    rows = fetch(
-        """
-        SELECT g.id, g.kind, g.agent, g.code, g.pattern, a.open, a.last_at,
-               coalesce(g.acknowledged_at >= a.first_at, false)
-          FROM (SELECT group_id, count(*) AS open, min(opened_at) AS first_at, max(opened_at) AS last_at
-                  FROM orders_alert
-                 WHERE closed_at IS NULL GROUP BY group_id
-                 ORDER BY count(*) DESC, group_id LIMIT %s) AS a
-          JOIN orders_alertgroup AS g ON g.id = a.group_id
-         ORDER BY a.open DESC, g.id
-        """,
-        [TOP_GROUPS],
-    )
-    names = ("group_id", "kind", "agent", "code", "pattern", "open", "last_at", "acknowledged")
-    return [OpenGroup(**dict(zip(names, row, strict=True))) for row in rows]
+def _largest_groups(now: datetime) -> list[OpenAlerts]:
+    """The groups with the most open alerts, the largest first. Two queries."""
+    return sorted(open_groups(now=now), key=lambda alerts: (-alerts.open, alerts.group.pk))[:TOP_GROUPS]

@@ -1,23 +1,27 @@
-"""The supervisor: who leads, how far behind it is, and what the last sweeps found and did."""
+"""The supervisor: who leads, what is overdue, and what the latest sweeps found and did."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import Sum
 
 from orders.engine.runtime.sql import fetch
+from orders.engine.supervisor.remedies import SupervisorRules
 from orders.models import LeaderLease, SweepRecord
-from orders.selectors.desk.health import LATE
-from orders.selectors.desk.status_bar import MOST_COUNTED
+from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.standing import Tries
 
+LATE = 20.0
+"""Seconds without a sweep after which the supervisor counts as gone. A killed leader is replaced in about 12 s."""
 SHOWN = 50
 """How many of the sweeps that found something are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tally:
-    """What sweeps found and did, in orders; `steps` are steps that timed out."""
+class SweepTotals:
+    """What sweeps found and did, in orders; `steps` counts the steps that timed out."""
 
     found: int
     recovered: int
@@ -26,45 +30,48 @@ class Tally:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Supervision:
-    """`lag` is how long the longest overdue order or step has been so, in seconds; None when nothing is overdue.
+class SupervisorStatus:
+    """The supervisor. `leader` is None while nobody leads; `lease_seconds` is negative once the lease has lapsed.
 
-    `overdue` is counted up to a bound. `leader` is None while nobody leads.
+    `overdue_orders` are past their own complete-by or have such a step; both counts stop at a bound. `lag` is for how
+    many seconds the longest overdue of them has been so; None when nothing is overdue.
     """
 
     leader: str | None
     term: int
     expires_at: datetime | None
+    lease_seconds: float | None
     swept_at: datetime | None
     swept_seconds: float | None
-    last: Tally
-    hour: Tally
-    overdue: int
+    last: SweepTotals
+    hour: SweepTotals
+    overdue_orders: int
+    overdue_steps: int
     lag: float | None
     sweeps: Sequence[SweepRecord]
 
     @property
     def late(self) -> bool:
-        """Whether the supervisor does not do its work."""
-        return self.swept_seconds is None or self.swept_seconds > LATE
+        """Whether the supervisor is not doing its work."""
+        return is_late(self.swept_seconds)
 
 
-def supervision(*, now: datetime) -> Supervision:
-    """How the supervisor is. Four queries."""
+def is_late(swept_seconds: float | None) -> bool:
+    """Whether the last sweep, that many seconds ago, is too old. None is no sweep ever."""
+    return swept_seconds is None or swept_seconds > LATE
+
+
+def retry_limits() -> Tries:
+    """How many failures of a step the supervisor allows in this installation."""
+    rules = SupervisorRules(threshold=settings.CONFIG.failure_threshold)
+    return Tries(forward=rules.threshold, undo=rules.threshold * rules.undo_patience)
+
+
+def supervisor_status(*, now: datetime) -> SupervisorStatus:
+    """How the supervisor is doing. Four queries."""
     lease = LeaderLease.objects.filter(name=LeaderLease.SUPERVISOR).first() or LeaderLease(term=0)
-    overdue, oldest = fetch(
-        """
-        SELECT count(*), min(complete_by) FROM (
-            (SELECT complete_by FROM orders_stepstate WHERE complete_by <= %(now)s
-              ORDER BY complete_by LIMIT %(most)s)
-            UNION ALL
-            (SELECT complete_by FROM orders_orderprocess
-              WHERE process_state = 'processing' AND complete_by <= %(now)s
-              ORDER BY complete_by LIMIT %(most)s)) AS late
-        """,
-        {"now": now, "most": MOST_COUNTED + 1},
-    )[0]
     leads = lease.holder is not None and lease.expires_at is not None and lease.expires_at > now
+    orders, steps, oldest = _overdue(now)
     sums = SweepRecord.objects.filter(at__gt=now - timedelta(hours=1)).aggregate(
         found=Sum("found", default=0),
         recovered=Sum("recovered", default=0),
@@ -72,20 +79,41 @@ def supervision(*, now: datetime) -> Supervision:
         steps=Sum("steps_timed_out", default=0),
     )
     last = lease.last_sweep
-    return Supervision(
+    return SupervisorStatus(
         leader=lease.holder if leads else None,
         term=lease.term,
         expires_at=lease.expires_at,
+        lease_seconds=(lease.expires_at - now).total_seconds() if lease.expires_at else None,
         swept_at=lease.swept_at,
         swept_seconds=(now - lease.swept_at).total_seconds() if lease.swept_at else None,
-        last=Tally(
+        last=SweepTotals(
             found=last.get("found", 0),
             recovered=last.get("recovered", 0),
             escalated=last.get("escalated", 0),
             steps=last.get("steps_timed_out", 0),
         ),
-        hour=Tally(**sums),
-        overdue=overdue,
+        hour=SweepTotals(**sums),
+        overdue_orders=orders,
+        overdue_steps=steps,
         lag=(now - oldest).total_seconds() if oldest else None,
         sweeps=list(SweepRecord.objects.order_by("-id")[:SHOWN]),
     )
+
+
+def _overdue(now: datetime) -> tuple[int, int, datetime | None]:
+    """Overdue orders and steps, each counted up to a bound, and the earliest complete-by among them."""
+    orders, steps, oldest = fetch(
+        """
+        WITH steps AS (
+            SELECT order_id, complete_by FROM orders_stepstate
+             WHERE complete_by <= %(now)s ORDER BY complete_by LIMIT %(most)s),
+        orders AS (
+            SELECT order_id, complete_by FROM orders_orderprocess
+             WHERE process_state = 'processing' AND complete_by <= %(now)s ORDER BY complete_by LIMIT %(most)s)
+        SELECT (SELECT count(*) FROM (SELECT order_id FROM steps UNION SELECT order_id FROM orders) AS late),
+               (SELECT count(*) FROM steps),
+               least((SELECT min(complete_by) FROM steps), (SELECT min(complete_by) FROM orders))
+        """,
+        {"now": now, "most": MOST_COUNTED + 1},
+    )[0]
+    return orders, steps, oldest

@@ -1,14 +1,14 @@
-"""Whether anything that the console shows has changed: a version that differs when it has."""
+"""A version of everything that the console shows: it differs when anything has changed."""
 
 from orders.engine.runtime.sql import fetch
 
 BEAT = 5
-"""Seconds after which the version changes also when nothing happens: heartbeats and sweeps are shown, too."""
+"""Seconds after which the version changes even if nothing happens, because heartbeats and sweeps are shown too."""
 
 
-def pulse() -> str:
-    """The version of everything: the last event, alert, audited act, bulk act, and the circuits. One statement."""
-    ((events, alerts, told, acts, bulk, circuits, beat),) = fetch(
+def desk_version() -> str:
+    """The last event, alert, notification and audited act, the bulk actions under way, and the circuits. One query."""
+    (parts,) = fetch(
         """
         SELECT (SELECT id FROM orders_event ORDER BY id DESC LIMIT 1),
                (SELECT id FROM orders_alert ORDER BY id DESC LIMIT 1),
@@ -20,4 +20,4 @@ def pulse() -> str:
         """,
         [BEAT],
     )
-    return "-".join(str(part or 0) for part in (events, alerts, told, acts, bulk, circuits, beat))
+    return "-".join(str(part or 0) for part in parts)

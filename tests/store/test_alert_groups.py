@@ -1,4 +1,4 @@
-"""The alert inbox counts by cause, also with tens of thousands of open alerts, in a fixed number of queries (O1)."""
+"""Alert groups count open alerts by cause, tens of thousands of them in a fixed number of queries (O1)."""
 
 from typing import Any
 from uuid import UUID
@@ -9,8 +9,8 @@ from uuid_utils.compat import uuid7
 from orders.engine.alerts import NewAlert, close_alerts, open_alerts, open_outage
 from orders.engine.runtime.sql import database_now, run
 from orders.models import Alert, AlertGroup, BulkAction, Order, StepState
-from orders.selectors.desk import alerts as inbox
-from orders.selectors.desk.alerts import CauseGroup
+from orders.selectors.desk.alert_groups import GroupSummary, group_summaries, group_summary
+from orders.selectors.desk.alerts import alerts_of_group, joined_since, orders_of_group
 from tests.support.factories import ago, make_order
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
@@ -34,8 +34,8 @@ def an_order(order_id: UUID, total: int, *, email: str = "ada@example.com", curr
     )
 
 
-def causes() -> list[CauseGroup]:
-    return inbox.causes(now=database_now())[0]
+def summaries() -> list[GroupSummary]:
+    return group_summaries(now=database_now())[0]
 
 
 @pytest.mark.pattern("O1")
@@ -43,7 +43,7 @@ def test_alerts_whose_messages_differ_by_their_numbers_are_one_cause() -> None:
     for n in range(3):
         alert(message=f"order {n} of customer '{n}@example.com' was refused")
     alert(code="timeout")
-    assert [(one.group.code, one.open) for one in causes()] == [("http_503", 3), ("timeout", 1)]
+    assert [(one.group.code, one.open) for one in summaries()] == [("http_503", 3), ("timeout", 1)]
 
 
 @pytest.mark.pattern("O1")
@@ -52,7 +52,7 @@ def test_what_is_at_risk_is_added_up_by_currency_and_customer() -> None:
     an_order(ids[0], 100)
     an_order(ids[1], 250, email="ADA@example.com")
     an_order(ids[2], 70, email="bob@example.com", currency="HUF")
-    (found,) = causes()
+    (found,) = summaries()
     assert (dict(found.at_risk.money), found.at_risk.customers, found.at_risk.more) == (
         {"EUR": 350, "HUF": 70},
         2,
@@ -72,12 +72,12 @@ def test_what_is_at_risk_is_added_up_by_currency_and_customer() -> None:
 def test_the_trend_is_the_last_hour_against_the_one_before(ages: list[int], trend: str) -> None:
     for order_id, age in zip(alert(len(ages)), ages, strict=True):
         Alert.objects.filter(order_id=order_id).update(opened_at=ago(age))
-    (found,) = causes()
+    (found,) = summaries()
     assert found.trend == trend
 
 
 @pytest.mark.pattern("O1")
-def test_what_mended_it_before_and_who_sees_to_it_now() -> None:
+def test_a_group_shows_how_it_was_resolved_before_and_who_acknowledged_it_since() -> None:
     old = alert(2)
     close_alerts(old[:1], by="olga", resolution="resubmitted")
     Alert.objects.filter(order_id=old[0]).update(closed_at=ago(600))
@@ -85,25 +85,25 @@ def test_what_mended_it_before_and_who_sees_to_it_now() -> None:
     Alert.objects.update(opened_at=ago(900))
     AlertGroup.objects.update(acknowledged_at=ago(700), acknowledged_by="olga")
     alert()
-    (found,) = causes()
-    assert found.mended is not None
-    assert (found.open, found.mended.how, found.mended.by) == (1, "undone", "otto")
+    (found,) = summaries()
+    assert found.resolved is not None
+    assert (found.open, found.resolved.how, found.resolved.by) == (1, "undone", "otto")
     assert not found.acknowledged
     AlertGroup.objects.update(acknowledged_at=database_now())
     alert()
-    (found,) = causes()
+    (found,) = summaries()
     assert (found.open, found.acknowledged) == (2, True)
 
 
 @pytest.mark.pattern("O1")
-def test_the_trend_counts_what_was_opened_though_it_be_closed_again() -> None:
+def test_the_trend_counts_alerts_that_were_opened_and_have_been_closed_since() -> None:
     ids = alert(7)
     times = [(4_000, 3_700), (5_000, 60), (6_000, 60), (600, 60), (9_000, 60), (9_000, 8_000)]
     for order_id, (opened, closed) in zip(ids, times, strict=False):
         Alert.objects.filter(order_id=order_id).update(opened_at=ago(opened), closed_at=ago(closed))
-    (found,) = causes()
+    (found,) = summaries()
     assert (found.open, found.last_hour, found.hour_before, found.trend) == (1, 2, 3, "down")
-    one = inbox.cause(found.group, now=database_now())
+    one = group_summary(found.group, now=database_now())
     assert one is not None
     assert (one.last_hour, one.hour_before) == (2, 3)
 
@@ -114,16 +114,16 @@ def test_an_outage_counts_the_steps_that_wait() -> None:
     for agent in ("oven", "oven", "courier"):
         order = make_order({}, process_state="pending")
         StepState.objects.filter(process=order, name="bake").update(waiting_since=ago(1), agent=agent)
-    (found,) = causes()
+    (found,) = summaries()
     assert (found.is_outage, found.waiting, found.open) == (True, 2, 1)
-    assert inbox.orders_of_group(found.group.pk, most=10) == []
+    assert orders_of_group(found.group.pk, most=10) == []
 
 
 @pytest.mark.pattern("O1")
 def test_twenty_thousand_alerts_cost_no_more_queries_than_two(django_assert_num_queries: Any) -> None:
     alert(2)
     with django_assert_num_queries(5):
-        causes()
+        summaries()
     run(
         """
         INSERT INTO orders_alert (group_id, order_id, kind, code, message, step, agent, closed_by, resolution)
@@ -133,7 +133,7 @@ def test_twenty_thousand_alerts_cost_no_more_queries_than_two(django_assert_num_
     )
     an_order(alert()[0], 100)
     with django_assert_num_queries(5):
-        (found,) = causes()
+        (found,) = summaries()
     assert found.open == 20_003
     assert found.at_risk.more
 
@@ -144,32 +144,32 @@ def test_pages_of_alerts_have_each_alert_once_though_many_opened_at_the_same_mom
     seen: list[UUID | None] = []
     after = ""
     for _ in range(3):
-        page = inbox.alerts_page(group, closed=False, after=after, limit=10)
+        page = alerts_of_group(group, closed=False, after=after, limit=10)
         seen += [one.alert.order_id for one in page.alerts]
         after = page.after
     assert after == ""
     assert sorted(map(str, seen)) == sorted(map(str, ids))
-    strange = inbox.alerts_page(group, closed=False, after="yesterday~x", limit=10)
+    strange = alerts_of_group(group, closed=False, after="yesterday~x", limit=10)
     assert len(strange.alerts) == 10
     close_alerts(ids[:5], by="olga", resolution="resubmitted")
-    closed = inbox.alerts_page(group, closed=True, after="", limit=10)
+    closed = alerts_of_group(group, closed=True, after="", limit=10)
     assert {one.alert.order_id for one in closed.alerts} == set(ids[:5])
 
 
 @pytest.mark.pattern("O2")
-def test_what_joins_after_an_action_was_asked_for_is_told_apart() -> None:
+def test_alerts_that_join_after_an_action_began_are_shown_apart() -> None:
     ids = alert(2)
     group = AlertGroup.objects.get()
     upto = Alert.objects.latest("id").pk
     action = BulkAction.objects.create(kind="resubmit", what="", by="olga", starts_at=ago(0), total=2)
     action.items.create(position=0, order_id=ids[0])
     (new,) = alert()
-    assert inbox.orders_of_group(group.pk, upto=upto, most=10) == ids
-    assert inbox.orders_of_group(group.pk, most=10) == [*ids, new]
+    assert orders_of_group(group.pk, upto=upto, most=10) == ids
+    assert orders_of_group(group.pk, most=10) == [*ids, new]
     BulkAction.objects.update(created_at=ago(600))
     Alert.objects.exclude(order_id=new).update(opened_at=ago(900))
     # The action's own order has failed again: that is its result, and nothing new.
     close_alerts(ids[:1], by="olga", resolution="resubmitted")
     open_alerts([NewAlert(ids[0], "step_failed", "http_503", "it said no", "bake", "oven")])
     action.refresh_from_db()
-    assert [one.alert.order_id for one in inbox.joined_since(group, action)] == [new]
+    assert [one.alert.order_id for one in joined_since(group, action)] == [new]

@@ -1,0 +1,285 @@
+"""Open alerts by cause: what the console's inbox, `manage.py alerts` and the API all read.
+
+A cause is a kind of alert, an agent, an error code and the pattern of the message. Everything here stays fast with tens
+of thousands of open alerts: they are counted by the index of open alerts by group, and customers and money are added up
+over the newest open alerts of each group only (`MOST_VALUED` in all), and then shown as "or more".
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from orders.engine.runtime.sql import fetch
+from orders.models import AlertDelivery, AlertGroup, BulkAction, GroupNote
+from orders.selectors.desk.agents import waiting_for
+from orders.selectors.paging import Page, page_of
+from orders.vocabulary import AlertKind
+
+MOST_GROUPS = 30
+"""Groups on one page of the inbox."""
+MOST_VALUED = 2_000
+"""Alerts whose orders are read for customers and money, in all the groups shown."""
+LEAST_VALUED = 50
+"""The same for each group, however many groups are shown."""
+MOST_CLOSED = 10_000
+"""Recently closed alerts of a group that are read for its trend; the newest of more."""
+RECENT = timedelta(hours=1)
+SHOWN = 20
+
+_COUNTS = """
+    SELECT a.group_id, count(*), min(a.opened_at), max(a.opened_at),
+           count(*) FILTER (WHERE a.opened_at > %(now)s - %(recent)s),
+           count(*) FILTER (WHERE a.opened_at > %(now)s - 2 * %(recent)s AND a.opened_at <= %(now)s - %(recent)s),
+           max(a.id)
+      FROM orders_alert AS a
+     WHERE a.closed_at IS NULL AND (%(group)s::bigint IS NULL OR a.group_id = %(group)s::bigint)
+     GROUP BY a.group_id
+"""
+_FACTS = """
+    SELECT g.id, newest.message, newest.step, resolved.resolution, resolved.closed_by, resolved.closed_at,
+           (SELECT count(*) FROM orders_groupnote AS n WHERE n.group_id = g.id),
+           (SELECT b.id FROM orders_bulkaction AS b
+             WHERE b.group_id = g.id AND b.state IN ('running', 'paused') ORDER BY b.id DESC LIMIT 1),
+           late.last_hour, late.hour_before
+      FROM unnest(%(groups)s::bigint[]) AS g(id)
+     CROSS JOIN LATERAL (
+           SELECT count(*) FILTER (WHERE opened_at > %(now)s - %(recent)s) AS last_hour,
+                  count(*) FILTER (WHERE opened_at > %(now)s - 2 * %(recent)s
+                                     AND opened_at <= %(now)s - %(recent)s) AS hour_before
+             FROM (SELECT opened_at FROM orders_alert
+                    WHERE group_id = g.id AND closed_at > %(now)s - 2 * %(recent)s
+                    ORDER BY closed_at DESC LIMIT %(most)s) AS closed
+      ) AS late
+      LEFT JOIN LATERAL (
+           SELECT message, step FROM orders_alert
+            WHERE group_id = g.id AND closed_at IS NULL ORDER BY opened_at DESC LIMIT 1
+      ) AS newest ON true
+      LEFT JOIN LATERAL (
+           SELECT resolution, closed_by, closed_at FROM orders_alert
+            WHERE group_id = g.id AND closed_at IS NOT NULL ORDER BY closed_at DESC LIMIT 1
+      ) AS resolved ON true
+"""
+_VALUES = """
+    SELECT g.id, o.currency, sum(o.total), count(DISTINCT lower(o.email))
+      FROM unnest(%s::bigint[]) AS g(id)
+     CROSS JOIN LATERAL (
+           SELECT order_id FROM orders_alert
+            WHERE group_id = g.id AND closed_at IS NULL AND order_id IS NOT NULL ORDER BY opened_at DESC LIMIT %s
+     ) AS a
+      JOIN orders_order AS o ON o.id = a.order_id
+     GROUP BY g.id, o.currency ORDER BY g.id, o.currency
+"""
+_CLOSED = """
+    SELECT g.id, c.resolution, c.closed_by, count(*)
+      FROM unnest(%s::bigint[]) AS g(id)
+     CROSS JOIN LATERAL (
+           SELECT resolution, closed_by FROM orders_alert
+            WHERE group_id = g.id AND closed_at IS NOT NULL ORDER BY closed_at DESC LIMIT %s
+     ) AS c
+     GROUP BY g.id, c.resolution, c.closed_by ORDER BY g.id, count(*) DESC, c.resolution, c.closed_by
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAlerts:
+    """The open alerts of one group, counted. `newest` is the id of the newest; `last_hour` counts those opened then."""
+
+    group: AlertGroup
+    open: int
+    first_at: datetime
+    last_at: datetime
+    last_hour: int
+    hour_before: int
+    newest: int
+
+    @property
+    def is_outage(self) -> bool:
+        return self.group.kind == AlertKind.OUTAGE
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether it was acknowledged since it last began. An older acknowledgement was of an earlier occurrence."""
+        return self.group.acknowledged_at is not None and self.group.acknowledged_at >= self.first_at
+
+    @property
+    def acknowledged_at(self) -> datetime | None:
+        """When it was acknowledged; None if it was not since it last began."""
+        return self.group.acknowledged_at if self.acknowledged else None
+
+    @property
+    def acknowledged_by(self) -> str:
+        """Who acknowledged it; empty if nobody has since it last began."""
+        return self.group.acknowledged_by if self.acknowledged else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolution:
+    """How, by whom and when the most recently closed alert of a group was resolved."""
+
+    how: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueAtRisk:
+    """The customers and the money, by currency in minor units, of a group's open alerts; `more` if that is not all."""
+
+    customers: int = 0
+    money: Mapping[str, int] = field(default_factory=dict)
+    more: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupSummary(OpenAlerts):
+    """An open group with everything that the inbox shows of it.
+
+    `last_hour` and `hour_before` count every alert that was opened then, even if it has been closed since. `waiting`
+    counts the steps that wait for an outage to end, up to `MOST_COUNTED` + 1. `action` is the bulk action under way.
+    """
+
+    message: str
+    step: str
+    at_risk: ValueAtRisk
+    resolved: Resolution | None
+    notes: int
+    action: int | None
+    waiting: int
+
+    @property
+    def trend(self) -> str:
+        """Whether more are opened than before: up, down, steady, or quiet when there were none."""
+        if self.last_hour == self.hour_before:
+            return "steady" if self.last_hour else "quiet"
+        return "up" if self.last_hour > self.hour_before else "down"
+
+
+def open_groups(*, now: datetime, group: AlertGroup | None = None) -> list[OpenAlerts]:
+    """Every group with open alerts, or one of them: unacknowledged groups first, then the largest. Two queries."""
+    rows = fetch(_COUNTS, {"now": now, "recent": RECENT, "group": group.pk if group else None})
+    groups = {group.pk: group} if group else AlertGroup.objects.in_bulk([row[0] for row in rows])
+    names = ("open", "first_at", "last_at", "last_hour", "hour_before", "newest")
+    counted = [
+        OpenAlerts(group=groups[group_id], **dict(zip(names, counts, strict=True)))
+        for group_id, *counts in rows
+    ]
+    return sorted(counted, key=lambda alerts: (alerts.acknowledged, -alerts.open, -alerts.group.pk))
+
+
+def group_summaries(*, now: datetime, most: int = MOST_GROUPS) -> tuple[list[GroupSummary], int]:
+    """The first of `open_groups` with everything the inbox shows, and how many there are. At most five queries."""
+    groups = open_groups(now=now)
+    return _summaries(groups[:most], now), len(groups)
+
+
+def group_summary(group: AlertGroup, *, now: datetime) -> GroupSummary | None:
+    """One group; None if none of its alerts is open. At most four queries."""
+    return next(iter(_summaries(open_groups(now=now, group=group), now)), None)
+
+
+def group_page(*, before: int | None, limit: int, now: datetime) -> Page[OpenAlerts]:
+    """A page of the groups with open alerts, the newest group first, below the id `before`. Two queries."""
+    groups = [alerts for alerts in open_groups(now=now) if before is None or alerts.group.pk < before]
+    return page_of(sorted(groups, key=lambda alerts: alerts.group.pk, reverse=True), limit)
+
+
+def _summaries(groups: Sequence[OpenAlerts], now: datetime) -> list[GroupSummary]:
+    if not groups:
+        return []
+    ids = [alerts.group.pk for alerts in groups]
+    # What was opened in these two hours and is closed was closed in them too: the index of closed alerts finds it.
+    rows = fetch(_FACTS, {"groups": ids, "now": now, "recent": RECENT, "most": MOST_CLOSED})
+    facts = {row[0]: row[1:] for row in rows}
+    values = _values(groups)
+    agents = sorted({alerts.group.agent for alerts in groups if alerts.is_outage})
+    waiting = waiting_for(agents) if agents else {}
+    return [_summary(alerts, facts[alerts.group.pk], values, waiting) for alerts in groups]
+
+
+def _summary(
+    alerts: OpenAlerts,
+    facts: tuple[Any, ...],
+    values: Mapping[int, ValueAtRisk],
+    waiting: Mapping[str, int],
+) -> GroupSummary:
+    message, step, how, by, at, notes, action, closed_last_hour, closed_hour_before = facts
+    group = alerts.group
+    return GroupSummary(
+        group=group,
+        open=alerts.open,
+        first_at=alerts.first_at,
+        last_at=alerts.last_at,
+        last_hour=alerts.last_hour + closed_last_hour,
+        hour_before=alerts.hour_before + closed_hour_before,
+        newest=alerts.newest,
+        message=message or group.pattern,
+        step=step or "",
+        at_risk=values.get(group.pk, ValueAtRisk()),
+        resolved=Resolution(how=how, by=by, at=at) if at is not None else None,
+        notes=notes,
+        action=action,
+        waiting=waiting.get(group.agent, 0) if alerts.is_outage else 0,
+    )
+
+
+def _values(groups: Sequence[OpenAlerts]) -> dict[int, ValueAtRisk]:
+    most = max(LEAST_VALUED, MOST_VALUED // len(groups))
+    counts = {alerts.group.pk: alerts.open for alerts in groups}
+    values: dict[int, ValueAtRisk] = {}
+    for group_id, currency, total, customers in fetch(_VALUES, [list(counts), most]):
+        known = values.get(group_id, ValueAtRisk(more=counts[group_id] > most))
+        values[group_id] = ValueAtRisk(
+            customers=known.customers + customers,
+            money={**known.money, currency: int(total)},
+            more=known.more,
+        )
+    return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedAlerts:
+    """The closed alerts of a group, `MOST_CLOSED` at most: how many were resolved how, and by whom."""
+
+    group: AlertGroup
+    by_resolution: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        return sum(self.by_resolution.values())
+
+
+def closed_alerts(*, most: int = MOST_GROUPS) -> list[ClosedAlerts]:
+    """The groups with closed alerts, the most recently opened first, `most` at most. Two queries."""
+    groups = {group.pk: group for group in AlertGroup.objects.order_by("-last_at", "-id")[:most]}
+    counts: dict[int, dict[str, int]] = {}
+    for group_id, resolution, by, count in fetch(_CLOSED, [list(groups), MOST_CLOSED]):
+        counts.setdefault(group_id, {})[f"{resolution} by {by}"] = count
+    return [
+        ClosedAlerts(group=group, by_resolution=counts[number])
+        for number, group in groups.items()
+        if number in counts
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupHistory:
+    """What people did about a group and who was notified, newest first."""
+
+    notes: list[GroupNote]
+    actions: list[BulkAction]
+    deliveries: list[AlertDelivery]
+
+
+def group_history(group: AlertGroup) -> GroupHistory:
+    """The newest notes, bulk actions and notifications of a group. Three queries."""
+    return GroupHistory(
+        notes=list(group.notes.order_by("-id")[:100]),
+        actions=list(group.actions.order_by("-created_at")[:SHOWN]),
+        deliveries=list(group.deliveries.order_by("-created_at")[:SHOWN]),
+    )
+
+
+def find_group(group_id: int) -> AlertGroup | None:
+    """A group by its id."""
+    return AlertGroup.objects.filter(pk=group_id).first()

@@ -1,0 +1,63 @@
+"""Which orders a part of an id means. An order's id begins with its time and ends at random."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import F, Q, TextField, Value
+from django.db.models.functions import Cast, Replace, Reverse
+
+from orders.models import OrderProcess, SetAside, SubmissionMessage
+
+LEAST_ENDING = 4
+LEAST_BEGINNING = 8
+"""Digits: the ids of weeks of orders begin alike, and those of one minute share their first eight digits."""
+MOST_ALIKE = 500
+"""Orders with the same digits at the beginning or the end of their ids that a search for those digits finds."""
+
+
+def orders_like(digits: str, *, most: int = 6) -> list[UUID]:
+    """Orders and submissions whose ids end with these hexadecimal digits, or begin with eight or more of them.
+
+    At most four queries.
+    """
+    lowest, highest = _id_range(digits)
+    alike = set(ids_like(digits)[:most])
+    for model in (SubmissionMessage, SetAside):
+        text = Replace(Cast(F("order_id"), TextField()), Value("-"), Value(""), output_field=TextField())
+        is_alike = Q(text__endswith=digits)
+        if len(digits) >= LEAST_BEGINNING:
+            is_alike |= Q(order_id__range=(lowest, highest))
+        submissions = model.objects.annotate(text=text).filter(is_alike)  # type: ignore[attr-defined]
+        alike |= set(submissions.values_list("order_id", flat=True)[:most])
+    return sorted(alike)[:most]
+
+
+def ids_like(digits: str) -> list[UUID]:
+    """The orders whose ids end with these digits, and the newest whose ids begin with them: each by its own index."""
+    lowest, highest = _id_range(digits)
+    if lowest == highest:
+        return [lowest]
+    by_ending = OrderProcess.objects.annotate(
+        backwards=Reverse(Cast(F("order_id"), TextField()), output_field=TextField())
+    ).filter(backwards__startswith=_as_written(digits)[::-1])
+    parts = [by_ending]
+    if len(digits) >= LEAST_BEGINNING:
+        parts.append(OrderProcess.objects.filter(order_id__range=(lowest, highest)).order_by("-order_id"))
+    return [order_id for part in parts for order_id in part.values_list("order_id", flat=True)[:MOST_ALIKE]]
+
+
+def _id_range(digits: str) -> tuple[UUID, UUID]:
+    """The lowest and the highest id that begin with these digits."""
+    return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+
+
+def _as_written(digits: str) -> str:
+    """The last digits of an id with the hyphens between them."""
+    whole = digits.rjust(32, "x")
+    parts = [whole[:8], whole[8:12], whole[12:16], whole[16:20], whole[20:]]
+    return "-".join(parts).lstrip("x-")
+
+
+def first_id(at: datetime) -> UUID:
+    """The first id of that millisecond: ids begin with their time."""
+    return UUID(int=int(at.timestamp() * 1000) << 80)

@@ -1,0 +1,225 @@
+"""Orders as the rows of a list: where each stands, what it is worth, and what operators asked of it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from orders.engine.rows import StepRow
+from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
+from orders.selectors.desk.standing import ProcessFacts, Standing, StepFacts, Tries, of_order
+from orders.vocabulary import BulkItemState, BulkState, StepStatus
+
+_STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
+_UNDO = frozenset({StepStatus.COMPENSATING.value, StepStatus.COMPENSATED.value})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurrentStep:
+    """A step that an order is at."""
+
+    name: str
+    agent: str
+    attempt: int
+    failures: int
+    standing: Standing
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderProgress:
+    """Where an order stands. `seconds` is its age, or how long it took; `code` is the error of its open alert."""
+
+    order_id: UUID
+    state: str
+    standing: Standing
+    seconds: float
+    steps: list[CurrentStep]
+    failure_count: int
+    locked_by: str | None
+    priority: int
+    code: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PendingAct:
+    """What an operator last asked of an order, with its result. `until` is when it begins, while it can be undone."""
+
+    action: int
+    kind: str
+    by: str
+    said: str
+    state: str
+    until: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderRow:
+    """An order in a list. `total` is in minor units; `group` is the group of its open alert."""
+
+    order: OrderProgress
+    total: int | None
+    currency: str
+    email: str
+    group: int | None
+    act: PendingAct | None
+
+    @property
+    def order_id(self) -> UUID:
+        return self.order.order_id
+
+
+def order_progress(processes: Sequence[OrderProcess], *, tries: Tries, now: datetime) -> list[OrderProgress]:
+    """Where these orders stand, without the codes of their alerts. Two queries."""
+    steps = steps_of([process.order_id for process in processes], now)
+    return [_progress(process, steps[process.order_id], tries, now) for process in processes]
+
+
+def _progress(process: OrderProcess, steps: list[StepFacts], tries: Tries, now: datetime) -> OrderProgress:
+    standing, current = of_order(process_facts(process), steps, tries=tries, now=now)
+    return OrderProgress(
+        order_id=process.order_id,
+        state=process.process_state,
+        standing=standing,
+        seconds=((process.finished_at or now) - process.created_at).total_seconds(),
+        steps=[
+            CurrentStep(
+                name=step.name,
+                agent=step.agent,
+                attempt=step.attempt,
+                failures=step.failure_count + step.undo_failure_count,
+                standing=stands,
+            )
+            for step, stands in current
+        ],
+        failure_count=process.failure_count,
+        locked_by=process.locked_by,
+        priority=process.priority,
+        code="",
+    )
+
+
+def order_rows(progress: Sequence[OrderProgress], *, now: datetime) -> list[OrderRow]:
+    """These orders with their totals, open alerts, and what operators asked for. Three queries."""
+    ids = [order.order_id for order in progress]
+    placed = Order.objects.in_bulk(ids)
+    open_alerts = Alert.objects.filter(order_id__in=ids, closed_at__isnull=True)
+    alerts = {alert.order_id: alert for alert in open_alerts}
+    acts = acts_on(ids, now)
+    return [
+        _row(order, placed.get(order.order_id), alerts.get(order.order_id), acts.get(order.order_id))
+        for order in progress
+    ]
+
+
+def _row(
+    progress: OrderProgress, placed: Order | None, alert: Alert | None, act: PendingAct | None
+) -> OrderRow:
+    return OrderRow(
+        order=replace(progress, code=alert.code if alert else ""),
+        total=placed.total if placed else None,
+        currency=placed.currency if placed else "",
+        email=placed.email if placed else "",
+        group=alert.group_id if alert else None,
+        act=act,
+    )
+
+
+def acts_on(order_ids: Sequence[UUID], now: datetime) -> dict[UUID, PendingAct]:
+    """What operators last asked of each of these orders, in bulk or with time to undo it. One query."""
+    items = (
+        BulkItem.objects.filter(order_id__in=order_ids)
+        .select_related("action")
+        .order_by("order_id", "-id")
+        .distinct("order_id")
+    )
+    return {
+        item.order_id: PendingAct(
+            action=item.action_id,
+            kind=item.action.kind,
+            by=item.action.by,
+            said=item.said or item.get_state_display(),
+            state=item.state if item.action.state != BulkState.UNDONE else BulkState.UNDONE,
+            until=item.action.starts_at if _can_undo(item, now) else None,
+        )
+        for item in items
+    }
+
+
+def _can_undo(item: BulkItem, now: datetime) -> bool:
+    return (
+        item.state == BulkItemState.WAITING
+        and item.action.state == BulkState.RUNNING
+        and item.action.starts_at > now
+    )
+
+
+def steps_of(order_ids: Collection[UUID], now: datetime) -> dict[UUID, list[StepFacts]]:
+    """The steps of these orders in their workflow's order, each with its outstanding request. Two queries."""
+    requests: dict[int, dict[str, Any]] = {
+        request["step_id"]: dict(request)
+        for request in AgentRequest.objects.filter(order_id__in=order_ids).values(
+            "step_id", "attempt", "posted_at", "leased_by", "leased_until"
+        )
+    }
+    steps: dict[UUID, list[StepFacts]] = {order_id: [] for order_id in order_ids}
+    rows = (
+        StepState.objects.filter(process_id__in=order_ids)
+        .order_by("process_id", "position")
+        .values_list(*_STEP, "started_at", "completed_at")
+    )
+    for *fields, started_at, completed_at in rows:
+        row = StepRow._make(fields)
+        facts = _step(row, requests.get(row.id, {}), now, started_at, completed_at)
+        steps[row.order_id].append(facts)
+    return steps
+
+
+def _step(
+    row: StepRow,
+    request: dict[str, Any],
+    now: datetime,
+    started_at: datetime | None,
+    completed_at: datetime | None,
+) -> StepFacts:
+    outstanding = request.get("attempt") == row.attempt
+    leased_until = request.get("leased_until")
+    return StepFacts(
+        name=row.name,
+        agent=row.agent,
+        state=row.state,
+        outcome=row.outcome,
+        attempt=row.attempt,
+        generation=row.generation,
+        failure_count=row.failure_count,
+        undo_failure_count=row.undo_failure_count,
+        extended_waits=row.extended_waits,
+        complete_by=row.complete_by,
+        settles_at=row.settles_at,
+        not_before=row.not_before,
+        key=row.undo_key() if row.state in _UNDO else row.key(),
+        error=row.error,
+        started_at=started_at,
+        completed_at=completed_at,
+        asked_at=request["posted_at"] if outstanding else None,
+        waiting_since=row.waiting_since,
+        wanted_since=row.wanted_since,
+        held_by=request["leased_by"] if outstanding and leased_until and leased_until > now else None,
+    )
+
+
+def process_facts(process: OrderProcess) -> ProcessFacts:
+    """The facts about a process that decide where its order stands."""
+    return ProcessFacts(
+        state=process.process_state,
+        goal=process.goal,
+        complete_by=process.complete_by,
+        not_before=process.not_before,
+        created_at=process.created_at,
+        started_at=process.started_at,
+    )
+
+
+def find_step(step_id: int) -> tuple[UUID, str] | None:
+    """The order and the name of a step."""
+    return StepState.objects.filter(pk=step_id).values_list("process_id", "name").first()

@@ -1,0 +1,72 @@
+"""Console, commands and API read the same selectors: a fact that one of them shows is the same in all of them."""
+
+import re
+
+import pytest
+from knox.models import AuthToken
+from rest_framework.test import APIClient
+
+from orders.engine.alerts import NewAlert, open_alerts
+from orders.models import Alert, AlertGroup
+from tests.commands.running import run
+from tests.support.factories import ago, make_order
+from tests.support.people import person, signed_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried"), pytest.mark.pattern("O1")]
+
+
+def fail(*messages: str) -> None:
+    """An order in Error for each message, all with the same kind of alert, agent and code."""
+    for message in messages:
+        order = make_order({"mix": "failed"}, process_state="error")
+        assert open_alerts([NewAlert(order.order_id, "step_failed", "refused", message, "mix", "kitchen")])
+
+
+def in_console() -> list[tuple[str, int]]:
+    """The groups of the inbox, as messages and numbers of open alerts."""
+    page = signed_in(person("viewer")).get("/console/alerts/").content.decode()
+    rows = re.findall(r'class="cause__message"[^>]*>([^<]*)</a>.*?</tr>', page, re.DOTALL)
+    return [(message, Alert.objects.filter(message=message).count()) for message in rows]
+
+
+def by_command() -> list[tuple[str, int]]:
+    return [(group["message"], group["open"]) for group in run("alerts", "--json").json()["groups"]]
+
+
+def in_api() -> list[tuple[str, int]]:
+    _, token = AuthToken.objects.create(person("operator"), expiry=None)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
+    return [
+        (group["pattern"], group["open"]) for group in client.get("/api/v1/alerts/groups").json()["results"]
+    ]
+
+
+def test_two_patterns_under_one_code_are_two_groups_everywhere() -> None:
+    fail("no stock", "no stock", "the card was declined")
+    groups = [("no stock", 2), ("the card was declined", 1)]
+    assert in_console() == groups
+    assert by_command() == groups
+    assert sorted(in_api()) == groups
+    words = run("alerts").words
+    assert "2 orders: a step failed for good – kitchen: refused" in words
+    assert "pattern no stock" in words and "pattern the card was declined" in words
+    assert words.endswith("3 open alerts of 2 causes")
+
+
+def test_an_acknowledged_group_comes_last_in_console_and_command() -> None:
+    fail("no stock", "no stock", "the card was declined")
+    AlertGroup.objects.filter(pattern="no stock").update(acknowledged_at=ago(-60), acknowledged_by="olga")
+    groups = [("the card was declined", 1), ("no stock", 2)]
+    assert in_console() == groups
+    assert by_command() == groups
+    assert "owner olga, acknowledged" in run("alerts").words
+
+
+def test_a_group_begins_with_its_oldest_open_alert_everywhere() -> None:
+    fail("no stock")
+    AlertGroup.objects.update(first_at=ago(90_000))
+    Alert.objects.update(opened_at=ago(7_300))
+    assert "seen 2 h 1 min ago" in run("alerts").words
+    (alert,) = Alert.objects.all()
+    assert run("alerts", "--json").json()["groups"][0]["first_at"] == alert.opened_at.isoformat()
