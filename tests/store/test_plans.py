@@ -113,6 +113,8 @@ def full_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> It
             cursor.execute("SET transaction_timeout = 0")  # however slow the machine
             for statement in FILL:
                 cursor.execute(statement)
+                # Otherwise the check of the next foreign keys keeps the plan that it made while this table was empty.
+                cursor.execute("ANALYZE orders_orderprocess")
             cursor.execute("RESET transaction_timeout")
         run(f"ANALYZE {', '.join(BIG)}")
         yield
