@@ -68,7 +68,7 @@ class Up:
             "SANDBOX_BIND": f"127.0.0.1:{sandbox}",
             "STEP_COMPLETE_BY": "30",
         }
-        self.process = Process("up", [sys.executable, "manage.py", "up"], environment, folder / "up.log")
+        self.process = Process("up", ["manage.py", "up"], environment, folder / "up.log")
 
     def is_ready(self) -> bool:
         """Whether the web reports that everything runs."""

@@ -72,7 +72,7 @@ def processes(*commands: Sequence[str], **environment: str) -> Iterator[list[Pro
         env = {**os.environ, "DATABASE_URL": database_url(), "VAR_DIR": folder, **environment}
         try:
             for number, (module, *arguments) in enumerate(commands):
-                argv = [sys.executable, "-m", module, *arguments]
+                argv = ["-m", module, *arguments]
                 started.append(Process(module, argv, env, Path(folder) / f"{number}.log"))
             yield started
             for process in started:

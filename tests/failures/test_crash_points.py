@@ -9,7 +9,6 @@ import json
 import os
 import random
 import secrets
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,10 +55,10 @@ class Armed:
         self._report = system.folder / f"fired-{role}"
         self._report.unlink(missing_ok=True)
         log = system.folder / f"{len(system.running)}-armed-{role}.log"
-        argv = [sys.executable, "-m", "tests.support.armed", role]
+        argv = ["-m", "tests.support.armed", role]
         fail = {"SAS_FAIL": ",".join(self.shots), "SAS_FIRED": str(self._report)}
         self.process = Process(
-            f"armed {role}", argv, {**system.environment, **PATIENT, **fail, **environment}, log
+            f"armed {role}", argv, {**system.environment, **PATIENT, **fail, **environment}, log, forked=True
         )
         system.running.append(self.process)
 

@@ -22,7 +22,7 @@ from orders import wiring
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Circuit, Event, OrderProcess, Product, SetAside, StepState
 from orders.services import orders as services
-from tests.support import invariants
+from tests.support import invariants, prefork
 from tests.support.wait import until
 
 ENDED = ("processed", "compensated", "error")
@@ -51,15 +51,17 @@ execute_from_command_line(sys.argv)
 
 
 class Process:
-    """One process of the system. Its output goes to a file that a failing test can be read with."""
+    """One process of the system: `python ARGV…`. Its output goes to a file that a failing test can be read with.
 
-    def __init__(self, name: str, argv: list[str], env: dict[str, str], log: Path) -> None:
+    A forked one has the libraries imported already, which is quicker (`tests.support.prefork`).
+    """
+
+    def __init__(
+        self, name: str, argv: list[str], env: dict[str, str], log: Path, *, forked: bool = False
+    ) -> None:
         self.name = name
         self.log = log
-        with log.open("ab") as output:
-            self._popen = subprocess.Popen(
-                argv, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-            )
+        self._popen = prefork.start(argv, env=env, log=log) if forked else _spawn(argv, env, log)
         self.pid = self._popen.pid
 
     def kill(self) -> None:
@@ -97,11 +99,27 @@ class Process:
         return text in self.log.read_text(errors="replace")
 
 
-class System:
-    """A sandbox, and the roles that a test starts. `settings` are environment variables for all of them."""
+def _spawn(argv: list[str], env: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, *argv],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
 
-    def __init__(self, folder: Path, **environment: str) -> None:
+
+class System:
+    """A sandbox, and the roles that a test starts. `environment` is of all of them.
+
+    Without `forks` each process starts with Python itself, and has a command line of its own.
+    """
+
+    def __init__(self, folder: Path, *, forks: bool = True, **environment: str) -> None:
         self.folder = folder
+        self.forks = forks
         self.environment = {
             **os.environ,
             **QUICK,
@@ -137,7 +155,8 @@ class System:
         if before:
             command = ["-c", _RUN_AFTER.format(before=before, role=role)]
         log = self.folder / f"{len(self.running)}-{role}.log"
-        process = Process(role, [sys.executable, *command], {**self.environment, **environment}, log)
+        forked = self.forks and not before  # what runs before the product must run before its libraries, too
+        process = Process(role, command, {**self.environment, **environment}, log, forked=forked)
         self.running.append(process)
         return process
 

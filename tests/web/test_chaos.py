@@ -24,7 +24,7 @@ WELL = {"latency": 0, "errors": 0, "hangs": 0, "lost": 0, "refusals": 0}
 @pytest.fixture
 def system(tmp_path: Path, settings: Any) -> Iterator[System]:
     """A sandbox, and the installation's settings as if it were its own; DEBUG is on."""
-    made = System(tmp_path)
+    made = System(tmp_path, forks=False)
     settings.DEBUG = True
     settings.CONFIG = replace(
         settings.CONFIG, var_dir=tmp_path, sandbox_bind=made.environment["SANDBOX_BIND"]

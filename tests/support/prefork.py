@@ -1,0 +1,202 @@
+"""Starts Python processes of the product without importing its libraries anew for each.
+
+Most of what a process costs until it works is the import of Django, psycopg and aiohttp, and the failure tests start
+hundreds. A server that has imported the libraries, and nothing of the product, forks a child for each process that is
+wanted. The child has its own environment, session, output and arguments, and from there on runs what Python would run:
+it is a process like any other, and can be killed, stopped and waited for.
+
+    python -m tests.support.prefork FD      the server, on the socket that it inherits
+"""
+
+import array
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sasweb.launcher.children import set_death_signal
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = (
+    *("django.core.management", "django.db.models", "django.forms", "django.template.backends.django"),
+    *("django.db.backends.postgresql.base", "django.contrib.admin.options", "django.core.handlers.wsgi"),
+    *("psycopg", "psycopg_pool", "aiohttp.web", "aiosmtplib", "aiosmtpd.smtp", "asyncio", "babel.dates"),
+    *("environs", "orjson", "prometheus_client", "psutil", "structlog", "uuid_utils.compat", "sqlite3"),
+)
+"""What can be imported before there are settings, and starts no thread."""
+
+
+class Forked:
+    """A process that the server forked, with what `subprocess.Popen` offers of it."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self._link = link
+        self.pid = self._number()
+        self.returncode: int | None = None
+
+    def _number(self) -> int:
+        """The next line of the server, read byte by byte so that nothing of the one after it is taken."""
+        line = b""
+        while not line.endswith(b"\n"):
+            byte = self._link.recv(1)
+            assert byte, "the server of processes has ended"
+            line += byte
+        return int(line)
+
+    def poll(self) -> int | None:
+        """The exit status, or None while it runs."""
+        if self.returncode is None and select.select([self._link], [], [], 0)[0]:
+            self.returncode = self._number()
+            self._link.close()
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        """The exit status. Raises `subprocess.TimeoutExpired`."""
+        if self.returncode is None and not select.select([self._link], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+        status = self.poll()
+        assert status is not None
+        return status
+
+    def send_signal(self, signum: int) -> None:
+        """Sends a signal, if it still runs."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signum)
+
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+
+def start(argv: Sequence[str], *, env: Mapping[str, str], log: Path) -> Forked:
+    """Starts `python ARGV…` in a session of its own, with its output in a file. ARGV is a file or `-m MODULE`."""
+    log.touch()  # as it would be there if the process were started from here
+    mine, theirs = socket.socketpair()
+    wanted = json.dumps({"argv": list(argv), "env": dict(env), "log": str(log)}).encode()
+    with theirs:
+        _server().sendmsg([len(wanted).to_bytes(4, "big"), wanted], [_descriptor(theirs)])
+    return Forked(mine)
+
+
+def _descriptor(link: socket.socket) -> tuple[int, int, bytes]:
+    return (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [link.fileno()]).tobytes())
+
+
+@cache
+def _server() -> socket.socket:
+    """The server of this test process. It ends with it."""
+    mine, theirs = socket.socketpair()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.prefork", str(theirs.fileno())],
+        cwd=ROOT,
+        pass_fds=[theirs.fileno()],
+    )
+    theirs.close()
+    atexit.register(process.wait)
+    atexit.register(mine.close)
+    return mine
+
+
+def serve(link: socket.socket) -> list[str] | None:
+    """Forks whenever it is asked to. Returns in each child with its arguments, and with None when nobody can ask."""
+    running: dict[int, socket.socket] = {}
+    wakes = socket.socketpair()
+    for end in wakes:
+        end.setblocking(False)
+    signal.set_wakeup_fd(wakes[1].fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        ready = select.select([link, wakes[0]], [], [])[0]
+        if wakes[0] in ready:
+            wakes[0].recv(4096)
+            _report_ends(running)
+        if link in ready:
+            size, descriptors, _, _ = socket.recv_fds(link, 4, 1)
+            if not size:
+                return None
+            wanted = json.loads(_read(link, int.from_bytes(size, "big")))
+            answers = socket.socket(fileno=descriptors[0])
+            pid = os.fork()
+            if not pid:
+                _become(wanted, [link, answers, *wakes, *running.values()])
+                return list(wanted["argv"])
+            answers.sendall(b"%d\n" % pid)
+            running[pid] = answers
+
+
+def _read(link: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        data += link.recv(size - len(data))
+    return data
+
+
+def _report_ends(running: dict[int, socket.socket]) -> None:
+    for pid in list(running):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            answers = running.pop(pid)
+            with contextlib.suppress(BrokenPipeError), answers:
+                answers.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+
+
+def _become(wanted: Mapping[str, Any], sockets: Sequence[socket.socket]) -> None:
+    """Makes a new process of a fork: nothing of the server is left in it but the libraries."""
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    for signum in (signal.SIGCHLD, signal.SIGINT):
+        signal.signal(signum, signal.SIG_DFL if signum == signal.SIGCHLD else signal.default_int_handler)
+    for open_socket in sockets:
+        open_socket.close()
+    output = os.open(wanted["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    for number in (1, 2):
+        os.dup2(output, number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    os.environ.clear()
+    os.environ.update(wanted["env"])
+    time.tzset()
+
+
+def run(argv: Sequence[str]) -> None:
+    """Runs what `python ARGV…` would run, as `__main__`."""
+    if argv[0] == "-m":
+        sys.argv = [argv[1], *argv[2:]]
+        runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = list(argv)
+        runpy.run_path(argv[0], run_name="__main__")
+
+
+def main() -> None:
+    set_death_signal(signal.SIGKILL, parent=os.getppid())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for library in LIBRARIES:
+        importlib.import_module(library)
+    gc.freeze()
+    asked = serve(socket.socket(fileno=int(sys.argv[1])))
+    if asked:
+        run(asked)
+
+
+if __name__ == "__main__":
+    main()
