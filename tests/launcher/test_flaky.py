@@ -54,14 +54,14 @@ def table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_a_family_that_passes_runs_once_and_leaves_no_table(family: Family, table: Path) -> None:
     path = family({0})
-    assert flaky.main([str(path), "-n", "1"]) == 0
+    assert flaky.main([str(path)]) == 0
     assert path.with_suffix(".count").read_text() == "1"
     assert not table.exists()
 
 
 def test_what_fails_once_and_never_again_passes_and_is_in_the_table(family: Family, table: Path) -> None:
     path = family({1})
-    assert flaky.main([str(path), "-n", "1"]) == 0
+    assert flaky.main([str(path)]) == 0
     assert path.with_suffix(".count").read_text() == "11"
     _title, test, reason = table.read_text().splitlines()
     assert test.startswith("0 of 10 more")
@@ -71,7 +71,7 @@ def test_what_fails_once_and_never_again_passes_and_is_in_the_table(family: Fami
 
 def test_one_more_failure_of_ten_is_red(family: Family, table: Path) -> None:
     path = family({1, 11})
-    assert flaky.main([str(path), "-n", "1"]) == pytest.ExitCode.TESTS_FAILED
+    assert flaky.main([str(path)]) == pytest.ExitCode.TESTS_FAILED
     assert path.with_suffix(".count").read_text() == "11"
     assert table.read_text().splitlines()[1].startswith("1 of 10 more")
 
