@@ -150,7 +150,7 @@ admin.site.register(models.Order, Looked, search_fields=("=id",))
 admin.site.register(models.Alert, Looked, search_fields=("=order_id",))
 for _model in (
     *(models.OrderLine, models.SubmissionMessage, models.SetAside, models.AgentRequest, models.AgentReply),
-    *(models.StatusMessage, models.AlertGroup, models.GroupNote, models.AlertDelivery, models.LeaderLease),
+    *(models.StatusMessage, models.AlertGroup, models.GroupNote, models.OutgoingMessage, models.LeaderLease),
     *(models.AgentInstance, models.Circuit, models.RetryBudget, models.SweepRecord),
     *(models.BulkAction, models.BulkItem, models.AuditEntry),
 ):

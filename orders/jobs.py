@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -16,13 +15,19 @@ from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.sql import DATABASE_TROUBLE
 from orders.engine.supervisor.role import Supervisor
-from orders.mail import order_links as link_mails
+from orders.mail import outbox
 from orders.services.operators import bulk_runner, notifications
 from sasweb.launcher.jobs_cluster import is_stopping
 
 log = structlog.get_logger()
 
-EVERY_MINUTES = {"supervisor_shift": 1, "desk_shift": 1, "tell_operators": 1, "delete_what_is_old": 60}
+EVERY_MINUTES = {
+    "supervisor_shift": 1,
+    "desk_shift": 1,
+    "outbox_shift": 1,
+    "notify_operators": 1,
+    "delete_what_is_old": 60,
+}
 """The jobs of this module, and how often each is started."""
 SHIFT = 150.0
 """Seconds that one supervisor job lasts. Less than the cluster's timeout, more than two of its schedules apart."""
@@ -30,6 +35,11 @@ DESK_SHIFT = 110.0
 """Seconds that one job of the operators' desk lasts: less than two of its schedules apart, so at most two are alive."""
 DESK_POLL = 0.5
 """Seconds between two looks at the bulk actions."""
+OUTBOX_SHIFT = 110.0
+"""Seconds that one job of the outbox lasts. It is a job of its own: a mail server that does not answer delays neither
+a sweep nor a bulk action."""
+OUTBOX_POLL = 1.0
+"""Seconds between two looks at the outbox."""
 
 
 def prepare() -> None:
@@ -48,15 +58,13 @@ def prepare() -> None:
                 "next_run": timezone.now(),
             },
         )
-    # A shift that was killed would come again; a new one is started here anyway, and workers are few. The mails to
-    # customers, which wait in the same queue, stay.
-    own = {f"orders.jobs.{name}" for name in EVERY_MINUTES}
-    for job in OrmQ.objects.filter(key=settings.Q_CLUSTER["name"]):
-        if job.func() in own or not job.task.get("func"):  # the latter cannot be read: its key was another
-            job.delete()
+    Schedule.objects.filter(func__startswith="orders.jobs.").exclude(name__in=EVERY_MINUTES).delete()
+    # A shift that was killed would come again; new ones are started here anyway, and workers are few.
+    OrmQ.objects.filter(key=settings.Q_CLUSTER["name"]).delete()
     for name in ("first supervisor shift", "stand-by supervisor shift"):
         async_task("orders.jobs.supervisor_shift", task_name=name)
     async_task("orders.jobs.desk_shift", task_name="first desk shift")
+    async_task("orders.jobs.outbox_shift", task_name="first outbox shift")
 
 
 def supervisor_shift(seconds: float = SHIFT) -> None:
@@ -73,6 +81,11 @@ def supervisor_shift(seconds: float = SHIFT) -> None:
 def desk_shift(seconds: float = DESK_SHIFT) -> None:
     """Carries bulk actions out. Two shifts at once share the work; one that is killed repeats nothing."""
     _work(bulk_runner.run_once, seconds=seconds, pause=DESK_POLL)
+
+
+def outbox_shift(seconds: float = OUTBOX_SHIFT) -> None:
+    """Sends what is due in the outbox. Two shifts at once share the work."""
+    _work(outbox.deliver_due, seconds=seconds, pause=OUTBOX_POLL)
 
 
 def _work(once: Callable[[], object], *, seconds: float, pause: float) -> None:
@@ -102,14 +115,9 @@ def _release(supervisor: Supervisor) -> None:
             connection.close()
 
 
-def tell_operators() -> None:
-    """Delivers the alerts that nobody has been told of (O1)."""
-    notifications.tell_operators()
-
-
-def mail_order_link(order_id: str, email: str, link: str) -> None:
-    """Mails a guest the link to an order, if this is the address it was ordered with."""
-    link_mails.mail_order_link(order_id=UUID(order_id), email=email, link=link)
+def notify_operators() -> None:
+    """Posts messages about the alerts that nobody has been told of (O1)."""
+    notifications.notify_operators()
 
 
 def delete_what_is_old() -> None:

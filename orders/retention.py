@@ -5,7 +5,8 @@ from datetime import timedelta
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from orders.models import AgentInstance, SetAside, StatusMessage, SubmissionKey
+from orders.models import AgentInstance, OutgoingMessage, SetAside, StatusMessage, SubmissionKey
+from orders.vocabulary import MessageState
 
 STATUS_MESSAGES = timedelta(days=30)
 """How long a response queue keeps a message that its application has not deleted."""
@@ -13,6 +14,10 @@ SUBMISSION_KEYS = timedelta(days=30)
 """How long an Idempotency-Key is remembered."""
 REPLAYED = timedelta(days=90)
 INSTANCES = timedelta(days=1)
+SENT_MESSAGES = timedelta(days=30)
+"""How long the outbox keeps a message that was sent, or that there was no reason to send."""
+FAILED_MESSAGES = timedelta(days=90)
+"""How long it keeps one that failed, which an operator may still retry."""
 BATCH = 5_000
 
 
@@ -24,6 +29,8 @@ def delete_what_is_old() -> int:
         SubmissionKey.objects.filter(created_at__lt=now - SUBMISSION_KEYS),
         SetAside.objects.filter(replayed_at__lt=now - REPLAYED),
         AgentInstance.objects.filter(seen_at__lt=now - INSTANCES),
+        OutgoingMessage.objects.filter(ended_at__lt=now - SENT_MESSAGES).exclude(state=MessageState.FAILED),
+        OutgoingMessage.objects.filter(ended_at__lt=now - FAILED_MESSAGES),
     ]
     return sum(_delete(rows) for rows in old)
 

@@ -181,3 +181,30 @@ class BulkItemState(StrEnum):
     DONE = "done"
     FAILED_AGAIN = "failed"
     NOTHING = "nothing"
+
+
+class MessageKind(StrEnum):
+    """What an outgoing message is about."""
+
+    ALERT = "alert"
+    ORDER_LINK = "order_link"
+    SIGN_UP = "sign_up"
+    NEW_PASSWORD = "new_password"
+
+
+class MessageChannel(StrEnum):
+    """How an outgoing message is delivered."""
+
+    EMAIL = "email"
+    WEBHOOK = "webhook"
+
+
+class MessageState(StrEnum):
+    """Where an outgoing message stands. `skipped`: there was no reason to send it, as there is no such account or
+    order."""
+
+    QUEUED = "queued"
+    SENDING = "sending"
+    SENT = "sent"
+    SKIPPED = "skipped"
+    FAILED = "failed"

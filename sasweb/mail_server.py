@@ -1,44 +1,119 @@
-"""The mail server of EMAIL_URL, in the forms in which Django takes it."""
+"""The mail server that EMAIL_URL names: sending one email to it, and its form as Django's settings.
 
+With a user name, or with the scheme smtps, nothing is sent before the connection is encrypted.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from email.utils import parseaddr
+from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from django.core.mail import get_connection
-from django.core.mail.backends.base import BaseEmailBackend
+import aiosmtplib
+from django.core.mail import EmailMessage
+from django.core.mail.message import sanitize_address
 
 BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 TIMEOUT = 5.0
-"""Seconds that a mail server may take."""
+"""Seconds that the mail server has to take one email, from the connection to its last reply."""
 
 
-def server(url: str) -> dict[str, Any]:
-    """The server that a URL of the schemes smtp and smtps names, as arguments of Django's mail backend."""
-    parts = urlsplit(url)
-    return {
-        "host": parts.hostname,
-        "port": parts.port or (465 if parts.scheme == "smtps" else 25),
-        "username": unquote(parts.username or ""),
-        "password": unquote(parts.password or ""),
-        "use_ssl": parts.scheme == "smtps",
-        "timeout": TIMEOUT,
-    }
+class NotSentError(Exception):
+    """Raised when the mail server did not take an email. `is_final`: it refuses this email and always will."""
+
+    def __init__(self, message: str, *, is_final: bool = False) -> None:
+        super().__init__(message)
+        self.is_final = is_final
 
 
-def connect(url: str) -> BaseEmailBackend:
-    """A connection to the mail server of a URL; it is opened when it is entered or first used."""
-    connection: BaseEmailBackend = get_connection(BACKEND, **server(url))
-    return connection
+def send(url: str, email: EmailMessage) -> None:
+    """Hands one email, to one recipient, to the mail server at `url`. Raises `NotSentError`."""
+    encoding = email.encoding or "utf-8"
+    try:
+        message = b"".join(line + b"\r\n" for line in email.message().as_bytes().splitlines())
+        sender, recipient = (
+            parseaddr(sanitize_address(mailbox, encoding))[1] for mailbox in (email.from_email, email.to[0])
+        )
+    except ValueError as error:  # a line break in a header, or an address that is none
+        raise NotSentError(str(error), is_final=True) from error
+    try:
+        asyncio.run(_send(url, message, sender=sender, recipient=recipient))
+    except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+        raise _not_sent(error) from error
 
 
 def settings(url: str) -> dict[str, Any]:
-    """The same server as Django's settings, for whatever sends mail through them."""
-    given = server(url)
+    """The mail server as Django's settings, for whatever sends email through them."""
+    parts = urlsplit(url)
     return {
         "EMAIL_BACKEND": BACKEND,
-        "EMAIL_HOST": given["host"],
-        "EMAIL_PORT": given["port"],
-        "EMAIL_HOST_USER": given["username"],
-        "EMAIL_HOST_PASSWORD": given["password"],
-        "EMAIL_USE_SSL": given["use_ssl"],
-        "EMAIL_TIMEOUT": given["timeout"],
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": _port(url),
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_USE_TLS": bool(parts.username) and parts.scheme != "smtps",
+        "EMAIL_TIMEOUT": TIMEOUT,
     }
+
+
+async def _send(url: str, message: bytes, *, sender: str, recipient: str) -> None:
+    parts = urlsplit(url)
+    client = aiosmtplib.SMTP(
+        hostname=parts.hostname,
+        port=_port(url),
+        username=unquote(parts.username) if parts.username else None,
+        password=unquote(parts.password) if parts.password else None,
+        use_tls=parts.scheme == "smtps",
+        start_tls=True if parts.username and parts.scheme != "smtps" else None,
+        tls_context=_tls(),
+        timeout=TIMEOUT,
+    )
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            await client.connect()
+            await client.sendmail(sender, [recipient], message)
+        # The email has been taken. Whatever happens from here on must not have it sent again.
+        with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+            await client.quit(timeout=1.0)
+    finally:
+        client.close()
+
+
+def _not_sent(error: Exception) -> NotSentError:
+    """SMTP's own rule: a reply of 5xx to the recipient or the text is final, everything else may pass.
+
+    A server that refuses the sender or the password refuses every email: that is put right in the settings, and then
+    what waits is sent.
+    """
+    match error:
+        case aiosmtplib.SMTPRecipientsRefused():
+            reply = error.recipients[0]
+            return NotSentError(_line(reply.code, reply.message), is_final=reply.code >= 500)
+        case aiosmtplib.SMTPDataError():
+            return NotSentError(_line(error.code, error.message), is_final=error.code >= 500)
+        case aiosmtplib.SMTPResponseException():
+            return NotSentError(_line(error.code, error.message))
+        case TimeoutError():
+            return NotSentError(f"no answer from the mail server within {TIMEOUT:g} seconds")
+        case OSError() | aiosmtplib.SMTPException():
+            return NotSentError(str(error) or type(error).__name__)
+    return NotSentError(str(error) or type(error).__name__, is_final=True)
+
+
+def _line(code: int, reply: str) -> str:
+    shown = "".join(letter if letter.isprintable() else " " for letter in f"{code} {reply}"[:1_000])
+    return " ".join(shown.split())
+
+
+def _port(url: str) -> int:
+    parts = urlsplit(url)
+    return parts.port or (465 if parts.scheme == "smtps" else 25)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Made once: it takes 20 ms to read the system's certificates."""
+    return ssl.create_default_context()

@@ -1,1 +1,1 @@
-"""The mails that are not steps of a workflow."""
+"""The emails that are not steps of a workflow: what they say, and the outbox that sends them."""

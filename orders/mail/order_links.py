@@ -1,47 +1,47 @@
-"""The mail with the link by which a guest finds an order again."""
+"""The email with the link by which a guest finds an order again."""
 
-from uuid import UUID
+from datetime import timedelta
 
-import structlog
-from django.conf import settings
-from django.core.mail import EmailMessage
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from orders.access import guest_links
 from orders.engine import state_store
 from orders.engine.rows import EventRow
+from orders.mail.content import Email
+from orders.models import OutgoingMessage
 from orders.selectors import order_page as customer_selectors
 from orders.vocabulary import EventKind
-from sasweb import mail_server as mail
 
-log = structlog.get_logger()
-
-EVERY = 300
-"""Seconds between two such mails for one order, so that nobody's mailbox is filled by asking."""
+QUIET = timedelta(minutes=5)
+"""How long no second link is sent for the same order, so that nobody can fill a mailbox by asking again and again."""
 
 
-def mail_order_link(*, order_id: UUID, email: str, link: str) -> None:
-    """Mails the link if a guest ordered with this address, and was not mailed it just now.
-
-    Raises `OSError` when the mail server did not take it.
-    """
-    found = customer_selectors.guest_address(order_id)
-    if found is None or found.email.casefold() != email.strip().casefold():
-        log.info("no such order to mail a link of", action="mail_link", order_id=str(order_id))
-        return
-    if found.link_mailed_at and (timezone.now() - found.link_mailed_at).total_seconds() < EVERY:
-        return
-    text = _(
+def compose(message: OutgoingMessage) -> list[Email]:
+    """The link, if a guest placed the order with this email address and was not sent the link a moment ago."""
+    assert message.order_id is not None
+    guest = customer_selectors.guest_address(message.order_id)
+    if guest is None or guest.email.casefold() != message.recipient.strip().casefold():
+        return []
+    if guest.link_mailed_at and timezone.now() - guest.link_mailed_at < QUIET:
+        return []
+    path = reverse("shop:guest-order", args=[guest_links.make_token(message.order_id)])
+    body = _(
         "Hello,\n\nhere is the link to your order {order}:\n\n{link}\n\n"
-        "Whoever has this link sees the order, so keep it to yourself. If you did not ask for it, do nothing.\n"
+        "Anyone who has this link can see your order, so please keep it to yourself.\n"
+        "If you did not ask for it, you can ignore this email.\n"
     )
-    # The address of the order, never the one that was typed.
-    with mail.connect(settings.CONFIG.email_url) as connection:
-        EmailMessage(
-            _("Your order at the Print Shop"),
-            text.format(order=order_id, link=link),
-            settings.CONFIG.email_from,
-            [found.email],
-            connection=connection,
-        ).send()
-    state_store.record_events([EventRow(order_id, EventKind.LINK_MAILED, "customer")])
+    return [
+        Email(
+            recipient=guest.email,  # the order's own, never the one that was typed
+            subject=_("Your order at Print Shop"),
+            body=body.format(order=message.order_id, link=message.arguments["site"] + path),
+        )
+    ]
+
+
+def record_sent(message: OutgoingMessage) -> None:
+    """Appends to the order's history that the link was sent."""
+    assert message.order_id is not None
+    state_store.record_events([EventRow(message.order_id, EventKind.LINK_MAILED, "customer")])

@@ -10,7 +10,7 @@ from orders.models.channel import (
     SubmissionMessage,
 )
 from orders.models.customer import Address
-from orders.models.desk import AlertDelivery, AuditEntry, BulkAction, BulkItem
+from orders.models.desk import AuditEntry, BulkAction, BulkItem
 from orders.models.health import (
     AgentInstance,
     Alert,
@@ -21,6 +21,7 @@ from orders.models.health import (
     RetryBudget,
     SweepRecord,
 )
+from orders.models.outbox import OutgoingMessage
 from orders.models.shop import Order, OrderLine, Product
 from orders.models.state import Event, OrderProcess, StepState
 
@@ -30,7 +31,6 @@ __all__ = [
     "AgentReply",
     "AgentRequest",
     "Alert",
-    "AlertDelivery",
     "AlertGroup",
     "AuditEntry",
     "BulkAction",
@@ -42,6 +42,7 @@ __all__ = [
     "Order",
     "OrderLine",
     "OrderProcess",
+    "OutgoingMessage",
     "Product",
     "RetryBudget",
     "SetAside",

@@ -1,4 +1,4 @@
-"""The operators' desk: bulk actions and their orders, deliveries of alerts, the audit log."""
+"""The operators' desk: bulk actions and their orders, the audit log."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -81,30 +81,6 @@ class BulkItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.order_id} {self.state}"
-
-
-class AlertDelivery(models.Model):
-    """One telling of a group of alerts, by mail or webhook: kept until it has succeeded, then the log of it."""
-
-    id = models.BigAutoField(primary_key=True)
-    group = models.ForeignKey(AlertGroup, on_delete=models.CASCADE, related_name="deliveries")
-    channel = models.CharField(max_length=8, help_text="mail or webhook")
-    target = models.CharField(max_length=300)
-    alerts = models.PositiveIntegerField(help_text="how many new alerts it tells of")
-    created_at = models.DateTimeField(db_default=Now())
-    attempts = models.PositiveIntegerField(default=0)
-    next_try_at = models.DateTimeField(null=True, help_text="null once it has succeeded")
-    sent_at = models.DateTimeField(null=True)
-    error = models.CharField(max_length=300, blank=True, help_text="of the last try")
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["next_try_at"], condition=Q(next_try_at__isnull=False), name="delivery_due"),
-            models.Index(fields=["group", "channel", "-created_at"], name="delivery_by_group"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.channel} {self.target}: {self.alerts}"
 
 
 class AuditEntry(models.Model):

@@ -1,7 +1,7 @@
 """What customers may ask for about their accounts and addresses. Each act is one transaction.
 
-Who asks for a mail always gets the same answer in the same time: whether there is such an account is looked up by the
-job that sends it (`orders.mail.accounts`).
+Asking for an email takes the same time and gets the same answer whether or not there is an account: that is looked up
+when the email is composed (`orders.mail.accounts`).
 """
 
 from dataclasses import asdict, dataclass
@@ -9,11 +9,12 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django_q.tasks import async_task
 
 from orders.engine.errors import SaswebError
 from orders.fields.email import normalise
+from orders.mail import outbox
 from orders.models import Address
+from orders.vocabulary import MessageKind
 
 MOST_ADDRESSES = 20
 
@@ -35,17 +36,24 @@ class NewAddress:
 
 
 def ask_to_sign_up(*, email: str, site: str, following: str, language: str) -> None:
-    """Has a mail sent that leads on: to a new account, or to the one that this address has."""
-    _later("send_sign_up", normalise(email), site, following, language)
+    """Has an email sent that leads to a new account, or to the account that this email address has already.
+
+    `site` is the scheme and host of its links, `following` the page to continue to.
+    """
+    outbox.post(
+        kind=MessageKind.SIGN_UP,
+        recipient=normalise(email),
+        arguments={"site": site, "following": following, "language": language},
+    )
 
 
 def ask_for_new_password(*, email: str, site: str, language: str) -> None:
-    """Has a mail sent with which a new password can be set, if there is such an account."""
-    _later("send_new_password", normalise(email), site, language)
-
-
-def _later(job: str, *arguments: str) -> None:
-    async_task(f"orders.mail.accounts.{job}", *arguments, task_name=job, save=False)
+    """Has an email sent with a link to set a new password, if there is such an account."""
+    outbox.post(
+        kind=MessageKind.NEW_PASSWORD,
+        recipient=normalise(email),
+        arguments={"site": site, "language": language},
+    )
 
 
 def create_account(*, email: str, password: str) -> User | None:

@@ -6,14 +6,14 @@ Each act is one transaction, locks the order first, and says what really happene
 from uuid import UUID
 
 from django.db import transaction
-from django_q.tasks import async_task
 
 from orders.engine import state_store
 from orders.engine.channels import submissions
 from orders.engine.rows import EventRow, StepRow
 from orders.engine.state_store.writes import StepWrite
+from orders.mail import outbox
 from orders.services.orders import Act, Result, again, locked, release
-from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, MessageKind, ProcessState, StepStatus
 from orders.workflow.customer_steps import CANCELLED, PAYMENT, POINT_OF_NO_RETURN
 
 
@@ -72,9 +72,15 @@ def order_of_key(*, client: str, key: str) -> UUID | None:
     return known.order_id if known else None
 
 
-def ask_for_link(*, order_id: UUID, email: str, link: str) -> None:
-    """Has a guest's order's `link` mailed to `email`, if that is the address it was ordered with.
+def ask_for_link(*, order_id: UUID, email: str, site: str, language: str) -> None:
+    """Has the link to a guest's order emailed, if `email` is the one it was ordered with.
 
-    Whether it is, is looked up by the job that mails: here nothing depends on it, not even the time it takes.
+    That is looked up when the email is composed: here nothing depends on it, not even the time it takes. `site` is the
+    scheme and host of the link.
     """
-    async_task("orders.jobs.mail_order_link", str(order_id), email, link, task_name="an order's link")
+    outbox.post(
+        kind=MessageKind.ORDER_LINK,
+        recipient=email.strip(),
+        order_id=order_id,
+        arguments={"site": site, "language": language},
+    )

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -100,8 +101,12 @@ def _order(request: HttpRequest, content: Cart) -> HttpResponse:
         return redirect(_remember(request, key, earlier))
     url = _remember(request, key, order_id)
     if client == GUEST:
-        link = request.build_absolute_uri(url)
-        customer_services.ask_for_link(order_id=order_id, email=form.cleaned_data["email"], link=link)
+        customer_services.ask_for_link(
+            order_id=order_id,
+            email=form.cleaned_data["email"],
+            site=f"{request.scheme}://{request.get_host()}",
+            language=get_language() or "en",
+        )
     return redirect(url)
 
 

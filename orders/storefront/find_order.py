@@ -6,13 +6,13 @@ from django import forms
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from orders.services import customers as customer_services
 from orders.storefront.form_fields import EmailField, ShopForm
-from orders.storefront.order_url import order_url
 
 
 class FindOrderForm(ShopForm):
@@ -40,6 +40,10 @@ def find_order(request: HttpRequest) -> HttpResponse:
     is_sent = request.method == "POST" and form.is_valid()
     if is_sent:
         number: UUID = form.cleaned_data["number"]
-        link = request.build_absolute_uri(order_url(number, is_guest=True))
-        customer_services.ask_for_link(order_id=number, email=form.cleaned_data["email"], link=link)
+        customer_services.ask_for_link(
+            order_id=number,
+            email=form.cleaned_data["email"],
+            site=f"{request.scheme}://{request.get_host()}",
+            language=get_language() or "en",
+        )
     return render(request, "storefront/find_order.html", {"form": form, "is_sent": is_sent})

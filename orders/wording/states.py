@@ -9,6 +9,8 @@ from orders.vocabulary import (
     BulkKind,
     BulkState,
     CircuitState,
+    MessageKind,
+    MessageState,
     Outcome,
     ProcessState,
     StepStatus,
@@ -69,6 +71,19 @@ ALERT_KINDS: Mapping[str, str] = {
     AlertKind.UNPROCESSABLE: "the order cannot be processed as it is stored",
     AlertKind.SET_ASIDE: "a submission can never be inserted",
     AlertKind.OUTAGE: "a remote service does not answer, and its steps wait",
+}
+MESSAGE_KINDS: Mapping[str, str] = {
+    MessageKind.ALERT: "alert",
+    MessageKind.ORDER_LINK: "order link",
+    MessageKind.SIGN_UP: "sign-up",
+    MessageKind.NEW_PASSWORD: "new password",
+}
+MESSAGE_STATES: Mapping[str, Pill] = {
+    MessageState.QUEUED: Pill("idle", "clock", "waiting"),
+    MessageState.SENDING: Pill("busy", "running", "sending"),
+    MessageState.SENT: Pill("good", "done", "sent"),
+    MessageState.SKIPPED: Pill("idle", "info", "not needed"),
+    MessageState.FAILED: Pill("bad", "error", "failed"),
 }
 OUTCOMES: Mapping[str, str] = {
     Outcome.NONE: "none",

@@ -70,17 +70,13 @@ ROOMS = {
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
-        *("orders.engine.errors", "orders.engine.rows", "sasweb.mail_server"),
+        *("orders.engine.errors", "orders.engine.rows", "orders.mail"),
         *("orders.workflow.editing", "orders.workflow.customer_steps"),
     ),
     "orders.mail": (
-        "sasweb.mail_server",
-        "orders.access",
-        "orders.wording",
-        "orders.selectors",
-        "orders.models",
-        "orders.vocabulary",
-        "orders.fields",
+        *("sasweb.mail_server", "orders.access", "orders.wording", "orders.selectors"),
+        *("orders.models", "orders.vocabulary", "orders.fields"),
+        *("orders.engine.runtime", "orders.engine.state_store", "orders.engine.rows"),
     ),
     "orders.access": ("orders.models", "orders.fields"),
     "orders.api": (*BELOW_FACES, "sasweb.shutdown"),
@@ -97,7 +93,6 @@ ROOMS = {
 }
 """What each room of the house may import besides itself. A room that is not here is `wiring`, `jobs` or Django's."""
 STILL_OPEN = {
-    "orders.mail.order_links",
     "orders.api.operator_documentation",
     "orders.api.operator_views",
     "orders.console.alert_views",

@@ -73,7 +73,7 @@ def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
     shop.faults("warehouse", refuse_rate=1.0)
     ids = aside(lambda: shop.system.place(COUNT))
     until(lambda: in_state(shop, ids, "error") == COUNT, seconds=60, what="the failed orders")
-    aside(lambda: async_task("orders.jobs.tell_operators"))
+    aside(lambda: async_task("orders.jobs.notify_operators"))
     about = until(
         lambda: [told for told in shop.alerts.received if told["agent"] == "warehouse"],
         seconds=60,

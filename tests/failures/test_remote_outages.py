@@ -1,7 +1,6 @@
 """Remotes that misbehave, go away for long, or come back; steps that expire together; clocks that are wrong."""
 
 import http.client
-import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,10 +15,11 @@ from django.db import connection
 from django_q.tasks import async_task
 
 from orders.engine.runtime.sql import database_now
-from orders.models import AgentInstance, Alert, AlertDelivery, Event, OrderProcess, StepState
+from orders.models import AgentInstance, Alert, Event, OrderProcess, OutgoingMessage, StepState
 from orders.services import orders as services
 from tests.support.system import System, free_ports
 from tests.support.wait import until
+from tests.support.webhook import webhook
 
 
 class HostileWarehouse(ThreadingHTTPServer):
@@ -342,48 +342,17 @@ def test_the_alert_channel_is_down_and_nothing_else_waits_for_it(system: System)
     system.start_all()
     system.place(1)
     assert system.wait_until_ended() == ["error"]
-    async_task("orders.jobs.tell_operators")  # the cluster starts it by itself once a minute
+    async_task("orders.jobs.notify_operators")  # the cluster starts it by itself once a minute
     system.no_faults()
     until(_tried_to_tell, seconds=120, what="an attempt to tell of it")
     system.place(3)
     assert system.wait_until_ended() == ["error"] + ["processed"] * 3
-    hook = Hook(port)
-    try:
-        AlertDelivery.objects.update(next_try_at=database_now())
-        async_task("orders.jobs.tell_operators")
-        until(lambda: hook.told, seconds=120, what="the alert, told")
-    finally:
-        hook.close()
-    assert hook.told[0]["code"]
+    with webhook(port=port) as hook:
+        OutgoingMessage.objects.filter(state="queued").update(due_at=database_now())
+        until(lambda: hook.received, seconds=120, what="the alert")
+    assert hook.received[0]["code"]
     system.check()
 
 
 def _tried_to_tell() -> bool:
-    return AlertDelivery.objects.filter(sent_at=None).exclude(error="").exists()
-
-
-class Hook:
-    """An operator's webhook."""
-
-    def __init__(self, port: int) -> None:
-        self.told: list[dict[str, Any]] = []
-        told = self.told
-
-        class Listen(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Quiet."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Listen)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """No longer listens."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(10)
+    return OutgoingMessage.objects.filter(ended_at=None).exclude(error="").exists()

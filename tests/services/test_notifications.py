@@ -1,98 +1,59 @@
-"""An alert reaches an operator by mail and webhook, once a group, and never lost (O1)."""
+"""An alert reaches an operator by email and webhook, once for each group, and is never lost (O1)."""
 
-import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from email import message_from_string, policy
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
 from django.db import connection
 from django.db.models import F
 from uuid_utils.compat import uuid7
 
 from orders.engine.alerts import NewAlert, close_alerts, open_alerts, open_outage
-from orders.models import Alert, AlertDelivery, AlertGroup, StepState
-from orders.services.operators.notifications import tell_operators, wait_after
+from orders.mail.outbox import deliver_due
+from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
+from orders.services.operators.notifications import notify_operators
 from tests.support.factories import ago, make_order
-from tests.support.system import free_ports as free_port
+from tests.support.mailbox import Mailbox, mailbox
+from tests.support.system import free_ports
 from tests.support.two_sessions import all_at_once
+from tests.support.webhook import Webhook, webhook
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 
 
-class _Inbox:
-    def __init__(self) -> None:
-        self.mails: list[str] = []
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        assert isinstance(envelope.content, bytes)
-        self.mails.append(envelope.content.decode())
-        return "250 OK"
-
-
-class _Hook(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.received.append(json.loads(body))  # type: ignore[attr-defined]
-        self.send_response(self.server.status)  # type: ignore[attr-defined]
-        self.send_header("Location", "/elsewhere")
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        raise AssertionError("a redirect was followed")
-
-    def log_message(self, *_: Any) -> None:
-        pass
+@pytest.fixture
+def inbox(settings: Any) -> Iterator[Mailbox]:
+    """The operators' mail server."""
+    with mailbox(settings) as box:
+        _set_up(settings, alert_email="ops@example.org")
+        yield box
 
 
 @pytest.fixture
-def inbox() -> Iterator[tuple[_Inbox, int]]:
-    """A mail server."""
-    box = _Inbox()
-    server = Controller(box, hostname="127.0.0.1", port=free_port())
-    server.start()
-    yield box, server.port
-    server.stop()
-
-
-@pytest.fixture
-def hook() -> Iterator[HTTPServer]:
-    """A webhook's receiver."""
-    server = HTTPServer(("127.0.0.1", 0), _Hook)
-    server.received = []  # type: ignore[attr-defined]
-    server.status = 200  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def hook(settings: Any) -> Iterator[Webhook]:
+    """The operators' webhook."""
+    with webhook() as receiver:
+        _set_up(settings, alert_webhook_url=receiver.url)
+        yield receiver
 
 
 def _set_up(settings: Any, **changes: Any) -> None:
     settings.CONFIG = replace(settings.CONFIG, public_url="https://shop.example", **changes)
 
 
-def _hooked(settings: Any, hook: HTTPServer) -> None:
-    _set_up(settings, alert_webhook_url=f"http://127.0.0.1:{hook.server_port}/secret-path")
-
-
-def _received(hook: HTTPServer) -> list[dict[str, Any]]:
-    return hook.received  # type: ignore[attr-defined, no-any-return]
-
-
 def _later(seconds: float) -> None:
-    """Moves what was written down, and what is due, that far into the past."""
-    AlertDelivery.objects.update(created_at=F("created_at") - timedelta(seconds=seconds))
-    AlertDelivery.objects.filter(next_try_at__isnull=False).update(
-        next_try_at=F("next_try_at") - timedelta(seconds=seconds)
-    )
+    """Moves what was posted, and what is due, that far into the past."""
+    by = timedelta(seconds=seconds)
+    OutgoingMessage.objects.update(created_at=F("created_at") - by)
+    OutgoingMessage.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - by)
+
+
+def _notify() -> int:
+    """Posts what there is to post, and sends what is due; returns how many messages were sent."""
+    notify_operators()
+    return deliver_due()
 
 
 def _alerts(count: int, code: str = "http_503") -> None:
@@ -106,18 +67,15 @@ def _alerts(count: int, code: str = "http_503") -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("O1")
-def test_a_group_of_alerts_is_told_of_once_by_mail_and_webhook(
-    inbox: tuple[_Inbox, int], hook: HTTPServer, settings: Any
+def test_a_group_of_alerts_is_reported_once_by_email_and_webhook(
+    inbox: Mailbox, hook: Webhook, settings: Any
 ) -> None:
-    box, port = inbox
-    _hooked(settings, hook)
-    _set_up(settings, email_url=f"smtp://127.0.0.1:{port}", alert_email="ops@example.org")
     _alerts(30)
     _alerts(1, code="card_gone")
-    assert tell_operators() == 4
-    assert tell_operators() == 0
-    assert len(box.mails) == 2
-    mail = message_from_string(box.mails[0], policy=policy.default)
+    assert _notify() == 4
+    assert _notify() == 0
+    assert len(inbox.emails) == 2
+    mail = inbox.emails[0]
     assert mail["Subject"].strip() == "sasweb: 30 × a step failed for good at create-shipment (carrier)"
     group = AlertGroup.objects.get(code="http_503")
     url = f"https://shop.example/console/alerts/{group.pk}/"
@@ -126,71 +84,61 @@ def test_a_group_of_alerts_is_told_of_once_by_mail_and_webhook(
     assert "30 new, 30 open." in text
     assert text.count("manage.py order ") == 20
     assert "and 10 more" in text
-    told = [(call["code"], call["count"], call["url"]) for call in _received(hook)]
-    assert told[0] == ("http_503", 30, url)
-    assert [call[:2] for call in told] == [("http_503", 30), ("card_gone", 1)]
-    log = AlertDelivery.objects.filter(group=group).order_by("channel")
-    assert [(one.channel, one.target, one.alerts, one.attempts, one.error) for one in log] == [
-        ("mail", "ops@example.org", 30, 1, ""),
+    calls = [(call["code"], call["count"], call["url"]) for call in hook.received]
+    assert calls[0] == ("http_503", 30, url)
+    assert [call[:2] for call in calls] == [("http_503", 30), ("card_gone", 1)]
+    posted = OutgoingMessage.objects.filter(group=group).order_by("channel")
+    assert [(it.channel, it.recipient, it.alerts, it.attempts, it.error) for it in posted] == [
+        ("email", "ops@example.org", 30, 1, ""),
         ("webhook", "127.0.0.1", 30, 1, ""),
     ]
-    assert all(one.sent_at is not None and one.next_try_at is None for one in log)
+    assert all(it.sent_at is not None for it in posted)
 
 
 @pytest.mark.django_db
 @pytest.mark.pattern("O1")
-def test_a_group_is_told_of_at_most_every_five_minutes_and_then_of_all_that_is_new(
-    hook: HTTPServer, settings: Any
+def test_a_group_is_reported_at_most_every_five_minutes_and_then_with_all_that_is_new(
+    hook: Webhook, settings: Any
 ) -> None:
-    _hooked(settings, hook)
     _alerts(2)
-    tell_operators()
+    _notify()
     _alerts(3)
     _alerts(1, code="other")
-    tell_operators()
+    _notify()
     _later(290)
     _alerts(4)
-    tell_operators()
-    assert [(call["code"], call["count"]) for call in _received(hook)] == [("http_503", 2), ("other", 1)]
+    _notify()
+    assert [(call["code"], call["count"]) for call in hook.received] == [("http_503", 2), ("other", 1)]
     _later(15)
-    tell_operators()
-    assert [(call["count"], call["open"]) for call in _received(hook)][2:] == [(7, 9)]
+    _notify()
+    assert [(call["count"], call["open"]) for call in hook.received][2:] == [(7, 9)]
     assert not Alert.objects.filter(notified_at=None).exists()
 
 
 @pytest.mark.django_db
 @pytest.mark.pattern("O1", "F20")
-def test_an_alert_that_could_not_be_delivered_is_told_of_later(hook: HTTPServer, settings: Any) -> None:
-    _set_up(settings, alert_webhook_url=f"http://127.0.0.1:{free_port()}/")
+def test_an_alert_that_could_not_be_delivered_is_delivered_later(hook: Webhook, settings: Any) -> None:
+    _set_up(settings, alert_webhook_url=f"http://127.0.0.1:{free_ports()}/")
     _alerts(1)
-    assert (tell_operators(), tell_operators()) == (0, 0)
-    waiting = AlertDelivery.objects.get()
-    assert (waiting.attempts, waiting.sent_at) == (1, None)
+    assert (_notify(), _notify()) == (0, 0)
+    waiting = OutgoingMessage.objects.get()
+    assert waiting.state == "queued"
     assert "refused" in waiting.error
-    _hooked(settings, hook)
-    hook.status = 503  # type: ignore[attr-defined]
-    _later(61)
-    tell_operators()
-    assert AlertDelivery.objects.get().error == "HTTP Error 503: Service Unavailable"
-    hook.status = 200  # type: ignore[attr-defined]
-    _later(61)
-    assert tell_operators() == 0
-    _later(60)
-    assert tell_operators() == 1
-    assert AlertDelivery.objects.get().attempts == 3
-    assert len(_received(hook)) == 2
-
-
-@pytest.mark.pattern("O1")
-def test_the_waits_double_up_to_an_hour() -> None:
-    waits = [wait_after(tries).total_seconds() for tries in (1, 2, 3, 6, 7, 10_000)]
-    assert waits == [60, 120, 240, 1920, 3600, 3600]
+    _set_up(settings, alert_webhook_url=hook.url)
+    hook.status = 503
+    _later(900)
+    _notify()
+    assert OutgoingMessage.objects.get().error == "HTTP Error 503: Service Unavailable"
+    hook.status = 200
+    _later(900)
+    assert _notify() == 1
+    assert OutgoingMessage.objects.get().state == "sent"
+    assert len(hook.received) == 2
 
 
 @pytest.mark.django_db
 @pytest.mark.pattern("O1")
-def test_a_process_that_is_killed_while_it_tells_loses_nothing(hook: HTTPServer, settings: Any) -> None:
-    _hooked(settings, hook)
+def test_a_process_that_is_killed_while_it_sends_loses_nothing(hook: Webhook, settings: Any) -> None:
     _alerts(2)
 
     def die(execute: Any, sql: str, *rest: Any) -> Any:
@@ -199,77 +147,69 @@ def test_a_process_that_is_killed_while_it_tells_loses_nothing(hook: HTTPServer,
         return execute(sql, *rest)
 
     with connection.execute_wrapper(die), pytest.raises(SystemExit):
-        tell_operators()
-    assert _received(hook) == []
-    _later(61)
-    assert tell_operators() == 1
-    assert _received(hook)[0]["count"] == 2
+        _notify()
+    assert hook.received == []
+    _later(900)
+    assert _notify() == 1
+    assert hook.received[0]["count"] == 2
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.pattern("O1")
-def test_two_of_these_jobs_at_once_tell_once(hook: HTTPServer, settings: Any) -> None:
-    _hooked(settings, hook)
+def test_jobs_at_once_report_a_group_once(hook: Webhook, settings: Any) -> None:
     _alerts(5)
     _alerts(5, code="other")
-    all_at_once(4, lambda _: tell_operators())
-    tell_operators()
-    assert sorted(call["code"] for call in _received(hook)) == ["http_503", "other"]
+    all_at_once(4, lambda _: _notify())
+    _notify()
+    assert sorted(call["code"] for call in hook.received) == ["http_503", "other"]
 
 
 @pytest.mark.django_db
-def test_a_webhook_that_leads_elsewhere_is_not_followed(hook: HTTPServer, settings: Any) -> None:
-    _hooked(settings, hook)
-    hook.status = 307  # type: ignore[attr-defined]
+def test_a_webhooks_redirect_is_not_followed(hook: Webhook, settings: Any) -> None:
+    hook.status = 307
     _alerts(1)
-    assert tell_operators() == 0
-    assert len(_received(hook)) == 1
-    assert "307" in AlertDelivery.objects.get().error
+    assert _notify() == 0
+    assert len(hook.received) == 1
+    assert "307" in OutgoingMessage.objects.get().error
 
 
 @pytest.mark.django_db
-def test_a_channel_that_was_switched_off_is_tried_no_more(settings: Any) -> None:
-    _set_up(settings, alert_webhook_url=f"http://127.0.0.1:{free_port()}/")
+def test_a_channel_that_is_no_longer_configured_is_not_tried_again(settings: Any) -> None:
+    _set_up(settings, alert_webhook_url=f"http://127.0.0.1:{free_ports()}/")
     _alerts(1)
-    tell_operators()
+    _notify()
     _set_up(settings, alert_webhook_url="")
-    _later(61)
-    assert tell_operators() == 0
-    given_up = AlertDelivery.objects.get()
-    assert (given_up.next_try_at, given_up.error) == (None, "this channel is no longer set up")
+    _later(900)
+    assert _notify() == 0
+    assert OutgoingMessage.objects.get().state == "skipped"
 
 
 @pytest.mark.django_db
 @pytest.mark.pattern("A8", "O1")
-def test_an_outage_says_how_many_steps_wait(
-    inbox: tuple[_Inbox, int], hook: HTTPServer, settings: Any
-) -> None:
-    box, port = inbox
-    _hooked(settings, hook)
-    _set_up(settings, email_url=f"smtp://127.0.0.1:{port}", alert_email="ops@example.org")
+def test_an_outage_says_how_many_steps_wait(inbox: Mailbox, hook: Webhook, settings: Any) -> None:
     open_outage("kitchen", code="unreachable", message="no answer")
     for _ in range(3):
         order = make_order({}, process_state="pending")
         StepState.objects.filter(process=order, name="mix").update(waiting_since=ago(5))
-    assert tell_operators() == 2
-    mail = message_from_string(box.mails[0], policy=policy.default)
-    assert mail["Subject"].strip() == "sasweb: kitchen does not answer, 3 steps wait"
+    assert _notify() == 2
+    mail = inbox.emails[0]
+    assert mail["Subject"].strip() == "sasweb: kitchen does not answer, 3 steps are waiting"
     assert "resubmit" not in mail.get_content()
-    (call,) = _received(hook)
+    (call,) = hook.received
     assert (call["agent"], call["waiting"], call["orders"]) == ("kitchen", 3, [])
 
 
 @pytest.mark.django_db
-def test_an_alert_that_is_closed_already_is_not_told_of(settings: Any) -> None:
+def test_an_alert_that_is_closed_already_is_not_reported(settings: Any) -> None:
     _alerts(1)
     close_alerts([Alert.objects.get().order_id], by="operator:test", resolution="resubmitted")
-    assert tell_operators() == 0
+    assert _notify() == 0
     assert settings.CONFIG.alert_email == ""
 
 
 @pytest.mark.django_db
 def test_without_a_channel_an_alert_is_logged_and_that_is_all() -> None:
     _alerts(1)
-    assert tell_operators() == 0
+    assert _notify() == 0
     assert Alert.objects.get().notified_at is not None
-    assert not AlertDelivery.objects.exists()
+    assert not OutgoingMessage.objects.exists()

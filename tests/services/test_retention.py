@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
-from orders.models import StatusMessage, SubmissionKey
+from orders.models import OutgoingMessage, StatusMessage, SubmissionKey
 from orders.retention import delete_what_is_old
 
 
@@ -19,7 +19,14 @@ def test_only_what_is_old_is_deleted() -> None:
         SubmissionKey.objects.create(
             client="c", key=str(age), body_hash="", order_id=uuid7(), created_at=moment
         )
-    assert delete_what_is_old() == 2
+        for state in ("sent", "skipped", "failed"):
+            OutgoingMessage.objects.create(kind="sign_up", state=state, give_up_at=moment, ended_at=moment)
+    OutgoingMessage.objects.create(kind="sign_up", state="queued", give_up_at=moment, due_at=moment)
+    assert delete_what_is_old() == 4
     assert delete_what_is_old() == 0
+    left = OutgoingMessage.objects.order_by("state", "-ended_at").values_list("state", flat=True)
+    assert list(left) == ["failed", "failed", "queued", "sent", "skipped"]
+    OutgoingMessage.objects.filter(state="failed").update(ended_at=now - timedelta(days=91))
+    assert delete_what_is_old() == 2
     assert StatusMessage.objects.count() == 1
     assert SubmissionKey.objects.get().key == "29"

@@ -20,6 +20,7 @@ from orders.models import (
     Order,
     OrderLine,
     OrderProcess,
+    OutgoingMessage,
     Product,
     SetAside,
     StepState,
@@ -230,6 +231,28 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
             position=1,
             action=BulkAction.objects.create(kind="resubmit", what="w", by="ada", starts_at=WHEN, total=1),
         )(),
+    ),
+    (
+        "an_outgoing_message_is_due_or_has_ended",
+        "a message that waits for nothing",
+        lambda: OutgoingMessage.objects.create(kind="sign_up", give_up_at=WHEN),
+    ),
+    (
+        "an_outgoing_message_is_due_or_has_ended",
+        "a sent message that is due",
+        lambda: OutgoingMessage.objects.create(kind="sign_up", state="sent", give_up_at=WHEN, due_at=WHEN),
+    ),
+    (
+        "only_alerts_go_to_the_webhook",
+        "a sign-up on the webhook",
+        lambda: OutgoingMessage.objects.create(
+            kind="sign_up", channel="webhook", give_up_at=WHEN, due_at=WHEN
+        ),
+    ),
+    (
+        "an_alert_message_has_its_group",
+        "an alert about nothing",
+        lambda: OutgoingMessage.objects.create(kind="alert", give_up_at=WHEN, due_at=WHEN),
     ),
     ("one_row_per_instance", "an instance twice", twice(AgentInstance, instance="i", agent="a", capacity=1)),
     ("product_has_a_price", "a free product", twice(Product, sku="s", title="T", artist="A", price=0)),

@@ -1,4 +1,4 @@
-"""A webhook's receiver: a real HTTP server that keeps what it was sent."""
+"""A webhook's receiver: a real HTTP server that keeps what it is sent."""
 
 import json
 import threading
@@ -11,28 +11,36 @@ from typing import Any
 
 @dataclass(kw_only=True)
 class Webhook:
-    """`received` are the messages, oldest first."""
+    """`received` are the messages, oldest first, and `keys` their Idempotency-Keys; `status` is what it answers."""
 
     url: str
+    status: int = 200
     received: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
 
 
 @contextmanager
-def webhook() -> Iterator[Webhook]:
-    """Serves until the block ends."""
+def webhook(*, port: int = 0) -> Iterator[Webhook]:
+    """Serves until the block ends, on any free port unless one is given. Every answer has a Location, so that a
+    redirect leads to a page that nobody may ask for."""
     hook = Webhook(url="")
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             hook.received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
+            hook.keys.append(self.headers["Idempotency-Key"])
+            self.send_response(hook.status)
+            self.send_header("Location", "/elsewhere")
             self.send_header("Content-Length", "0")
             self.end_headers()
+
+        def do_GET(self) -> None:
+            hook.received.append({"followed": self.path})
 
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server = HTTPServer(("127.0.0.1", port), Handler)
     hook.url = f"http://127.0.0.1:{server.server_port}/alerts"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -10,7 +10,7 @@ from knox.models import AuthToken
 from rest_framework.test import APIClient
 
 from orders.models import Product
-from tests.web.mailbox import Mailbox, mailbox
+from tests.support.mailbox import Mailbox, mailbox
 
 Signed = Callable[[], APIClient]
 

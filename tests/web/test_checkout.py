@@ -1,14 +1,12 @@
 """The checkout: one order however often the button is pressed, at the shop's prices, and no form is ever lost."""
 
 import re
-from typing import Any
 
 import pytest
 from django.test import Client
-from django_q.models import OrmQ
 
-from orders import jobs
-from orders.models import Address, Order, Product, SetAside, SubmissionKey, SubmissionMessage
+from orders.models import Address, Order, OutgoingMessage, Product, SetAside, SubmissionKey, SubmissionMessage
+from tests.support.mailbox import Mailbox, links
 from tests.web.helpers import in_threads, run_submission
 from tests.web.markup import Markup
 from tests.web.shopping import FORM, SHIP_TO, customer
@@ -45,18 +43,14 @@ def test_a_guest_orders_and_comes_to_the_page_of_the_order_at_once(client: Clien
 
 
 def test_a_guest_is_mailed_the_link_to_the_order_once_also_before_it_is_inserted(
-    client: Client, monkeypatch: pytest.MonkeyPatch, mailoutbox: list[Any]
+    client: Client, inbox: Mailbox
 ) -> None:
-    monkeypatch.setattr("sasweb.mail_server.BACKEND", "django.core.mail.backends.locmem.EmailBackend")
     form = fill(client)
     address = client.post("/checkout/", form).headers["Location"]
     client.post("/checkout/", form)
-    (job,) = OrmQ.objects.all()
-    assert job.func() == "orders.jobs.mail_order_link"
-    jobs.mail_order_link(*job.task["args"])
-    (mail,) = mailoutbox
-    assert mail.to == ["ada@example.com"]
-    assert address in mail.body
+    (email,) = inbox.deliver()
+    assert email["To"] == "ada@example.com"
+    assert links(email) == [address]
 
 
 def test_a_customer_orders_under_her_account() -> None:
@@ -66,7 +60,7 @@ def test_a_customer_orders_under_her_account() -> None:
     order = Order.objects.get()
     assert order.customer == user
     assert response.headers["Location"] == f"/orders/{order.pk}/"
-    assert not OrmQ.objects.exists()
+    assert not OutgoingMessage.objects.exists()
 
 
 def test_a_customer_finds_her_default_address_filled_in() -> None:

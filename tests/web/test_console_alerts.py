@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils.html import escape
 
 from orders.engine.alerts import close_alerts, open_outage
-from orders.models import AlertDelivery, AuditEntry, BulkAction, GroupNote, Order, StepState
+from orders.models import AuditEntry, BulkAction, GroupNote, Order, OutgoingMessage, StepState
 from orders.services.operators import alerts as alert_services
 from orders.services.operators import bulk as bulk_services
 from tests.support.desk import (
@@ -125,14 +125,16 @@ def test_a_quiet_inbox_says_so(desk: Desk) -> None:
 def test_a_group_is_acknowledged_annotated_and_shows_who_was_told(desk: Desk) -> None:
     failed_orders(1)
     group = group_of()
-    AlertDelivery.objects.create(
+    OutgoingMessage.objects.create(
+        kind="alert",
         group=group,
         channel="webhook",
-        target="chat.example",
-        alerts=1,
+        recipient="chat.example",
+        arguments={"alerts": 1},
         attempts=2,
         error="refused",
-        next_try_at=ago(0),
+        due_at=ago(0),
+        give_up_at=ago(-60),
     )
     client = desk("operator")
     at = f"/console/alerts/{group.pk}/"
@@ -144,7 +146,7 @@ def test_a_group_is_acknowledged_annotated_and_shows_who_was_told(desk: Desk) ->
     assert "olga sees to it" in said
     assert escape("the carrier was <told>") in said
     assert "chat.example" in said
-    assert "not yet, after 2 tries: refused" in said
+    assert "not yet, after 2 attempts: refused" in said
     client.post(f"{at}reopen/")
     assert "Nobody has acknowledged it yet." in text_of(client.get(at))
     acts = AuditEntry.objects.order_by("id").values_list("act", "target", "before", "after")

@@ -13,11 +13,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from django_q.models import OrmQ
 
 from orders.access.lockout import read_ip_address
+from orders.models import OutgoingMessage
+from tests.support.mailbox import Mailbox
 from tests.web.helpers import in_threads
-from tests.web.mailbox import Mailbox
 
 EMAIL = "ada@example.com"
 PASSWORD = "four green herons at noon"
@@ -193,10 +193,22 @@ def test_signing_up_again_mails_the_way_to_the_account_there_is(
     assert User.objects.count() == 1
 
 
-def test_the_job_carries_no_secret(ada: User, client: Client, inbox: Mailbox) -> None:
+def test_the_outbox_stores_no_secret(ada: User, client: Client, inbox: Mailbox) -> None:
     client.post("/account/forgotten/", {"email": EMAIL})
-    (job,) = OrmQ.objects.all()
-    assert job.args() == (EMAIL, "http://testserver", "en")
+    client.post("/account/sign-up/", {"email": "nobody@example.com"})
+    stored = OutgoingMessage.objects.order_by("id").values_list("kind", "recipient", "arguments", "error")
+    waiting = [
+        ("new_password", EMAIL, {"site": "http://testserver", "language": "en"}, ""),
+        (
+            "sign_up",
+            "nobody@example.com",
+            {"site": "http://testserver", "language": "en", "following": ""},
+            "",
+        ),
+    ]
+    assert list(stored) == waiting
+    assert len(inbox.deliver()) == 2
+    assert list(stored.all()) == waiting
 
 
 # Being led elsewhere.

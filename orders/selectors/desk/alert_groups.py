@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from orders.engine.runtime.sql import fetch
-from orders.models import AlertDelivery, AlertGroup, BulkAction, GroupNote
+from orders.models import AlertGroup, BulkAction, GroupNote, OutgoingMessage
 from orders.selectors.desk.agents import waiting_for
 from orders.selectors.paging import Page, page_of
 from orders.vocabulary import AlertKind
@@ -268,7 +268,7 @@ class GroupHistory:
 
     notes: list[GroupNote]
     actions: list[BulkAction]
-    deliveries: list[AlertDelivery]
+    messages: list[OutgoingMessage]
 
 
 def group_history(group: AlertGroup) -> GroupHistory:
@@ -276,7 +276,7 @@ def group_history(group: AlertGroup) -> GroupHistory:
     return GroupHistory(
         notes=list(group.notes.order_by("-id")[:100]),
         actions=list(group.actions.order_by("-created_at")[:SHOWN]),
-        deliveries=list(group.deliveries.order_by("-created_at")[:SHOWN]),
+        messages=list(group.messages.order_by("-id")[:SHOWN]),
     )
 
 

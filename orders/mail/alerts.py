@@ -1,0 +1,114 @@
+"""What operators are told of a group of alerts, by email and by webhook: as things are when it is sent (O1)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from orders.mail.content import Content, Email, WebhookCall
+from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
+from orders.vocabulary import AlertKind, MessageChannel
+from orders.wording.states import ALERT_KINDS
+
+SHOWN = 20
+"""Orders that a message names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """A group of alerts now. `count` alerts are new, `open` are open in all; `waiting` steps wait for an outage to
+    end."""
+
+    group: AlertGroup
+    count: int
+    open: int
+    step: str
+    message: str
+    orders: list[str]
+    waiting: int
+    url: str
+
+    @property
+    def subject(self) -> str:
+        if self.group.kind == AlertKind.OUTAGE:
+            steps = "1 step is" if self.waiting == 1 else f"{self.waiting} steps are"
+            return f"sasweb: {self.group.agent} does not answer, {steps} waiting"
+        where = f" at {self.step} ({self.group.agent})" if self.step else ""
+        return f"sasweb: {self.count} × {ALERT_KINDS[AlertKind(self.group.kind)]}{where}"
+
+
+def compose(message: OutgoingMessage) -> list[Content]:
+    """The email or the webhook call; nothing if its channel is no longer configured."""
+    config = settings.CONFIG
+    group = message.group
+    assert group is not None
+    if message.channel == MessageChannel.WEBHOOK:
+        if not config.alert_webhook_url:
+            return []
+        return [
+            WebhookCall(url=config.alert_webhook_url, body=_webhook_body(summarize(group, message.alerts)))
+        ]
+    if not config.alert_email:
+        return []
+    summary = summarize(group, message.alerts)
+    return [Email(recipient=config.alert_email, subject=summary.subject, body=_email_body(summary))]
+
+
+def summarize(group: AlertGroup, count: int) -> Summary:
+    """What there is to say of a group now; `count` of its alerts are new."""
+    newest = Alert.objects.filter(group=group).order_by("-id").first()
+    still_open = Alert.objects.filter(group=group, closed_at__isnull=True).order_by("-opened_at")
+    shown = still_open.filter(order_id__isnull=False).values_list("order_id", flat=True)[:SHOWN]
+    waiting = 0
+    if group.kind == AlertKind.OUTAGE:
+        waiting = StepState.objects.filter(agent=group.agent, waiting_since__isnull=False).count()
+    return Summary(
+        group=group,
+        count=count,
+        open=still_open.count(),
+        step=newest.step if newest else "",
+        message=newest.message if newest else group.pattern,
+        orders=[str(order_id) for order_id in shown],
+        waiting=waiting,
+        url=settings.CONFIG.public_url + reverse("console:group", args=[group.pk]),
+    )
+
+
+def _email_body(summary: Summary) -> str:
+    group = summary.group
+    lines = [
+        f"{group.code}: {summary.message}",
+        "",
+        f"{summary.count} new, {summary.open} open.",
+        summary.url,
+    ]
+    if group.kind == AlertKind.OUTAGE:
+        steps = "1 step is" if summary.waiting == 1 else f"{summary.waiting} steps are"
+        lines += [
+            "",
+            f"{steps} waiting for {group.agent}, and will continue by themselves once it answers again.",
+        ]
+    if summary.orders:
+        more = summary.open - len(summary.orders)
+        lines += ["", "Orders:", *(f"  manage.py order {order_id}" for order_id in summary.orders)]
+        lines += [f"  and {more} more"] if more > 0 else []
+        lines += ["", f"Once the cause is fixed, resubmit them: {summary.url}, or manage.py resubmit ORDER"]
+    return "\n".join(lines) + "\n"
+
+
+def _webhook_body(summary: Summary) -> Mapping[str, Any]:
+    group = summary.group
+    return {
+        "text": f"{summary.subject}: {summary.message} {summary.url}",
+        "kind": group.kind,
+        "agent": group.agent,
+        "step": summary.step,
+        "code": group.code,
+        "count": summary.count,
+        "open": summary.open,
+        "waiting": summary.waiting,
+        "orders": summary.orders,
+        "url": summary.url,
+    }

@@ -1,0 +1,65 @@
+"""One attempt to deliver what the outbox has composed: over SMTP, or to a webhook."""
+
+import http.client
+import json
+import urllib.request
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+
+from orders.mail.content import Content, Email, WebhookCall
+from sasweb import mail_server
+from sasweb.mail_server import NotSentError
+
+WEBHOOK_TIMEOUT = 5.0
+"""Seconds that a webhook has for each answer of the network: the connection, then the reply."""
+
+
+def deliver(content: Content, *, message_id: str) -> None:
+    """Delivers it once. `message_id` is the same for every attempt, so that a recipient can drop a repetition.
+
+    Raises `NotSentError`.
+    """
+    match content:
+        case Email():
+            _send(content, message_id)
+        case WebhookCall():
+            _call(content, message_id)
+
+
+def _send(email: Email, message_id: str) -> None:
+    config = settings.CONFIG
+    mail_server.send(
+        config.email_url,
+        EmailMessage(
+            email.subject,
+            email.body,
+            config.email_from,
+            [email.recipient],
+            headers={"Message-ID": f"<{message_id}>"},
+        ),
+    )
+
+
+def _call(call: WebhookCall, message_id: str) -> None:
+    request = urllib.request.Request(
+        call.url,
+        data=json.dumps(call.body).encode(),
+        headers={"Content-Type": "application/json", "Idempotency-Key": message_id},
+    )
+    try:
+        with _OPENER.open(request, timeout=WEBHOOK_TIMEOUT):
+            pass
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise NotSentError(str(error) or type(error).__name__) from error
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect is an error: what is said here is for the receiver in the settings, and for nobody else."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)

@@ -1,0 +1,219 @@
+"""The outbox: every email and alert webhook that is not a step of a workflow.
+
+A message is posted in the transaction that causes it, and sent by the jobs process:
+
+    post ─▶ queued ─claim▶ sending ─▶ sent
+               ▲              ├─▶ skipped   there was nothing to say: no such account, no such order
+               └──retry───────┤
+                              └─▶ failed    refused for good, or given up; an operator can retry it
+
+Delivery is at least once. A claim is a lease: a sender that is killed is repeated when its lease lapses, with the same
+Message-ID. No lock and no transaction is open while a message is sent. What could not be sent is rescheduled, with
+capped exponential backoff and full jitter, and nobody sleeps on it. Alerts go before customers' emails.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import translation
+
+from orders.engine.runtime.backoff import full_jitter
+from orders.engine.runtime.sql import DATABASE_TROUBLE, database_now
+from orders.mail import accounts, alerts, order_links
+from orders.mail.content import Content
+from orders.mail.delivery import deliver
+from orders.models import AlertGroup, OutgoingMessage
+from orders.models.outbox import Priority
+from orders.vocabulary import MessageChannel, MessageKind, MessageState
+from sasweb.mail_server import NotSentError
+
+log = structlog.get_logger()
+
+FIRST_WAIT = 10.0
+LONGEST_WAIT = 900.0
+"""Seconds: the most that is waited after the first failure, doubling with each, and after any."""
+GIVE_UP_AFTER = {MessageKind.ALERT: timedelta(days=3)}
+"""How long a message is tried. An alert outlasts a weekend without a mail server."""
+GIVE_UP_CUSTOMERS_AFTER = timedelta(days=1)
+"""The same for customers: a link that arrives days after it was asked for only puzzles them."""
+LEASE = timedelta(seconds=60)
+"""How long a sender has a message to itself: far longer than one attempt can take."""
+LIMIT = 20
+PASS = 3.0
+"""Messages that one pass sends at most, and the seconds after which it starts no other."""
+
+Composer = Callable[[OutgoingMessage], Sequence[Content]]
+
+COMPOSERS: Mapping[str, Composer] = {
+    MessageKind.ALERT: alerts.compose,
+    MessageKind.ORDER_LINK: order_links.compose,
+    MessageKind.SIGN_UP: accounts.compose_sign_up,
+    MessageKind.NEW_PASSWORD: accounts.compose_new_password,
+}
+"""What a message of each kind says; nothing, when there is no reason to send it."""
+AFTERWARDS: Mapping[str, Callable[[OutgoingMessage], None]] = {
+    MessageKind.ORDER_LINK: order_links.record_sent
+}
+"""What else is written in the transaction that marks a message as sent."""
+
+
+def post(
+    *,
+    kind: MessageKind,
+    recipient: str,
+    channel: MessageChannel = MessageChannel.EMAIL,
+    arguments: Mapping[str, Any] | None = None,
+    order_id: UUID | None = None,
+    group: AlertGroup | None = None,
+    key: str | None = None,
+) -> OutgoingMessage:
+    """Puts a message into the outbox, in the caller's transaction. Of two posts with one `key` the first counts.
+
+    The arguments are stored and must hold no secret.
+    """
+    is_alert = kind == MessageKind.ALERT
+    fields = {
+        "kind": kind,
+        "channel": channel,
+        "recipient": recipient[:300],
+        "arguments": dict(arguments or {}),
+        "order_id": order_id,
+        "group": group,
+        "priority": Priority.ALERT if is_alert else Priority.CUSTOMER,
+        "due_at": Now(),
+        "give_up_at": Now() + patience(kind),
+    }
+    if key is None:
+        return OutgoingMessage.objects.create(**fields)
+    return OutgoingMessage.objects.get_or_create(key=key, defaults=fields)[0]
+
+
+def patience(kind: str) -> timedelta:
+    """How long a message of this kind is tried."""
+    return GIVE_UP_AFTER.get(MessageKind(kind), GIVE_UP_CUSTOMERS_AFTER)
+
+
+def deliver_due(*, now: datetime | None = None, limit: int = LIMIT, seconds: float = PASS) -> int:
+    """One pass: tries what is due at `now`, alerts first, each message once. Returns how many were sent.
+
+    Several processes may run it at once; they share the work.
+    """
+    now = now or database_now()
+    ends = time.monotonic() + seconds
+    sent = 0
+    for _ in range(limit):
+        message = _claim(now)
+        if message is None:
+            break
+        sent += _try(message)
+        if time.monotonic() >= ends:
+            break
+    return sent
+
+
+def _claim(now: datetime) -> OutgoingMessage | None:
+    """Leases the next message that is due: one that waits, or one whose sender's lease has lapsed.
+
+    Safe beside others: a row that another sender is claiming is locked, and passed over.
+    """
+    with transaction.atomic():
+        message = (
+            OutgoingMessage.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
+            .select_related("group")
+            .filter(due_at__lte=now)
+            .order_by("priority", "due_at")
+            .first()
+        )
+        if message is not None:
+            message.state = MessageState.SENDING
+            message.attempts += 1
+            message.due_at = database_now() + LEASE
+            message.save(update_fields=["state", "attempts", "due_at"])
+    return message
+
+
+def _try(message: OutgoingMessage) -> bool:
+    """One attempt, outside of any transaction. True if the message was sent."""
+    try:
+        contents = _compose(message)
+        for number, content in enumerate(contents):
+            deliver(content, message_id=_message_id(message, number))
+    except NotSentError as error:
+        _put_off(message, str(error), is_final=error.is_final)
+        return False
+    except DATABASE_TROUBLE:
+        raise  # says nothing about the message, which is tried again when the lease lapses
+    except Exception as error:  # a message that cannot be composed must not stop the others
+        log.exception("message not composed", action="send", **_facts(message))
+        _put_off(message, f"could not be composed: {type(error).__name__}: {error}")
+        return False
+    return _finish(message, MessageState.SENT if contents else MessageState.SKIPPED)
+
+
+def _compose(message: OutgoingMessage) -> Sequence[Content]:
+    with translation.override(message.arguments.get("language", "en")):
+        return COMPOSERS[message.kind](message)
+
+
+def _message_id(message: OutgoingMessage, number: int) -> str:
+    """The same for every attempt. The time is in it because numbers begin again in another database."""
+    host = urlsplit(settings.CONFIG.public_url).hostname or "localhost"
+    return f"outbox-{message.pk}-{number}.{message.created_at:%Y%m%d%H%M%S%f}@{host}"
+
+
+def _finish(message: OutgoingMessage, state: MessageState) -> bool:
+    """Marks a message as sent, or as not needed. True if it was sent."""
+    with transaction.atomic():
+        is_written = _write(message, state=state, error="", due_at=None, ended_at=database_now())
+        if is_written and state == MessageState.SENT and message.kind in AFTERWARDS:
+            AFTERWARDS[message.kind](message)
+    if is_written:
+        log.info(
+            "message sent" if state == MessageState.SENT else "message not needed",
+            action="send",
+            **_facts(message),
+        )
+    return state == MessageState.SENT
+
+
+def _put_off(message: OutgoingMessage, error: str, *, is_final: bool = False) -> None:
+    """Reschedules a message that was not sent, or fails it if it was refused for good or has been tried for too
+    long."""
+    error = error.replace(message.recipient, "the recipient")[:300]
+    now = database_now()
+    if is_final or now >= message.give_up_at:
+        _write(message, state=MessageState.FAILED, error=error, due_at=None, ended_at=now)
+        log.error("message failed", action="send", error=error, **_facts(message))
+        return
+    wait = full_jitter(message.attempts, first=FIRST_WAIT, cap=LONGEST_WAIT)
+    _write(message, state=MessageState.QUEUED, error=error, due_at=now + timedelta(seconds=wait))
+    log.warning("message not sent", action="send", error=error, wait=round(wait, 1), **_facts(message))
+
+
+def _write(message: OutgoingMessage, **changes: Any) -> bool:
+    """Writes the end of an attempt, unless the lease has lapsed and another sender has the message now."""
+    mine = OutgoingMessage.objects.filter(
+        pk=message.pk, state=MessageState.SENDING, attempts=message.attempts
+    )
+    is_written = mine.update(**changes) == 1
+    if not is_written:
+        log.warning("lease lapsed while sending", action="send", **_facts(message))
+    return is_written
+
+
+def _facts(message: OutgoingMessage) -> dict[str, Any]:
+    """What a log line says of a message: never to whom, nor what."""
+    return {
+        "message_id": message.pk,
+        "kind": message.kind,
+        "channel": message.channel,
+        "attempts": message.attempts,
+    }

@@ -1,0 +1,82 @@
+"""The outbox: every email and alert webhook that is not a step of a workflow."""
+
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from orders.models.choices import choices
+from orders.models.health import AlertGroup
+from orders.vocabulary import MessageChannel, MessageKind, MessageState
+
+
+class Priority(models.IntegerChoices):
+    """Which message is sent first: the one with the lower number."""
+
+    ALERT = 0
+    CUSTOMER = 1
+
+
+class OutgoingMessage(models.Model):
+    """One email, or one call of the alert webhook. `orders.mail.outbox` describes its life.
+
+    It has no text. It is composed each time it is sent, from its kind and its arguments, so that a link that opens an
+    account or an order is never stored.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=12, choices=choices(MessageKind))
+    channel = models.CharField(
+        max_length=8, choices=choices(MessageChannel), default=MessageChannel.EMAIL.value
+    )
+    recipient = models.CharField(max_length=300, help_text="an email address, or the webhook's host")
+    arguments = models.JSONField(default=dict, help_text="what it is composed from; never a secret")
+    group = models.ForeignKey(AlertGroup, null=True, on_delete=models.CASCADE, related_name="messages")
+    order_id = models.UUIDField(null=True)
+    key = models.CharField(
+        max_length=120, null=True, unique=True, help_text="of two posts with one key the first counts"
+    )
+    priority = models.PositiveSmallIntegerField(choices=Priority, default=Priority.CUSTOMER)
+    state = models.CharField(max_length=8, choices=choices(MessageState), default=MessageState.QUEUED.value)
+    attempts = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(db_default=Now())
+    due_at = models.DateTimeField(
+        null=True, help_text="when it is tried next; while it is being sent, when its sender is given up"
+    )
+    give_up_at = models.DateTimeField(help_text="the first failure after this is the last")
+    ended_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=300, blank=True, help_text="of the last attempt")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["priority", "due_at"], condition=Q(due_at__isnull=False), name="outbox_due"),
+            models.Index(fields=["state", "-id"], name="outbox_by_state"),
+            models.Index(fields=["group", "-id"], condition=Q(group__isnull=False), name="outbox_by_group"),
+            models.Index(fields=["ended_at"], condition=Q(ended_at__isnull=False), name="outbox_ended"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "sending"], due_at__isnull=False, ended_at__isnull=True)
+                | Q(state__in=["sent", "skipped", "failed"], due_at__isnull=True, ended_at__isnull=False),
+                name="an_outgoing_message_is_due_or_has_ended",
+            ),
+            models.CheckConstraint(
+                condition=~Q(channel="webhook") | Q(kind="alert"), name="only_alerts_go_to_the_webhook"
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind="alert") | Q(group__isnull=False), name="an_alert_message_has_its_group"
+            ),
+        ]
+
+    @property
+    def alerts(self) -> int:
+        """How many new alerts it reports."""
+        return int(self.arguments.get("alerts", 0))
+
+    @property
+    def sent_at(self) -> datetime | None:
+        return self.ended_at if self.state == MessageState.SENT else None
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.channel} {self.pk}: {self.state}"

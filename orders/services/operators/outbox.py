@@ -1,0 +1,49 @@
+"""What operators do with the outbox: retry a message that has failed."""
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from orders.engine.errors import SaswebError
+from orders.mail.outbox import patience
+from orders.models import OutgoingMessage
+from orders.services import audit
+from orders.vocabulary import MessageState
+
+
+class NoSuchMessageError(SaswebError):
+    """Raised when the outbox has no such message."""
+
+
+class NotFailedError(SaswebError):
+    """Raised when a message cannot be retried, because it has not failed."""
+
+
+def retry(*, message_id: int, actor: audit.Actor) -> OutgoingMessage:
+    """Has a failed message sent again, with its whole patience before it.
+
+    A message that is already waiting again is returned as it is: two clicks are one effect. Raises
+    `NoSuchMessageError` and `NotFailedError`.
+    """
+    with transaction.atomic():
+        message = OutgoingMessage.objects.select_for_update().filter(pk=message_id).first()
+        if message is None:
+            raise NoSuchMessageError(f"the outbox has no message {message_id}")
+        if message.state in (MessageState.QUEUED, MessageState.SENDING):
+            return message
+        if message.state != MessageState.FAILED:
+            raise NotFailedError(f"the message has not failed: it is {message.get_state_display()}")
+        before = {"state": message.state, "error": message.error}
+        message.state = MessageState.QUEUED
+        message.due_at = Now()
+        message.ended_at = None
+        message.give_up_at = Now() + patience(message.kind)
+        message.save(update_fields=["state", "due_at", "ended_at", "give_up_at"])
+        audit.record(
+            actor=actor,
+            act="retry message",
+            target=f"message {message.pk}",
+            said=f"the {message.get_kind_display()} {message.get_channel_display()} will be sent again",
+            before=before,
+            after={"state": MessageState.QUEUED.value},
+        )
+    return message
