@@ -56,7 +56,7 @@ class CodeCheck:
 
 def has_factor(user: Any) -> bool:
     """Whether a user has set up a second factor."""
-    return TOTPDevice.objects.filter(user_id=user.pk, confirmed=True).exists()
+    return bool(TOTPDevice.objects.filter(user_id=user.pk, confirmed=True).exists())
 
 
 def is_verified(request: HttpRequest) -> bool:
@@ -160,7 +160,7 @@ def renew_recovery_codes(user: Any) -> list[str]:
 
 def recovery_codes_left(user: Any) -> int:
     """How many recovery codes are unused."""
-    return StaticToken.objects.filter(device__user_id=user.pk).count()
+    return int(StaticToken.objects.filter(device__user_id=user.pk).count())
 
 
 def remove(user: Any) -> None:

@@ -56,6 +56,6 @@ class OperatorSessions:
 
 def is_over(session: MutableMapping[str, Any], now: float) -> bool:
     """Whether an operator's session has been idle, or has lasted, too long. `now` is in seconds since the epoch."""
-    idle = now - session.get(SEEN, now)
-    age = now - session.get(SINCE, now)
-    return idle > settings.OPERATOR_IDLE.total_seconds() or age > settings.OPERATOR_SESSION.total_seconds()
+    is_idle = now - session.get(SEEN, now) > settings.OPERATOR_IDLE.total_seconds()
+    is_old = now - session.get(SINCE, now) > settings.OPERATOR_SESSION.total_seconds()
+    return bool(is_idle or is_old)
