@@ -74,9 +74,7 @@ def specs(scale: Mapping[str, int], env: Mapping[str, str]) -> list[Spec]:
             spec = Spec(name=f"{role}.{number}", argv=[sys.executable, *arguments], env=env, cwd=PROJECT_DIR)
             if role == "web":
                 spec = replace(spec, env={**env, "WEB_CONCURRENCY": str(scale[role])})
-            if (
-                role == "jobs"
-            ):  # it ends a whole process group when the pipe closes, so it must survive until then
+            if role == "jobs":  # ends a whole process group when the pipe closes, and must live until then
                 spec = replace(spec, env={**env, PIPE: "1"}, has_pipe=True, death_signal=None)
             made.append(spec)
     return made

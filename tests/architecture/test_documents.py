@@ -1,0 +1,228 @@
+"""The documents tell the truth: settings, commands, paths, imports and figures are those of the code."""
+
+import ast
+import importlib
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from environs import Env
+
+from orders import jobs
+from orders.agents import transport
+from orders.engine.agent_host.records import HostConfig
+from orders.engine.channels import leases
+from orders.engine.circuits.rules import BreakerRules
+from orders.engine.circuits.store import HEARTBEAT_LIMIT
+from orders.engine.contracts import Step
+from orders.engine.scheduler.role import SchedulerConfig
+from orders.engine.supervisor.remedies import SupervisorRules
+from orders.engine.supervisor.role import SupervisorConfig
+from orders.live.hub import HubConfig
+from orders.live.streams import StreamsConfig
+from orders.models import AgentRequest
+from orders.selectors.desk import supervisor as supervisor_page
+from orders.services.operators import bulk, notifications
+from sandbox.app import SLOW_SECONDS
+from sasweb import config
+from sasweb.launcher import jobs_watch, launch
+from tests.architecture.source import ROOT
+from tests.support.invariants import Limits
+
+DOCUMENTS = sorted(
+    [
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "bench/results.md")),
+    ]
+)
+README = (ROOT / "README.md").read_text()
+FOLDERS = ("orders", "sasweb", "sandbox", "bench", "bin", "tests", "templates", "docs", "static")
+NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "eight": 8, "ten": 10, "a": 1}
+BREAKER = BreakerRules()
+HOST = HostConfig(instance="")
+
+
+def table(text: str, heading: str) -> list[list[str]]:
+    """The rows of the first table after a heading, without its head."""
+    rows = re.findall(r"^\|(.+)\|$", text.partition(f"\n{heading}\n")[2].partition("\n## ")[0], re.MULTILINE)
+    return [[cell.strip() for cell in row.split(" | ")] for row in rows[2:]]
+
+
+def names_in(cell: str) -> list[str]:
+    """The names that a cell puts between backticks."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def text_of(document: Path) -> str:
+    """A document on one line, since a sentence may be broken anywhere."""
+    return " ".join(document.read_text().split())
+
+
+@pytest.fixture
+def defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> config.Config:
+    """The configuration without any variable, except for the folder that it writes to."""
+    for name in config.Config.__dataclass_fields__:
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("VAR_DIR", str(tmp_path))
+    return config.read(Env())
+
+
+def test_the_settings_in_the_readme_are_those_of_the_configuration() -> None:
+    named = [name for row in table(README, "## Settings") for name in names_in(row[0])]
+    assert sorted(named) == sorted(name.upper() for name in config.Config.__dataclass_fields__)
+
+
+def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: config.Config) -> None:
+    demo = launch.environment(defaults, database_url="")
+    shown = {
+        "BIND": "127.0.0.1:8000",
+        "ALLOWED_HOSTS": ", ".join(f"`{host}`" for host in defaults.allowed_hosts),
+        "CUSTOMER_WAIT": f"{defaults.customer_wait:g} (`bin/up`: {demo['CUSTOMER_WAIT']})",
+        "DEBUG": {("false", "true"): "off (`bin/up`: on)"}[str(defaults.debug).lower(), demo["DEBUG"]],
+        "AGENT_RATE": {0.0: "0 (no limit)"}[defaults.agent_rate],
+        "REQUIRE_SECOND_FACTOR": {True: "on, unless `DEBUG` is"}[defaults.require_second_factor],
+        "PUBLIC_URL": {f"http://{defaults.bind}": "`http://` and `BIND`"}[defaults.public_url],
+        "ALERT_EMAIL": {"": "none"}[defaults.alert_email or defaults.alert_webhook_url],
+        "EMAIL_FROM": f"`{defaults.email_from}`",
+        "VAR_DIR": f"`{(config.PROJECT_DIR / 'var').relative_to(config.PROJECT_DIR)}/`",
+        "DATABASE_URL": "embedded",
+        "SECRET_KEY": "generated once, kept in `VAR_DIR`",
+        "WAREHOUSE_URL": "the sandbox",
+    }
+    shown["BIND"] = f"`{defaults.bind}`, `{defaults.sandbox_bind}`"
+    for row in table(README, "## Settings"):
+        names = names_in(row[0])
+        values = [getattr(defaults, name.lower()) for name in names]
+        assert row[1] == (shown.get(names[0]) or ", ".join(f"{value:g}" for value in values)), names
+
+
+def test_the_commands_in_the_documents_exist() -> None:
+    commands = {path.stem for path in (ROOT / "orders/management/commands").glob("[a-z]*.py")}
+    named = {
+        name
+        for document in DOCUMENTS
+        for name in re.findall(r"manage\.py ([a-z_0-9]+)", document.read_text())
+    }
+    assert sorted(named - commands - {"migrate", "check", "collectstatic"}) == []
+    listed = {
+        name for row in table(README, "## Operators") for name in re.findall(r"manage\.py (\w+)", row[0])
+    }
+    not_for_operators = {name for name in commands if name.startswith("run_")} | {"up", "load_demo"}
+    assert sorted(commands - not_for_operators - listed) == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_path_that_a_document_names_exists(document: Path) -> None:
+    text = document.read_text()
+    named = [name.partition("::")[0] for name in re.findall(r"`([\w./-]+)`", text)]
+    paths = [ROOT / name for name in named if name.split("/")[0] in FOLDERS and "/" in name]
+    links = [
+        document.parent / link.partition("#")[0]
+        for link in re.findall(r"\]\(([^)#:]+)[#)]|src=\"([^\"]+)\"", text)
+        for link in link
+        if link
+    ]
+    assert [
+        str(path) for path in (*paths, *links) if not path.exists() and not path.with_suffix(".py").exists()
+    ] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_an_example_imports_exists(document: Path) -> None:
+    for block in re.findall(r"^ *```python\n(.+?)^ *```", document.read_text(), re.MULTILINE | re.DOTALL):
+        lines = [line for line in block.splitlines() if re.match(r" *from ", line)]
+        for node in ast.parse("\n".join(line.strip() for line in lines)).body:
+            assert isinstance(node, ast.ImportFrom)
+            module = importlib.import_module(node.module or "")
+            assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+
+
+def test_a_dotted_name_in_the_documents_exists() -> None:
+    for document in DOCUMENTS:
+        for name in re.findall(r"`((?:orders|sasweb)(?:\.\w+)+)`", document.read_text()):
+            module, _, attribute = name.rpartition(".")
+            imported = importlib.import_module(module)
+            assert hasattr(imported, attribute) or importlib.import_module(name), name
+
+
+def test_the_example_of_a_step_has_the_defaults_of_a_step() -> None:
+    text = (ROOT / "docs/agents.md").read_text()
+    for name in ("complete_by", "settle", "key_retention", "patience", "customer_wait"):
+        (value,) = re.findall(rf"^    {name}=([\d._* ]+),", text, re.MULTILINE)
+        product = 1.0
+        for factor in value.split("*"):
+            product *= float(factor)
+        assert product == Step.__dataclass_fields__[name].default, name
+
+
+FIGURES = [
+    ("docs/architecture.md", r"handles up to (\d+) orders", SchedulerConfig(instance="").batch),
+    ("docs/architecture.md", r"leases a request for (\d+) s", HOST.lease),
+    ("docs/architecture.md", r"renews the lease every (\d+) s", HOST.lease / 4),
+    ("docs/architecture.md", r"(\w+) failures that are at least half of the calls", BREAKER.least_failures),
+    ("docs/architecture.md", r"calls in a window of (\d+) s", BREAKER.window),
+    ("docs/architecture.md", r"now and then: after (\d+) s", BREAKER.first_probe),
+    ("docs/architecture.md", r"is lost is sent again after (\d+) s", BREAKER.probe_patience),
+    ("docs/architecture.md", r"heartbeat older than (\d+) s", HEARTBEAT_LIMIT),
+    ("docs/architecture.md", r"poll every (\d+) s", HubConfig().poll),
+    ("docs/architecture.md", r"at most (\w+) times a second", 1 / HubConfig().gap),
+    ("docs/architecture.md", r"it ends after (\w+) minute", StreamsConfig().lifetime / 60),
+    ("docs/architecture.md", r"the job is a shift of (\d+) s", jobs.SHIFT),
+    ("docs/architecture.md", r"holds the leader lease \((\d+) s\)", SupervisorConfig(instance="").lease),
+    ("docs/architecture.md", r"in the database is older than (\d+) s", jobs_watch.STALE_AFTER),
+    ("docs/architecture.md", r"transaction time-out of (\d+) s", 5),
+    ("docs/failure-modes.md", r"nothing is read beyond (\d+) KB", transport.LARGEST_ANSWER / 1024),
+    ("docs/failure-modes.md", r"lease lapses after (\d+) s", HOST.lease),
+    ("docs/failure-modes.md", r"after (\w+) deliveries", leases.SUSPECT_DELIVERIES),
+    ("docs/failure-modes.md", r"escalated within (\d+) minutes", Limits().ends_within / 60),
+    ("docs/failure-modes.md", r"lease plus the sweep period: (\d+) s", HOST.lease + 2),
+    (
+        "docs/failure-modes.md",
+        r"up to (\d+) s of delay \| `test_the_leading",
+        SupervisorConfig(instance="").lease + 2,
+    ),
+    ("docs/operations.md", r"less than (\w+) minutes old", notifications.QUIET / timedelta(minutes=1)),
+    (
+        "docs/operations.md",
+        r"tried again after (\d+), 2, 4",
+        notifications.FIRST_RETRY / timedelta(minutes=1),
+    ),
+    ("docs/operations.md", r"more than (\d+) orders", bulk.COUNT_FROM),
+    ("docs/operations.md", r"undo the bulk action for (\d+) seconds", bulk.GRACE / timedelta(seconds=1)),
+    ("docs/operations.md", r"in waves of (\d+) \(the canary\)", bulk.WAVES[0]),
+    ("docs/operations.md", r"\(the canary\), (\d+), \d+ and all", bulk.WAVES[1]),
+    ("docs/operations.md", r"\(the canary\), \d+, (\d+) and all", bulk.WAVES[2]),
+    ("docs/operations.md", r"When (\w+) calls of an agent fail", BREAKER.least_failures),
+    ("docs/operations.md", r"fail within (\d+) seconds", BREAKER.window),
+    ("docs/operations.md", r"heartbeat in the last (\d+) s", HEARTBEAT_LIMIT),
+    (
+        "docs/operations.md",
+        r"after (\d+) minutes without a request",
+        settings.OPERATOR_IDLE / timedelta(minutes=1),
+    ),
+    ("docs/operations.md", r"after (\d+) hours in any case", settings.OPERATOR_SESSION / timedelta(hours=1)),
+    (
+        "docs/operations.md",
+        r"older than (\w+) minutes\. For",
+        settings.SECOND_FACTOR_FRESH / timedelta(minutes=1),
+    ),
+    ("docs/operations.md", r"after (\d+) s it is late", supervisor_page.LATE),
+    ("docs/sandbox.md", r"`card_slow` \((\d+) s\)", SLOW_SECONDS),
+    ("docs/agents.md", r"Keys have at most (\d+) characters", AgentRequest._meta.get_field("key").max_length),
+    ("docs/state-machines.md", r"── (\d+) failures in a window", BREAKER.least_failures),
+    ("docs/state-machines.md", r"may fail (twice) as often", SupervisorRules().undo_patience),
+    ("README.md", r"after (\w+) failures it waits", BREAKER.least_failures),
+    ("README.md", r"waits (\w+) minutes for its customer", 120 / 60),
+    ("README.md", r"your own server \((\d+) or newer\)", launch.OLDEST_POSTGRES / 10_000),
+]
+"""Document, pattern with the figure as its group, the code's figure."""
+
+
+@pytest.mark.parametrize(("document", "pattern", "figure"), FIGURES, ids=lambda value: str(value)[:40])
+def test_a_figure_is_that_of_the_code(document: str, pattern: str, figure: float) -> None:
+    shown = re.findall(pattern, text_of(ROOT / document))
+    assert len(set(shown)) == 1, f"{document} says {pattern!r} as {shown}"
+    number = {**NUMBERS, "twice": 2}.get(shown[0].lower())
+    assert float(number if number is not None else shown[0]) == float(figure)
