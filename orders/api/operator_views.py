@@ -112,7 +112,7 @@ class GroupResubmission(OperatorView):
             detail = f"This is about {error.count} orders: send `count` {error.count} to confirm it."
             raise ProblemError("count_not_confirmed", detail) from error
         except (bulk_services.NothingToDoError, bulk_services.TooManyError) as error:
-            raise ProblemError("act_refused", f"{str(error).capitalize()}.") from error
+            raise ProblemError("act_refused", str(error)) from error
         response = _render_action(action.pk, status=202)
         response["Location"] = reverse("api:bulk-action", args=[action.pk])
         return response
@@ -196,7 +196,7 @@ def _act(act: Callable[[], services.Result]) -> Response:
     except services.NoSuchOrderError as error:
         raise NotFound from error
     if result.act is services.Act.REFUSED:
-        raise ProblemError("act_refused", f"{result.said[:1].upper()}{result.said[1:]}.")
+        raise ProblemError("act_refused", result.said)
     return Response(out.ResultOut({"result": result.act.value, "said": result.said}).data)
 
 

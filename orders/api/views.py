@@ -182,7 +182,7 @@ def _place(request: Request) -> services.Placed:
     except services.UnknownProductError as error:
         raise ProblemError("validation_failed", errors=_unknown_products(order.lines, error.skus)) from error
     except services.MixedCurrenciesError as error:
-        errors = [{"pointer": "/lines", "detail": f"{str(error).capitalize()}."}]
+        errors = [{"pointer": "/lines", "detail": str(error)}]
         raise ProblemError("validation_failed", errors=errors) from error
     except services.KeyReusedError as error:
         raise ProblemError("idempotency_key_reused") from error

@@ -50,7 +50,7 @@ def by_method(ask: View, do: View) -> View:
 def told(request: HttpRequest, result: Result) -> None:
     """Says what came of an act."""
     tell = {Act.DONE: messages.success, Act.ALREADY: messages.info, Act.REFUSED: messages.error}
-    tell[result.act](request, result.said[:1].upper() + result.said[1:] + ".")
+    tell[result.act](request, result.said)
 
 
 def _acted(request: HttpRequest, order_id: UUID, ask: Callable[[], Result]) -> HttpResponse:
@@ -94,7 +94,7 @@ def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
     except NoSuchOrderError as error:
         raise Http404 from error
     except NotInErrorError as error:
-        messages.info(request, str(error)[:1].upper() + str(error)[1:] + ".")
+        messages.info(request, str(error))
     else:
         messages.success(request, _("It will be resubmitted in a moment. Until then it can be undone."))
     return redirect(previous_page(request))

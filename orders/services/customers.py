@@ -25,14 +25,17 @@ def cancel(*, order_id: UUID, by: str) -> Result:
     with transaction.atomic():
         row, steps = locked(order_id)
         if row.goal == Goal.COMPENSATE:
-            return Result(act=Act.ALREADY, said="the order is cancelled already")
+            return Result(act=Act.ALREADY, said="The order is already cancelled.")
         if row.process_state == ProcessState.PROCESSED or _is_past_the_point(steps):
-            return Result(act=Act.REFUSED, said="the order is being paid for and can no longer be cancelled")
+            return Result(
+                act=Act.REFUSED,
+                said="The order can no longer be cancelled, because its payment is being taken.",
+            )
         release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
         state_store.record_events(
             [EventRow(order_id, EventKind.COMPENSATION_REQUESTED, by, detail={"why": CANCELLED})]
         )
-    return Result(act=Act.DONE, said="the order will be cancelled")
+    return Result(act=Act.DONE, said="The order will be cancelled.")
 
 
 def _is_past_the_point(steps: list[StepRow]) -> bool:
@@ -48,10 +51,12 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
     with transaction.atomic():
         row, steps = locked(order_id)
         if row.goal == Goal.COMPENSATE:
-            return Result(act=Act.REFUSED, said="the order is being undone and can no longer be paid for")
+            return Result(
+                act=Act.REFUSED, said="The order can no longer be paid for, because it is being cancelled."
+            )
         step = next((one for one in steps if one.name == PAYMENT and _waits_for_customer(one)), None)
         if step is None:
-            return Result(act=Act.ALREADY, said="no payment of this order waits for its customer")
+            return Result(act=Act.ALREADY, said="No payment of this order is waiting for its customer.")
         state_store.edit_request(step, {"payment_method": payment_method})
         afresh = again(step, row.goal)._replace(error=None)
         state_store.write_steps([StepWrite(afresh, step.attempt)])
@@ -59,7 +64,7 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
             forgiven = row.failure_count - step.failure_count - step.undo_failure_count
             release(row._replace(failure_count=forgiven), by=by, resolution="paid again")
         state_store.record_events([EventRow(order_id, EventKind.PAID_AGAIN, by, step.name, step.attempt)])
-    return Result(act=Act.DONE, said="the payment will be tried again")
+    return Result(act=Act.DONE, said="The payment will be tried again.")
 
 
 def _waits_for_customer(step: StepRow) -> bool:

@@ -131,7 +131,7 @@ def _describe(order: NewOrder) -> dict[str, Any]:
         raise UnknownProductError(unknown)
     currencies = {products[sku].currency for sku in skus}
     if len(currencies) > 1:
-        raise MixedCurrenciesError(f"one order cannot be in {' and '.join(sorted(currencies))}")
+        raise MixedCurrenciesError(f"One order cannot be in {' and '.join(sorted(currencies))}.")
     lines = [
         {
             "sku": line.sku,
@@ -172,15 +172,17 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
     with transaction.atomic():
         row, steps = locked(order_id)
         if row.process_state != ProcessState.ERROR:
-            return Result(act=Act.ALREADY, said=f"the order is {row.process_state}, nothing was resubmitted")
+            return Result(
+                act=Act.ALREADY, said=f"The order is {row.process_state}, so nothing was resubmitted."
+            )
         failed = [one for one in steps if one.state == StepStatus.FAILED and step in (None, one.name)]
         if step is not None and not failed:
-            return Result(act=Act.REFUSED, said=f"the step {step!r} has not failed")
+            return Result(act=Act.REFUSED, said=f"Step {step!r} has not failed.")
         others = [one.name for one in steps if one.state == StepStatus.FAILED and one not in failed]
         if others:
             return Result(
                 act=Act.REFUSED,
-                said=f"the order cannot go on while {', '.join(others)} has failed too: resubmit the whole order",
+                said=f"The order cannot continue, because {', '.join(others)} failed too. Resubmit the whole order.",
             )
         afresh = [again(one, row.goal) for one in failed]
         state_store.write_steps([StepWrite(after, after.attempt) for after in afresh])
@@ -197,7 +199,7 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
                 [EventRow(order_id, EventKind.RESUBMITTED, by, detail={"reason": reason})]
             )
     names = ", ".join(one.name for one in failed) or "the order"
-    return Result(act=Act.DONE, said=f"resubmitted {names}")
+    return Result(act=Act.DONE, said=f"Resubmitted {names}.")
 
 
 def again(step: StepRow, goal: str) -> StepRow:
@@ -218,15 +220,17 @@ def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
         row, _ = locked(order_id)
         if row.goal == Goal.COMPENSATE:
             said = {
-                ProcessState.COMPENSATED: "the order has been undone already",
-                ProcessState.ERROR: "the order is being undone already, and an undo failed: resubmit it",
-            }.get(ProcessState(row.process_state), "the order is being undone already")
+                ProcessState.COMPENSATED: "The order is already cancelled and refunded.",
+                ProcessState.ERROR: (
+                    "The order is already being cancelled and refunded, and a compensation failed. Resubmit it."
+                ),
+            }.get(ProcessState(row.process_state), "The order is already being cancelled and refunded.")
             return Result(act=Act.ALREADY, said=said)
-        release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="undone")
+        release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled and refunded")
         state_store.record_events(
             [EventRow(order_id, EventKind.COMPENSATION_REQUESTED, by, detail={"why": reason})]
         )
-    return Result(act=Act.DONE, said="the order will be undone")
+    return Result(act=Act.DONE, said="The order will be cancelled and refunded.")
 
 
 def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
@@ -234,11 +238,11 @@ def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
     with transaction.atomic():
         order_id = submissions.replay(set_aside_id)
         if order_id is None:
-            return Result(act=Act.ALREADY, said=f"no submission waits under number {set_aside_id}")
+            return Result(act=Act.ALREADY, said=f"No submission is set aside under number {set_aside_id}.")
         alerts.close_alerts([order_id], by=by, resolution="replayed")
         state_store.record_events([EventRow(order_id, EventKind.REPLAYED, by)])
         wake(Topic.SUBMISSION, Topic.PROGRESS)
-    return Result(act=Act.DONE, said=f"order {order_id} is back on the submission queue")
+    return Result(act=Act.DONE, said=f"Order {order_id} is back on the submission queue.")
 
 
 def locked(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:

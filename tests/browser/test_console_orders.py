@@ -99,7 +99,7 @@ def test_a_step_is_edited_compared_and_resubmitted(shop: Shop, open_page: Opener
     expect(page.locator("#status")).to_contain_text("Edited create-shipment")
     until(lambda: state_of(shop, order_id) == "processed", seconds=LONG, what="the order's end")
     page.reload()
-    expect(page.locator("#events")).to_contain_text("edited ship_to: she moved")
+    expect(page.locator("#events")).to_contain_text("Step create-shipment was edited (ship_to): she moved")
     expect(page.locator("#steps")).to_contain_text("edited")
     assert sorted(shop.system.effects(order_id)) == ["authorise", "capture", "create", "reserve"]
 
@@ -178,12 +178,12 @@ def test_what_cannot_be_undone_comes_to_the_desk_and_is_settled_outside(
     row.get_by_role("link", name="Settle reserve-stock…").click()
     page.get_by_label("Proof").fill("the warehouse's letter of today")
     page.get_by_role("button", name="Settle it").click()
-    expect(page.locator("#status")).to_contain_text("undone outside")
+    expect(page.locator("#status")).to_contain_text("compensated outside")
     shop.system.clear_faults()
     until(lambda: state_of(shop, order_id) == "compensated", seconds=LONG, what="the compensation")
     page.reload()
     expect(page.locator("#events")).to_contain_text(
-        "settled by hand, it was undone outside: the warehouse's letter of today"
+        "settled by hand as compensated outside: the warehouse's letter of today"
     )
 
 

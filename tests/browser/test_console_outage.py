@@ -108,7 +108,7 @@ def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
         what="the action's own pause",
     )
     page.reload()
-    expect(page.locator("#action")).to_contain_text("the only order of wave 1 failed again")
+    expect(page.locator("#action")).to_contain_text("The only order of wave 1 failed again")
     assert in_state(shop, ids, "error") == COUNT
     assert bars(page) == []
 

@@ -44,7 +44,7 @@ def set_aside(number: int = 1) -> SetAside:
 def test_resubmit_has_processing_go_on_from_the_failed_step() -> None:
     order = failed_order()
     ran = run("resubmit", order.order_id.hex[-8:], "--reason", "mended the oven")
-    assert (ran.code, ran.out) == (0, f"{order.order_id}: resubmitted bake\n")
+    assert (ran.code, ran.out) == (0, f"{order.order_id}: Resubmitted bake.\n")
     one_pass()
     (request,) = AgentRequest.objects.values_list("step", "attempt", "key")
     assert request == ("bake", 2, f"{order.order_id}/bake/2")
@@ -62,7 +62,7 @@ def test_a_second_resubmit_changes_nothing_and_says_so() -> None:
     ran = run("resubmit", order.order_id, "--by", "adam")
     assert (ran.code, ran.out) == (
         3,
-        f"{order.order_id}: the order is pending, nothing was resubmitted\n",
+        f"{order.order_id}: The order is pending, so nothing was resubmitted.\n",
     )
     assert Alert.objects.get().closed_by == "eve"
     assert Event.objects.filter(kind="resubmitted").count() == 1
@@ -71,7 +71,7 @@ def test_a_second_resubmit_changes_nothing_and_says_so() -> None:
 def test_resubmit_of_a_step_that_has_not_failed_is_refused() -> None:
     order = failed_order()
     ran = run("resubmit", order.order_id, "--step", "mix")
-    assert (ran.code, ran.out, ran.err) == (1, "", f"{order.order_id}: the step 'mix' has not failed\n")
+    assert (ran.code, ran.out, ran.err) == (1, "", f"{order.order_id}: Step 'mix' has not failed.\n")
     assert state_of(order) == "error"
 
 
@@ -82,7 +82,7 @@ def test_resubmit_all_takes_every_open_alert_of_that_code_and_no_other() -> None
     ran = run("resubmit", "--all", "--code", "too_hot", "--yes")
     assert ran.code == 0
     assert ran.out.splitlines() == [
-        *(f"{order.order_id}: resubmitted bake" for order in orders),
+        *(f"{order.order_id}: Resubmitted bake." for order in orders),
         "3 orders resubmitted, 0 with nothing to do, 0 refused",
     ]
     assert [state_of(order) for order in orders] == ["pending"] * 3
@@ -165,13 +165,16 @@ def test_a_name_that_no_history_can_keep_is_refused(name: str) -> None:
 def test_compensate_has_the_order_undone_once() -> None:
     order = make_order({"mix": "completed"}, process_state="processed")
     ran = run("compensate", order.order_id, "--reason", "wrong cake")
-    assert (ran.code, ran.out) == (0, f"{order.order_id}: the order will be undone\n")
+    assert (ran.code, ran.out) == (0, f"{order.order_id}: The order will be cancelled and refunded.\n")
     one_pass()
     assert StepState.objects.get(name="mix").state == "compensating"
     event = Event.objects.get(kind="undo_requested")
     assert (event.actor, event.detail) == (ME, {"why": "wrong cake"})
     ran = run("compensate", order.order_id, "--reason", "wrong cake")
-    assert (ran.code, ran.out) == (3, f"{order.order_id}: the order is being undone already\n")
+    assert (ran.code, ran.out) == (
+        3,
+        f"{order.order_id}: The order is already being cancelled and refunded.\n",
+    )
 
 
 def test_compensate_wants_a_reason() -> None:
@@ -198,11 +201,11 @@ def test_set_aside_replay_puts_one_back_on_the_queue_once() -> None:
     kept = set_aside()
     make_alert(kept.order_id, kind="set_aside", step="", agent="")
     ran = run("set_aside", "replay", kept.pk)
-    assert (ran.code, ran.out) == (0, f"order {kept.order_id} is back on the submission queue\n")
+    assert (ran.code, ran.out) == (0, f"Order {kept.order_id} is back on the submission queue.\n")
     assert SubmissionMessage.objects.get().order_id == kept.order_id
     assert Alert.objects.get().closed_by == ME
     ran = run("set_aside", "replay", kept.pk)
-    assert (ran.code, ran.out) == (3, f"no submission waits under number {kept.pk}\n")
+    assert (ran.code, ran.out) == (3, f"No submission is set aside under number {kept.pk}.\n")
     assert SubmissionMessage.objects.count() == 1
 
 

@@ -36,7 +36,7 @@ def test_a_resubmission_is_recorded_with_what_it_changed() -> None:
     run("resubmit", order.order_id, "--step", "bake", "--reason", "mended the oven")
     done = entry("resubmit")
     assert (done.actor, done.target, done.reason) == (ME, f"order {order.order_id}", "mended the oven")
-    assert done.said == "resubmitted bake"
+    assert done.said == "Resubmitted bake."
     assert (done.before["state"], done.after["state"]) == ("error", "pending")
     assert (done.before["bake"]["state"], done.after["bake"]["state"]) == ("failed", "not_started")
 
@@ -65,7 +65,7 @@ def test_a_replay_is_recorded(is_all: bool) -> None:
     run("set_aside", "replay", *(["--all", "--yes"] if is_all else [kept.pk]))
     done = entry("replay")
     assert (done.actor, done.target) == (ME, f"submission {kept.pk}")
-    assert done.said == f"order {kept.order_id} is back on the submission queue"
+    assert done.said == f"Order {kept.order_id} is back on the submission queue."
 
 
 def test_making_and_ending_tokens_is_recorded_without_the_token() -> None:

@@ -89,7 +89,7 @@ def test_an_action_pauses_itself_when_too_many_of_a_wave_fail_again_and_may_go_o
     carry_on(action)
     paused = now_of(action)
     assert (paused.state, paused.wave) == ("paused", 0)
-    assert paused.why_paused == ("the only order of wave 1 failed again: http_503: it still says no")
+    assert paused.why_paused == ("The only order of wave 1 failed again: http_503: it still says no")
     entry = AuditEntry.objects.get(act="pause action")
     assert (entry.actor, entry.before, entry.after) == ("the desk", {"state": "running"}, {"state": "paused"})
     carry_on(action)
@@ -151,8 +151,8 @@ def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None
     rows = action.items.order_by("position").values_list("state", "said")
     assert list(rows) == [
         ("nothing", f"there is no order {gone} in the state store"),
-        ("nothing", "the order is pending, nothing was resubmitted"),
-        ("acted", "resubmitted mix"),
+        ("nothing", "The order is pending, so nothing was resubmitted."),
+        ("acted", "Resubmitted mix."),
     ]
     assert times_resubmitted(mended) == 1
 

@@ -82,7 +82,7 @@ def test_a_form_that_is_sent_many_times_at_once_makes_one_action() -> None:
 @pytest.mark.pattern("O2")
 def test_an_order_that_has_not_failed_cannot_be_resubmitted() -> None:
     order = make_order({})
-    with pytest.raises(NotInErrorError, match="the order is pending"):
+    with pytest.raises(NotInErrorError, match="The order is pending"):
         bulk_services.resubmit_one(order_id=order.order_id, actor=OLGA)
     with pytest.raises(NoSuchOrderError):
         bulk_services.resubmit_one(order_id=uuid7(), actor=OLGA)
@@ -107,7 +107,7 @@ def test_what_has_begun_cannot_be_undone_but_stopped() -> None:
     ids = failed_orders(3)
     action = a_bulk(ids)
     carry_on(action)
-    with pytest.raises(TooLateError, match="it can be stopped"):
+    with pytest.raises(TooLateError, match="It can be stopped"):
         bulk_services.undo(action_id=action.pk, actor=OLGA)
     stopped = bulk_services.stop(action_id=action.pk, actor=OLGA, reason="enough")
     assert stopped.state == "stopped"

@@ -77,7 +77,7 @@ def has_open_alert(order: OrderProcess) -> bool:
 def test_a_failed_step_is_skipped_with_a_reason_and_the_order_goes_on() -> None:
     order = in_error({**BEFORE_MAIL, "send-confirmation": "failed"})
     result = skip(order_id=order.pk, step="send-confirmation", actor=OLGA, reason="she has no mail")
-    assert (result.act, result.said) == (Act.DONE, "skipped send-confirmation; the order goes on")
+    assert (result.act, result.said) == (Act.DONE, "Skipped send-confirmation. The order continues.")
     assert (states(order)["send-confirmation"], stored(order).process_state) == ("skipped", "pending")
     assert not has_open_alert(order)
     event = event_of(order, "step_skipped")
@@ -112,13 +112,13 @@ REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
         {"authorise-payment": "failed"},
         {"process_state": "error"},
         "authorise-payment",
-        "capture-payment cannot do without",
+        "capture-payment needs the result of",
     ),
     "being undone": (
         {"reserve-stock": "completed"},
         {"process_state": "pending", "goal": "compensate"},
         "create-shipment",
-        "being undone",
+        "being cancelled and refunded",
     ),
     "ended": ({}, {"process_state": "processed"}, "create-shipment", "has ended"),
 }
@@ -169,7 +169,7 @@ def test_a_skipped_step_of_unknown_outcome_is_undone_when_the_order_is() -> None
 def test_while_another_step_has_failed_too_the_order_stays_in_error_with_its_alert() -> None:
     order = in_error({"reserve-stock": "failed", "authorise-payment": UNKNOWN})
     result = skip(order_id=order.pk, step="reserve-stock", actor=OLGA, reason="r")
-    assert result.said.endswith("the order waits for authorise-payment, which failed too")
+    assert result.said.endswith("because authorise-payment failed too.")
     assert stored(order).process_state == "error" and has_open_alert(order)
     settle_done(
         order_id=order.pk, step="authorise-payment", result={"authorisation": "a"}, actor=OLGA, reason="r"
@@ -184,7 +184,7 @@ def test_while_another_step_has_failed_too_the_order_stays_in_error_with_its_ale
 def test_settled_as_done_the_order_goes_on_with_the_result_that_was_given() -> None:
     order = in_error({"reserve-stock": "completed", "authorise-payment": UNKNOWN})
     empty = settle_done(order_id=order.pk, step="authorise-payment", result={}, actor=OLGA, reason="seen")
-    assert empty.act is Act.REFUSED and "later steps need" in empty.said
+    assert empty.act is Act.REFUSED and "Later steps need" in empty.said
     answered = {"authorisation": "auth-7"}
     result = settle_done(
         order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"
@@ -260,7 +260,7 @@ def test_what_waits_for_a_retry_is_tried_at_once_and_a_customer_is_still_waited_
         process_state="pending",
         not_before=ahead(500),
     )
-    assert retry_now(order_id=order.pk, actor=OLGA).said == "reserve-stock will be tried now"
+    assert retry_now(order_id=order.pk, actor=OLGA).said == "Retrying reserve-stock now."
     assert retry_now(order_id=order.pk, actor=OLGA).act is Act.ALREADY
     assert step_of(order, "authorise-payment").not_before is not None
     pass_over()
@@ -302,7 +302,7 @@ def edit(order: OrderProcess, to: Any = MOVED, *, seen: Any = ADDRESS, field: st
 def test_an_edited_step_keeps_its_original_and_is_tried_with_the_new_request_and_a_new_key() -> None:
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
     result = edit(order)
-    assert (result.act, result.said) == (Act.DONE, "edited create-shipment; resubmitted create-shipment")
+    assert (result.act, result.said) == (Act.DONE, "Edited create-shipment. Resubmitted create-shipment.")
     step = step_of(order, "create-shipment")
     assert (step.request["ship_to"], step.original["ship_to"], step.generation) == (MOVED, ADDRESS, 2)
     event = event_of(order, "edited")
@@ -332,8 +332,8 @@ def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> N
     ):
         with pytest.raises(ValueError, match=r"\.$"):
             edit(order, to, field=field, seen=None)
-    assert edit(order, ADDRESS).said.startswith("nothing is different")
-    assert edit(order, seen=MOVED).said.startswith("somebody else has edited")
+    assert edit(order, ADDRESS).said.startswith("Nothing is different")
+    assert edit(order, seen=MOVED).said.startswith("Somebody else has edited")
     assert everything(order) == before and not Event.objects.exists()
 
 
@@ -344,7 +344,7 @@ def test_a_step_is_not_edited_while_nobody_knows_whether_it_was_done() -> None:
     )
     before = everything(order)
     result = edit(order)
-    assert result.act is Act.REFUSED and "settle it first" in result.said
+    assert result.act is Act.REFUSED and "Settle it first" in result.said
     assert everything(order) == before
     settle_not_done(order_id=order.pk, step="create-shipment", actor=OLGA, reason="not at the carrier")
     assert edit(order).act is Act.DONE
@@ -371,7 +371,7 @@ def test_a_declined_payment_can_be_edited_while_its_customer_is_waited_for() -> 
         seen={"payment_method": "card_declined"},
         actor=OLGA,
     )
-    assert result.said == "edited authorise-payment; it will be tried again"
+    assert result.said == "Edited authorise-payment. It will be tried again."
     pass_over()
     step = step_of(order, "authorise-payment")
     assert (step.state, step.generation, step.request) == ("running", 2, {"payment_method": "card_ok"})
@@ -401,7 +401,7 @@ def test_undoing_asks_for_the_amount_when_money_goes_back() -> None:
         placed_at=ago(9),
     )
     wrong = compensate(order_id=order.pk, actor=OLGA, reason="r", typed="undo")
-    assert (wrong.act, wrong.said) == (Act.REFUSED, "to confirm, type 3900")
+    assert (wrong.act, wrong.said) == (Act.REFUSED, "To confirm, type 3900.")
     assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed=" 3900 ").act is Act.DONE
     assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed="").act is Act.ALREADY
     assert stored(order).goal == "compensate"

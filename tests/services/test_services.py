@@ -185,7 +185,7 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
         announced=False,
     )
     result = resubmit(order_id=order.pk, by="operator:ada", reason="mended the ribbon")
-    assert (result.act, result.said) == (Act.DONE, "resubmitted box")
+    assert (result.act, result.said) == (Act.DONE, "Resubmitted box.")
     box, row = step_of(order, "box"), stored(order)
     assert (box.state, box.attempt, box.generation) == ("not_started", 3, generation)
     assert (box.failure_count, box.extended_waits, box.not_before) == (0, 0, None)
@@ -206,7 +206,7 @@ def test_a_second_click_changes_nothing_and_says_so() -> None:
     resubmit(order_id=order.pk, by="ada")
     before, events = everything(order), happened(order)
     result = resubmit(order_id=order.pk, by="ada")
-    assert (result.act, result.said) == (Act.ALREADY, "the order is pending, nothing was resubmitted")
+    assert (result.act, result.said) == (Act.ALREADY, "The order is pending, so nothing was resubmitted.")
     assert (everything(order), happened(order)) == (before, events)
     assert step_of(order, "mix").generation == 2
     a_scheduler().run_once()
@@ -241,7 +241,7 @@ def test_one_of_two_failed_steps_is_not_resubmitted_alone_since_the_order_could_
     result = resubmit(order_id=order.pk, by="ada", step="box")
     assert (result.act, everything(order)) == (Act.REFUSED, before)
     assert "decorate" in result.said
-    assert resubmit(order_id=order.pk, by="ada").said == "resubmitted decorate, box"
+    assert resubmit(order_id=order.pk, by="ada").said == "Resubmitted decorate, box."
 
 
 @pytest.mark.pattern("O2")
@@ -250,7 +250,7 @@ def test_a_step_that_has_not_failed_is_refused_and_nothing_changes() -> None:
     before = everything(order)
     for step in ("heat-oven", "no-such"):
         result = resubmit(order_id=order.pk, by="ada", step=step)
-        assert (result.act, result.said) == (Act.REFUSED, f"the step '{step}' has not failed")
+        assert (result.act, result.said) == (Act.REFUSED, f"Step '{step}' has not failed.")
     assert (everything(order), happened(order)) == (before, [])
     assert alerts_of(order) == [("step_failed", "", "no")]
 
@@ -268,7 +268,7 @@ def test_resubmitting_while_the_steps_own_reply_is_being_taken_does_not_run_it_a
     clicked = operator.start(lambda: resubmit(order_id=order.pk, by="ada"))
     operator.await_wait()
     scheduler.commit()
-    assert clicked.result(timeout=10).said == "resubmitted the order"
+    assert clicked.result(timeout=10).said == "Resubmitted the order."
     a_scheduler().run_once()
     assert states(order) == {"mix": "completed", "heat-oven": "completed", "bake": "running"}
     assert (asked(), step_of(order, "mix").attempt) == ({"bake"}, 3)
@@ -294,7 +294,7 @@ def test_a_reply_that_comes_while_its_step_is_being_resubmitted_completes_it_wit
 @pytest.mark.pattern("O2")
 def test_an_order_that_overran_too_often_starts_counting_anew_when_resubmitted() -> None:
     order = in_error({"mix": "completed"}, kind="order_overran", overruns=3, failure_count=3)
-    assert resubmit(order_id=order.pk, by="ada").said == "resubmitted the order"
+    assert resubmit(order_id=order.pk, by="ada").said == "Resubmitted the order."
     row = stored(order)
     assert (row.process_state, row.overruns, row.failure_count) == ("pending", 0, 0)
     assert happened(order) == [("resubmitted", "")]
@@ -338,14 +338,14 @@ def test_an_order_can_be_undone_from_every_state(state: str) -> None:
     if state == "error":
         make_alert(order.pk, kind="step_failed", step="bake", code="no", message="no")
     result = compensate(order_id=order.pk, by="operator:ada", reason="the customer asked")
-    assert (result.act, result.said) == (Act.DONE, "the order will be undone")
+    assert (result.act, result.said) == (Act.DONE, "The order will be cancelled and refunded.")
     row = stored(order)
     assert (row.goal, row.process_state, row.locked_by) == ("compensate", "pending", None)
     assert (row.not_before, row.complete_by, row.finished_at, row.announced) == (None, None, None, True)
     event = event_of(order, "undo_requested")
     assert (event.actor, event.detail) == ("operator:ada", {"why": "the customer asked"})
     if state == "error":
-        assert alert_closed(order) == ("operator:ada", "undone")
+        assert alert_closed(order) == ("operator:ada", "cancelled and refunded")
     assert told(order) == (["failed"] if state == "error" else [])
     scheduler = a_scheduler()
     for _ in range(8):
@@ -363,7 +363,7 @@ def test_a_second_request_to_undo_changes_nothing_and_says_so() -> None:
     before = everything(order)
     result = compensate(order_id=order.pk, by="ada")
     assert result.act is Act.ALREADY
-    assert result.said == "the order is being undone already"
+    assert result.said == "The order is already being cancelled and refunded."
     assert everything(order) == before
     assert happened(order, "undo_requested") == [("undo_requested", "")]
 
@@ -447,7 +447,10 @@ def test_a_set_aside_submission_is_replayed_once_its_cause_is_mended(product: No
     Product.objects.update(currency="EUR")
     aside = SetAside.objects.get()
     result = replay_set_aside(set_aside_id=aside.pk, by="operator:ada")
-    assert (result.act, result.said) == (Act.DONE, f"order {placed.order_id} is back on the submission queue")
+    assert (result.act, result.said) == (
+        Act.DONE,
+        f"Order {placed.order_id} is back on the submission queue.",
+    )
     alert = Alert.objects.get()
     assert (alert.kind, alert.closed_by, alert.resolution) == ("set_aside", "operator:ada", "replayed")
     assert SetAside.objects.get().replayed_at is not None

@@ -276,9 +276,9 @@ def test_what_a_service_refused_is_kept_as_refused(places: dict[str, str]) -> No
     client.post(places["pause-agent"], BODIES["pause-agent"])
     kept = AuditEntry.objects.order_by("id").values_list("act", "allowed", "said")
     assert list(kept) == [
-        ("compensate", False, "to confirm, type undo"),
-        ("force-circuit", False, "forcing a circuit needs a reason"),
-        ("pause-agent", True, "kitchen is paused: its steps wait"),
+        ("compensate", False, "To confirm, type undo."),
+        ("force-circuit", False, "Give a reason for forcing the circuit."),
+        ("pause-agent", True, "The agent kitchen is paused. Its steps wait until it is resumed."),
     ]
 
 

@@ -218,10 +218,10 @@ def test_an_undo_of_many_needs_the_count_typed_too(desk: Desk) -> None:
     ("changes", "said"),
     [
         ({"waves": "one, all"}, "Whole numbers with commas"),
-        ({"waves": "0, 1"}, "the last may be 0"),
+        ({"waves": "0, 1"}, "The last may be 0"),
         ({"rate": "fast"}, "A number, as in 20"),
-        ({"rate": "0"}, "the rate is from 0.1"),
-        ({"stop_percent": "nan"}, "the share at which it stops"),
+        ({"rate": "0"}, "The rate is from 0.1"),
+        ({"stop_percent": "nan"}, "The share at which it pauses"),
         ({"seen": "1"}, "More orders match now than were shown"),
     ],
 )
@@ -268,7 +268,7 @@ def test_an_action_is_paused_resumed_and_stopped_and_shows_the_result_of_each_or
     fail(ids[1], message="still no")
     carry_on(action)
     said = text_of(client.get(at))
-    assert "1 of the 2 orders of wave 1 failed again; the last: http_503: still no" in said
+    assert "1 of the 2 orders of wave 1 failed again. The last: http_503: still no" in said
     assert 'aria-label="2 of 2 ended, 1 failed again"' in client.get(at).content.decode()
     assert "still no" in text_of(client.get(f"{at}?state=failed"))
     client.post(f"{at}resume/")
@@ -279,7 +279,7 @@ def test_an_action_is_paused_resumed_and_stopped_and_shows_the_result_of_each_or
     assert back.headers["Location"] == "http://testserver/console/bulk/"
     assert now_of(action).state == "stopped"
     client.post(f"{at}undo/")
-    assert "it can be stopped" in text_of(client.get(at))
+    assert "It can be stopped" in text_of(client.get(at))
     assert client.post(f"{at}burn/").status_code == 404
     lines = list(csv.reader(client.get(f"{at}?format=csv").content.decode("utf-8-sig").splitlines()))
     assert [line[2] for line in lines[1:]] == ["done", "failed", "nothing", "nothing"]

@@ -399,7 +399,7 @@ def test_an_edit_is_compared_confirmed_and_resubmitted_and_refused_to_who_comes_
     late = other.post(
         at, new | {"ship_to.city": "Gouda"} | confirmed | {"seen": theirs.context["seen"]}, follow=True
     )
-    assert "only a step that failed is edited" in late.content.decode()
+    assert "Only a step that failed can be edited" in late.content.decode()
     step = step_of(order, "create-shipment")
     assert step.request["ship_to"]["city"] == "Den Haag" and step.original["ship_to"]["city"] == "Delft"
     assert (step.state, step.generation, stored(order).process_state) == ("not_started", 2, "pending")

@@ -182,9 +182,17 @@ def test_an_operator_pauses_and_resumes_an_agent_and_both_are_audited() -> None:
     assert circuit.closed_at is not None  # what waited is met by a ramp
     entries = list(AuditEntry.objects.order_by("id"))
     assert [(entry.act, entry.target, entry.said) for entry in entries] == [
-        ("pause-agent", "agent payments", "payments is paused: its steps wait"),
-        ("pause-agent", "agent payments", "payments was paused already"),
-        ("resume-agent", "agent payments", "payments is resumed: what waits is let through little by little"),
+        (
+            "pause-agent",
+            "agent payments",
+            "The agent payments is paused. Its steps wait until it is resumed.",
+        ),
+        ("pause-agent", "agent payments", "The agent payments is already paused."),
+        (
+            "resume-agent",
+            "agent payments",
+            "The agent payments is resumed. Waiting steps are let through gradually.",
+        ),
     ]
     assert [(entry.before["paused"], entry.after["paused"]) for entry in entries] == [
         (False, True),

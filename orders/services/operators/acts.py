@@ -58,6 +58,7 @@ def go_on(
     actor: Actor,
     reason: str,
     said: str,
+    resolution: str,
     result: str | None = None,
 ) -> Result:
     """Writes the step and its event `kind`, and has the order go on from there, unless something else of it waits for a
@@ -69,11 +70,11 @@ def go_on(
     note(row, kind, changed, actor, reason, {**detail, "goes_on": goes_on})
     if not goes_on:
         wake(Topic.PROGRESS)
-        return done(f"{said}; the order waits for {', '.join(others)}, which failed too")
+        return done(f"{said}. The order does not continue yet, because {', '.join(others)} failed too.")
     if in_error:
         row = row._replace(failure_count=row.failure_count - row.overruns, overruns=0)
-    release(row, by=actor.name, resolution=said)
-    return done(f"{said}; the order goes on")
+    release(row, by=actor.name, resolution=resolution)
+    return done(f"{said}. The order continues.")
 
 
 def _needs_a_person(one: StepRow, goal: str) -> bool:

@@ -25,8 +25,8 @@ def pause_agent(*, agent: str, actor: Actor, reason: str) -> Result:
         actor,
         reason,
         lambda: circuits.pause(agent, by=actor.name, reason=reason),
-        done=f"{agent} is paused: its steps wait",
-        already=f"{agent} was paused already",
+        done=f"The agent {agent} is paused. Its steps wait until it is resumed.",
+        already=f"The agent {agent} is already paused.",
     )
 
 
@@ -38,8 +38,8 @@ def resume_agent(*, agent: str, actor: Actor) -> Result:
         actor,
         "",
         lambda: circuits.resume(agent, by=actor.name),
-        done=f"{agent} is resumed: what waits is let through little by little",
-        already=f"{agent} was not paused",
+        done=f"The agent {agent} is resumed. Waiting steps are let through gradually.",
+        already=f"The agent {agent} was not paused.",
     )
 
 
@@ -59,17 +59,17 @@ def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reaso
         actor,
         reason,
         lambda: circuits.force(agent, state, seconds=seconds, by=actor.name, reason=reason),
-        done=f"the circuit of {agent} is forced {state} for {seconds / 60:.0f} min",
-        already=f"there is no circuit of {agent} yet",
+        done=f"The circuit of {agent} is forced {state} for {seconds / 60:.0f} min.",
+        already=f"There is no circuit for {agent} yet.",
     )
 
 
 def _why_not_force(state: str, seconds: float, reason: str) -> str:
     if state not in (CircuitState.OPEN, CircuitState.CLOSED):
-        return f"a circuit cannot be forced {state!r}"
+        return f"A circuit can be forced open or closed, not {state!r}."
     if not 0 < seconds <= LONGEST_FORCE:
-        return f"a circuit can be forced for at most {LONGEST_FORCE:.0f} s"
-    return "" if reason else "forcing a circuit needs a reason"
+        return f"A circuit can be forced for at most {LONGEST_FORCE / 3600:.0f} h."
+    return "" if reason else "Give a reason for forcing the circuit."
 
 
 def unforce_circuit(*, agent: str, actor: Actor) -> Result:
@@ -80,8 +80,8 @@ def unforce_circuit(*, agent: str, actor: Actor) -> Result:
         actor,
         "",
         lambda: circuits.unforce(agent, by=actor.name),
-        done=f"the circuit of {agent} is its own again",
-        already=f"the circuit of {agent} was not forced",
+        done=f"The circuit of {agent} follows its calls again.",
+        already=f"The circuit of {agent} was not forced.",
     )
 
 

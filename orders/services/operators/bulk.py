@@ -81,7 +81,7 @@ def resubmit_one(*, order_id: UUID, actor: audit.Actor, reason: str = "") -> Bul
     with transaction.atomic():
         row, _ = locked(order_id)
         if row.process_state != ProcessState.ERROR:
-            raise NotInErrorError(f"the order is {row.process_state}, so there is nothing to resubmit")
+            raise NotInErrorError(f"The order is {row.process_state}, so there is nothing to resubmit.")
         waiting = BulkItem.objects.select_related("action").filter(
             order_id=order_id,
             state=BulkItemState.WAITING,
@@ -156,8 +156,8 @@ def undo(*, action_id: int, actor: audit.Actor) -> BulkAction:
             return action
         begun = action.items.exclude(state=BulkItemState.WAITING).exists()
         if begun or action.state not in (BulkState.RUNNING, BulkState.PAUSED):
-            raise TooLateError("it has begun and can no longer be undone; it can be stopped")
-        _give_up(action, said="undone before it began")
+            raise TooLateError("It has begun, so it can no longer be undone. It can be stopped.")
+        _give_up(action, said="Undone before it began.")
         return _change(action, BulkState.UNDONE, actor=actor, act="undo action", ended=True)
 
 
@@ -192,7 +192,7 @@ def stop(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
         if action.state == BulkState.STOPPED:
             return action
         _demand(action, BulkState.RUNNING, BulkState.PAUSED)
-        _give_up(action, said="stopped before its turn")
+        _give_up(action, said="Stopped before its turn.")
         return _change(action, BulkState.STOPPED, actor=actor, act="stop action", reason=reason)
 
 
@@ -205,15 +205,17 @@ def _sent_before(token: str) -> BulkAction | None:
 
 def _check(chosen: Sequence[UUID], waves: Sequence[int], stop_share: float, rate: float) -> None:
     if not chosen:
-        raise NothingToDoError("no order matches any more, so there is nothing to do")
+        raise NothingToDoError("No order matches any more, so there is nothing to do.")
     if len(chosen) > MOST:
-        raise TooManyError(f"one action takes at most {MOST} orders: narrow the filter")
+        raise TooManyError(f"One action takes at most {MOST:,} orders. Narrow the filter.")
     if not waves or any(size < 1 for size in waves[:-1]) or waves[-1] < 0:
-        raise ImpossibleActionError("waves are whole numbers from 1 on; the last may be 0, for all the rest")
+        raise ImpossibleActionError(
+            "Waves are whole numbers from 1. The last may be 0, for all that are left."
+        )
     if not 0 <= stop_share <= 1:
-        raise ImpossibleActionError("the share at which it stops is from 0 to 1")
+        raise ImpossibleActionError("The share at which it pauses is from 0 to 1.")
     if not 0.1 <= rate <= FASTEST:
-        raise ImpossibleActionError(f"the rate is from 0.1 to {FASTEST:g} orders a second")
+        raise ImpossibleActionError(f"The rate is from 0.1 to {FASTEST:g} orders a second.")
 
 
 def _create(
@@ -245,7 +247,7 @@ def _create(
         actor=actor,
         act=f"{kind}" if len(order_ids) == 1 else f"bulk {kind}",
         target=target or f"bulk {action.pk}",
-        said=f"{action.total} orders from {starts_at:%H:%M:%S} UTC on: {what}",
+        said=f"{action.total:,} {'order' if action.total == 1 else 'orders'} from {starts_at:%H:%M:%S} UTC: {what}.",
         reason=reason,
         before=None,
         after={"action": action.pk, "orders": action.total, "waves": sizes, "starts_at": str(starts_at)},
@@ -273,7 +275,7 @@ def _locked(action_id: int) -> BulkAction:
 
 def _demand(action: BulkAction, *states: str) -> None:
     if action.state not in states:
-        raise TooLateError(f"the action is {action.get_state_display()} already")
+        raise TooLateError(f"The action is already {action.state}.")
 
 
 def _give_up(action: BulkAction, *, said: str) -> None:
@@ -295,7 +297,7 @@ def _change(
         actor=actor,
         act=act,
         target=f"bulk {action.pk}",
-        said=f"the action is {action.get_state_display()}",
+        said=f"The action is {action.state}.",
         reason=reason,
         before={"state": before},
         after={"state": state},

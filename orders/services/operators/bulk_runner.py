@@ -133,8 +133,8 @@ def _why_stop(action: BulkAction) -> str:
         return ""
     last = failed.order_by("-ended_at").values_list("said", flat=True).first()
     if size == 1:
-        return f"the only order of wave {action.wave + 1} failed again: {last}"
-    return f"{count} of the {size} orders of wave {action.wave + 1} failed again; the last: {last}"
+        return f"The only order of wave {action.wave + 1} failed again: {last}"
+    return f"{count} of the {size} orders of wave {action.wave + 1} failed again. The last: {last}"
 
 
 def _act_on_next(action_id: int) -> bool:
@@ -171,7 +171,7 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
         return BulkItemState.NOTHING, str(error)[:300]
     except (SaswebError, IntegrityError, DataError) as error:
         log.exception("bulk act failed", action="bulk", bulk=action.pk, order_id=str(item.order_id))
-        return BulkItemState.FAILED_AGAIN, f"could not be done: {error}"[:300]
+        return BulkItemState.FAILED_AGAIN, f"It could not be done: {error}"[:300]
     state = BulkItemState.ACTED if result.act is Act.DONE else BulkItemState.NOTHING
     return state, result.said[:300]
 
@@ -199,7 +199,7 @@ def _pause(action: BulkAction, why: str) -> None:
         actor=DESK,
         act="pause action",
         target=f"bulk {action.pk}",
-        said=f"it paused itself: {why}",
+        said=f"It paused itself. {why}",
         before={"state": BulkState.RUNNING},
         after={"state": BulkState.PAUSED},
     )

@@ -51,10 +51,10 @@ def edit_and_resubmit(
         assert one is not None
         old = {name: value for name, value in request_of(one).items() if name in fields}
         if any(old.get(name) != value for name, value in seen.items()):
-            return refused("somebody else has edited the step meanwhile: look at it again")
+            return refused("Somebody else has edited this step in the meantime. Check it again.")
         changed = {name: value for name, value in new.items() if old.get(name) != value}
         if not changed:
-            return refused("nothing is different: resubmit the step as it is")
+            return refused("Nothing is different. Resubmit the step as it is.")
         edit_keeping_original(one, changed)
         before = {name: old.get(name) for name in changed}
         note(row, EventKind.EDITED, one, actor, reason, {"before": before, "after": changed})
@@ -65,14 +65,14 @@ def edit_and_resubmit(
 
 def _why_not_edit(row: ProcessRow, steps: list[StepRow], one: StepRow | None) -> Result | None:
     if one is None:
-        return refused("the order has no such step")
+        return refused("The order has no such step.")
     if row.goal == Goal.COMPENSATE:
-        return refused("the order is being undone: what its steps asked for no longer matters")
+        return refused("The order is being cancelled and refunded, so its steps can no longer be edited.")
     if one.state != StepStatus.FAILED:
-        return already(f"{one.name} is {words(one.state)}: only a step that failed is edited")
+        return already(f"Step {one.name} is {words(one.state)}. Only a step that failed can be edited.")
     if one.outcome == Outcome.UNKNOWN:
         return refused(
-            f"nobody knows whether {one.name} was done: settle it first, or the same thing could be done twice"
+            f"Nobody knows whether {one.name} was done. Settle it first, or it could be done twice."
         )
     return None
 
@@ -83,9 +83,9 @@ def _resubmit_edited(
     """With everything else that failed, if the order is in Error; else, a step that waits for its customer alone."""
     if row.process_state == ProcessState.ERROR:
         result = services.resubmit(order_id=row.order_id, by=actor.name, reason=reason)
-        return done(f"edited {one.name}; {result.said}")
+        return done(f"Edited {one.name}. {result.said}")
     afresh = again(one, row.goal)._replace(error=None, sent_at=None)
     forgiven = row.failure_count - one.failure_count - one.undo_failure_count
     state_store.write_steps([StepWrite(afresh, one.attempt)])
     release(row._replace(failure_count=forgiven), by=actor.name, resolution="edited")
-    return done(f"edited {one.name}; it will be tried again")
+    return done(f"Edited {one.name}. It will be tried again.")

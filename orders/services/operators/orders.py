@@ -55,7 +55,7 @@ def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str) -> Resu
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         asked = confirmation(order_id)
         if row.goal != Goal.COMPENSATE and typed.strip().replace(" ", "").lower() != asked.typed:
-            return refused(f"to confirm, type {asked.typed}")
+            return refused(f"To confirm, type {asked.typed}.")
         return services.compensate(order_id=order_id, by=actor.name, reason=reason)
 
     return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
@@ -71,11 +71,11 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         one = step_named(steps, step)
         if one is None:
-            return refused(f"the order has no step {step!r}")
+            return refused(f"The order has no step {step!r}.")
         if one.state == StepStatus.SKIPPED:
-            return already(f"{step} is skipped already")
+            return already(f"Step {step} is already skipped.")
         if typed is not None and typed.strip() != step:
-            return refused(f"to confirm, type {step}")
+            return refused(f"To confirm, type {step}.")
         if refusal := _why_not_skip(row, steps, one, reason):
             return refusal
         skipped = one._replace(state=StepStatus.SKIPPED, not_before=None, waiting_since=None)
@@ -87,7 +87,8 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
             detail={"was": one.state, "outcome": one.outcome},
             actor=actor,
             reason=reason,
-            said=f"skipped {step}",
+            said=f"Skipped {step}",
+            resolution="skipped",
         )
 
     return act_on("skip", work, order_id=order_id, actor=actor, reason=reason, step=step)
@@ -95,16 +96,16 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
 
 def _why_not_skip(row: ProcessRow, steps: list[StepRow], one: StepRow, reason: str) -> Result | None:
     if not reason.strip():
-        return refused("say why, for whoever reads the order's history")
+        return refused("Give a reason: it is kept in the order's history.")
     if row.process_state in ENDED or row.goal == Goal.COMPENSATE:
-        return refused("the order has ended or is being undone: nothing is left to skip")
+        return refused("The order has ended or is being cancelled and refunded, so there is nothing to skip.")
     if one.complete_by is not None:
-        return refused(f"{one.name} is under way: wait for its reply or its complete-by")
+        return refused(f"Step {one.name} is under way. Wait for its reply or its complete-by time.")
     if one.state not in (StepStatus.NOT_STARTED, StepStatus.FAILED):
-        return refused(f"{one.name} is {words(one.state)}")
+        return refused(f"Step {one.name} is {words(one.state)}.")
     if needed := editing.needed_by(row.workflow, row.version, one.name):
         return refused(
-            f"{', '.join(needed)} cannot do without the result of {one.name}: settle it with its result instead"
+            f"{', '.join(needed)} needs the result of {one.name}. Settle {one.name} by hand with its result instead."
         )
     return None
 
@@ -124,14 +125,14 @@ def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None) -> Resul
             if one.not_before is not None and one.not_before > now
         ]
         if row.process_state not in (ProcessState.PENDING, ProcessState.PROCESSING) or not waits:
-            return already("nothing waits for a retry")
+            return already("Nothing is waiting for a retry.")
         state_store.write_steps([StepWrite(one._replace(not_before=None), one.attempt) for one in waits])
         # Due now, not without a wait: so it is claimed before those that have never been looked at.
         state_store.write_processes([row._replace(not_before=now)])
         for one in waits:
             note(row, EventKind.HURRIED, one, actor, "", {"until": one.not_before})
         wake(Topic.SCHEDULER, Topic.PROGRESS)
-        return done(f"{', '.join(one.name for one in waits)} will be tried now")
+        return done(f"Retrying {', '.join(one.name for one in waits)} now.")
 
     return act_on("retry now", work, order_id=order_id, actor=actor, step=step)
 
@@ -141,17 +142,17 @@ def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         if not 0 <= priority <= 9:
-            return refused("a priority is from 0 to 9")
+            return refused("A priority is a number from 0 to 9.")
         if row.process_state in ENDED:
-            return refused("the order has ended")
+            return refused("The order has ended.")
         if row.priority == priority:
-            return already(f"the priority is {priority} already")
+            return already(f"The priority is already {priority}.")
         state_store.write_processes([row._replace(priority=priority)])
         state_store.write_steps([StepWrite(one._replace(priority=priority), one.attempt) for one in steps])
         priorities.set_priority(order_id, priority)
         note(row, EventKind.PRIORITY_SET, None, actor, reason, {"before": row.priority, "after": priority})
         wake(Topic.SCHEDULER, Topic.PROGRESS)
-        return done(f"the priority is {priority} now")
+        return done(f"The priority is now {priority}.")
 
     return act_on("set priority", work, order_id=order_id, actor=actor, reason=reason)
 

@@ -28,15 +28,15 @@ def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         one = step_named(steps, step)
         if one is not None and one.state == StepStatus.COMPLETED:
-            return already(f"{step} is completed already")
+            return already(f"Step {step} is already completed.")
         if refusal := _why_not_settle(row, one, reason):
             return refusal
         assert one is not None
         kept = keepable_json(dict(result))
         if len(strict_json(kept)) > LARGEST_RESULT:
-            return refused(f"the result is larger than {LARGEST_RESULT} characters")
+            return refused(f"The result is longer than {LARGEST_RESULT:,} characters.")
         if not kept and editing.needed_by(row.workflow, row.version, step):
-            return refused("later steps need this step's result: give the remote service's answer")
+            return refused("Later steps need this step's result. Give the remote service's answer.")
         settled = one._replace(
             state=StepStatus.COMPLETED,
             outcome=Outcome.DONE,
@@ -52,7 +52,8 @@ def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: 
             detail={"result": kept},
             actor=actor,
             reason=reason,
-            said=f"settled {step}: it was done",
+            said=f"Settled {step} as done",
+            resolution="settled",
             result=strict_json(kept),
         )
 
@@ -68,7 +69,7 @@ def settle_not_done(*, order_id: UUID, step: str, actor: Actor, reason: str) -> 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         one = step_named(steps, step)
         if one is not None and one.state == StepStatus.FAILED and one.outcome == Outcome.NONE:
-            return already(f"{step} is settled already: it was not done")
+            return already(f"Step {step} is already settled as not done.")
         if refusal := _why_not_settle(row, one, reason):
             return refusal
         assert one is not None
@@ -78,7 +79,7 @@ def settle_not_done(*, order_id: UUID, step: str, actor: Actor, reason: str) -> 
         state_store.write_steps([StepWrite(fresh, one.attempt)])
         note(row, EventKind.SETTLED_NOT_DONE, one, actor, reason, {"generation": fresh.generation})
         wake(Topic.PROGRESS)
-        return done(f"settled {step}: it was not done; resubmit it, edit it or skip it now")
+        return done(f"Settled {step} as not done. Now resubmit, edit or skip it.")
 
     return act_on("settle", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
@@ -89,17 +90,19 @@ def settle_undone(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Re
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         one = step_named(steps, step)
         if one is not None and one.state == StepStatus.COMPENSATED:
-            return already(f"{step} is undone already")
+            return already(f"Step {step} is already compensated.")
         if not reason.strip():
-            return refused("give the proof that it was undone, for whoever reads the order's history")
+            return refused("Give the proof that it was compensated: it is kept in the order's history.")
         if row.goal != Goal.COMPENSATE or row.process_state != ProcessState.ERROR:
-            return refused("only an undo that failed is settled so, and this order waits for nobody")
+            return refused(
+                "Only a compensation that failed can be settled like this, and none of this order's has."
+            )
         if (
             one is None
             or one.state != StepStatus.FAILED
             or one.outcome not in (Outcome.DONE, Outcome.UNKNOWN)
         ):
-            return refused(f"no undo of {step!r} has failed")
+            return refused(f"No compensation of {step!r} has failed.")
         undone = one._replace(state=StepStatus.COMPENSATED, error=None, not_before=None, answered=one.attempt)
         return go_on(
             row,
@@ -109,7 +112,8 @@ def settle_undone(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Re
             detail={},
             actor=actor,
             reason=reason,
-            said=f"settled {step}: it was undone outside",
+            said=f"Settled {step} as compensated outside",
+            resolution="settled",
         )
 
     return act_on("settle", work, order_id=order_id, actor=actor, reason=reason, step=step)
@@ -117,13 +121,13 @@ def settle_undone(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Re
 
 def _why_not_settle(row: ProcessRow, one: StepRow | None, reason: str) -> Result | None:
     if not reason.strip():
-        return refused("give the proof, for whoever reads the order's history")
+        return refused("Give the proof: it is kept in the order's history.")
     if row.goal == Goal.COMPENSATE or row.process_state != ProcessState.ERROR:
         return refused(
-            "only a step of an order in Error is settled by hand, and not while the order is being undone"
+            "Only a step of an order in error can be settled by hand, and not while the order is being cancelled."
         )
     if one is None or one.state != StepStatus.FAILED:
-        return refused("only a step that failed is settled by hand")
+        return refused("Only a step that failed can be settled by hand.")
     if one.outcome != Outcome.UNKNOWN:
-        return refused(f"the outcome of {one.name} is known ({one.outcome}): resubmit it, edit it or skip it")
+        return refused(f"The outcome of {one.name} is known ({one.outcome}). Resubmit, edit or skip it.")
     return None
