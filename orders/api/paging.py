@@ -9,7 +9,7 @@ from uuid import UUID
 from rest_framework.request import Request
 
 from orders.api.problems import invalid
-from orders.selectors.orders import Page
+from orders.selectors.paging import Page
 
 LARGEST_PAGE = 100
 USUAL_PAGE = 50

@@ -8,7 +8,8 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from orders.selectors.orders import OrderView, ProductView
+from orders.selectors.catalogue import ProductView
+from orders.selectors.order_view import OrderView
 from orders.vocabulary import Goal, ProcessState, StepStatus
 
 

@@ -17,7 +17,7 @@ from orders.api.fields import Strict, Text, Token, Whole
 from orders.api.problems import invalid
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
-from orders.selectors.orders import queue_of
+from orders.selectors.response_queues import queue_of
 from orders.services.orders import NewLine, NewOrder
 
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"

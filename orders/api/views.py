@@ -18,8 +18,9 @@ from orders.api import requests as read
 from orders.api.paging import LARGEST_ID, Query
 from orders.api.problems import ProblemError
 from orders.api.waiting import ROOM
+from orders.selectors import catalogue, response_queues
 from orders.selectors import orders as selectors
-from orders.selectors.orders import OrderView
+from orders.selectors.order_view import OrderView
 from orders.services import customers as customer_services
 from orders.services import orders as services
 from orders.vocabulary import ProcessState
@@ -33,7 +34,7 @@ class Products(APIView):
     @extend_schema(**documented.LIST_PRODUCTS)
     def get(self, request: Request) -> Response:
         query = Query(request, "cursor", "page_size")
-        page = selectors.products(after=query.text("cursor"), limit=query.limit())
+        page = catalogue.products(after=query.text("cursor"), limit=query.limit())
         following = query.next_page(page, "cursor", page.items[-1].sku if page.items else "")
         return Response(out.ProductPageOut({"results": page.items, "next": following}).data)
 
@@ -45,7 +46,7 @@ class ProductDetail(APIView):
 
     @extend_schema(**documented.GET_PRODUCT)
     def get(self, request: Request, sku: str) -> Response:
-        product = selectors.product(sku)
+        product = catalogue.product(sku)
         if product is None:
             raise NotFound
         return Response(out.ProductOut(product).data)
@@ -142,12 +143,14 @@ class QueueMessages(APIView):
     @extend_schema(**documented.LIST_MESSAGES)
     def get(self, request: Request, name: str) -> Response:
         query = Query(request, "after", "page_size", "wait")
-        queue = selectors.queue_of(request.user.pk, name)
+        queue = response_queues.queue_of(request.user.pk, name)
         after = query.whole("after", 0, lowest=0, highest=LARGEST_ID)
         limit = query.limit()
         if wait := query.whole("wait", 0, lowest=0, highest=read.LONGEST_WAIT):
-            ROOM.wait(lambda: selectors.has_messages(queue=queue, after=after), request=request, seconds=wait)
-        page = selectors.queue_messages(queue=queue, after=after, limit=limit)
+            ROOM.wait(
+                lambda: response_queues.has_messages(queue=queue, after=after), request=request, seconds=wait
+            )
+        page = response_queues.queue_messages(queue=queue, after=after, limit=limit)
         following = query.next_page(page, "after", page.items[-1].id if page.items else "")
         return Response(out.MessagePageOut({"results": page.items, "next": following}).data)
 
@@ -157,7 +160,7 @@ class QueueMessage(APIView):
 
     @extend_schema(**documented.DELETE_MESSAGE)
     def delete(self, request: Request, name: str, message_id: int) -> Response:
-        queue = selectors.queue_of(request.user.pk, name)
+        queue = response_queues.queue_of(request.user.pk, name)
         if not services.acknowledge_status(queue=queue, message_id=min(message_id, LARGEST_ID)):
             raise NotFound
         return Response(status=204)

@@ -1,22 +1,21 @@
-"""What the account's pages read. Every question names the customer; what is another's is not there."""
+"""A customer's account: addresses and orders. Every function takes the customer and finds nothing of anybody else's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from orders.models import Address
-from orders.selectors import catalogue as shop_selectors
-from orders.selectors import orders as selectors
-from orders.selectors.catalogue import PosterCard, SoldView, Wanted
+from orders.selectors.catalogue import LineProduct, PosterCard, PosterFilter, line_products, shelf
 from orders.selectors.order_view import OrderView
+from orders.selectors.orders import orders
 
 PICTURES = 4
-"""How many of an order's products a list shows."""
+"""How many pictures of an order's products a list shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddressView:
-    """An address that a customer keeps."""
+    """An address in a customer's address book."""
 
     id: UUID
     name: str
@@ -29,17 +28,17 @@ class AddressView:
 
 @dataclass(frozen=True, kw_only=True)
 class MyOrder:
-    """An order as a list shows it. `more`: how many of its products have no picture there."""
+    """An order in a list. `more` counts its products without a picture there."""
 
     order: OrderView
-    pictures: Sequence[SoldView]
+    pictures: Sequence[LineProduct]
     more: int
     pieces: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class MyOrders:
-    """Some of a customer's orders, newest first. `older` is where those before them begin."""
+    """Some of a customer's orders, newest first. `older` is where the next page begins, None at the end."""
 
     orders: Sequence[MyOrder]
     older: UUID | None
@@ -51,7 +50,7 @@ def addresses(user_id: int) -> Sequence[AddressView]:
 
 
 def address(*, user_id: int, address_id: UUID) -> AddressView | None:
-    """One address of this customer's; None if she has none of this id."""
+    """One of this customer's addresses; None if there is none with this id."""
     row = Address.objects.filter(pk=address_id, user_id=user_id).first()
     return _view(row) if row else None
 
@@ -70,15 +69,16 @@ def _view(row: Address) -> AddressView:
 
 def my_orders(*, user_id: int, limit: int, before: UUID | None = None) -> MyOrders:
     """A customer's orders with their pictures. Eight statements, whatever `limit`."""
-    page = selectors.orders(customer_id=user_id, limit=limit, before=before)
-    sold = shop_selectors.sold({line.sku for order in page.items for line in order.lines})
-    found = [
-        _my_order(order, [sold[line.sku] for line in order.lines if line.sku in sold]) for order in page.items
+    page = orders(customer_id=user_id, limit=limit, before=before)
+    products = line_products({line.sku for order in page.items for line in order.lines})
+    shown = [
+        _my_order(order, [products[line.sku] for line in order.lines if line.sku in products])
+        for order in page.items
     ]
-    return MyOrders(orders=found, older=page.items[-1].id if page.has_more else None)
+    return MyOrders(orders=shown, older=page.items[-1].id if page.has_more else None)
 
 
-def _my_order(order: OrderView, products: Sequence[SoldView]) -> MyOrder:
+def _my_order(order: OrderView, products: Sequence[LineProduct]) -> MyOrder:
     posters = list({product.poster: product for product in products}.values())
     return MyOrder(
         order=order,
@@ -89,6 +89,6 @@ def _my_order(order: OrderView, products: Sequence[SoldView]) -> MyOrder:
 
 
 def picture(number: int) -> PosterCard | None:
-    """One of the featured posters, to look at beside a form; None in an empty catalogue."""
-    posters = shop_selectors.shelf(wanted=Wanted(), page=1, per_page=number, families=()).posters
+    """One of the featured posters, to show beside a form; None if the catalogue is empty."""
+    posters = shelf(wanted=PosterFilter(), page=1, per_page=number, families=()).posters
     return posters[-1] if posters else None

@@ -1,6 +1,7 @@
-"""What the shop's pages read of the catalogue. Nothing here writes or locks.
+"""The catalogue, for the shop's pages and the API.
 
-A *poster* is a product that the catalogue shows; it is sold in *offers*: itself and its variants (docs/adr/0010).
+A *poster* is a product that the catalogue shows. It is sold in *offers*: the poster itself and its variants
+(docs/adr/0010).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,6 +13,7 @@ from django.db.models import Case, Count, Q, QuerySet, When
 from orders.fields.money import Money
 from orders.models import Product
 from orders.models.shop import Edition
+from orders.selectors.paging import Page, page_of
 
 ORDERINGS: Mapping[str, Sequence[str]] = {
     "featured": ("rank", "sku"),
@@ -20,15 +22,15 @@ ORDERINGS: Mapping[str, Sequence[str]] = {
     "-price": ("-price", "sku"),
     "title": ("title", "sku"),
 }
-"""Each ends with the SKU, so that a poster is on one page only."""
+"""Each ends with the SKU, so that a poster is on exactly one page."""
 
 MOST_WORDS = 8
 LARGEST_PRICE = 2**31 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """Which posters somebody wants to see. Prices are in minor units; `sort` is one of `ORDERINGS`."""
+class PosterFilter:
+    """Which posters to show. Prices are in minor units; `sort` is one of `ORDERINGS`."""
 
     text: str = ""
     family: str = ""
@@ -39,7 +41,7 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class PosterCard:
-    """A poster as a list shows it. `price` is that of its smallest offer."""
+    """A poster in a list. `price` is that of its smallest offer."""
 
     sku: str
     title: str
@@ -50,7 +52,7 @@ class PosterCard:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """A poster in one size and edition: what goes into a cart. `size` is (width, height) in centimetres, if known."""
+    """A poster in one size and edition, which is what goes into a cart. `size` is (width, height) in cm, if known."""
 
     sku: str
     title: str
@@ -62,7 +64,7 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class PosterView:
-    """A poster with everything that its page tells. `offers` are from the cheapest to the dearest."""
+    """A poster with everything that its page shows. `offers` start with the cheapest."""
 
     sku: str
     title: str
@@ -74,8 +76,8 @@ class PosterView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoldView:
-    """A product as a cart or an order line shows it, also when it is no longer for sale."""
+class LineProduct:
+    """A product in a cart or on an order line, even if it is no longer for sale."""
 
     offer: Offer
     poster: str
@@ -85,8 +87,19 @@ class SoldView:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProductView:
+    """A product that is for sale, as the API shows it."""
+
+    sku: str
+    title: str
+    artist: str
+    description: str
+    price: Money
+
+
+@dataclass(frozen=True, kw_only=True)
 class Shelf:
-    """One page of the posters that somebody wants, how many there are, and how many of each family."""
+    """One page of the posters that match, how many match in all, and how many of each family."""
 
     posters: Sequence[PosterCard]
     total: int
@@ -95,12 +108,12 @@ class Shelf:
     families: Mapping[str, int]
 
 
-def shelf(*, wanted: Wanted, page: int, per_page: int, families: Collection[str]) -> Shelf:
-    """A page of posters. A page behind the last is the last. Two statements, whatever the catalogue's size."""
+def shelf(*, wanted: PosterFilter, page: int, per_page: int, families: Collection[str]) -> Shelf:
+    """A page of posters; the last one if `page` is beyond it. Two statements, whatever the catalogue's size."""
     matching = _matching(wanted)
     counts: dict[str, int] = dict.fromkeys(families, 0)
     others = 0
-    # Ordered by nothing: the default ordering would group by title.
+    # Without order_by() the default ordering would group by title.
     for family, number in matching.order_by().values_list("design__family").annotate(number=Count("sku")):
         if isinstance(family, str) and family in counts:
             counts[family] = number
@@ -115,7 +128,7 @@ def shelf(*, wanted: Wanted, page: int, per_page: int, families: Collection[str]
     return Shelf(posters=[_card(row) for row in rows], total=total, page=page, pages=pages, families=counts)
 
 
-def _matching(wanted: Wanted) -> QuerySet[Product]:
+def _matching(wanted: PosterFilter) -> QuerySet[Product]:
     found = Product.objects.filter(is_listed=True, variant_of=None).defer("description")
     for word in wanted.text.replace("\x00", " ").split()[:MOST_WORDS]:
         found = found.filter(
@@ -132,7 +145,7 @@ def _matching(wanted: Wanted) -> QuerySet[Product]:
 
 
 def poster(sku: str) -> PosterView | None:
-    """A poster that is for sale, with its offers; None if there is none of this SKU."""
+    """The poster for sale with this SKU, with its offers; None if there is none."""
     rows = Product.objects.filter(Q(sku=sku) | Q(variant_of=sku), is_listed=True).order_by("price", "sku")
     found = list(rows)
     shown = next((row for row in found if row.sku == sku and row.variant_of_id is None), None)
@@ -150,13 +163,13 @@ def poster(sku: str) -> PosterView | None:
 
 
 def poster_of(sku: str) -> str | None:
-    """The SKU of the poster that a variant is of; None if this is no variant, or not for sale."""
+    """The SKU of a variant's poster; None if this is not a variant, or not for sale."""
     found = Product.objects.filter(sku=sku, is_listed=True, variant_of__is_listed=True)
     return found.values_list("variant_of_id", flat=True).first()
 
 
 def beside(shown: PosterView, *, count: int) -> Sequence[PosterCard]:
-    """Other posters for somebody who looks at this one: of its artist first, then of its family, then any."""
+    """Other posters to show beside this one: first by its artist, then of its family, then any."""
     posters = Product.objects.filter(is_listed=True, variant_of=None).exclude(sku=shown.sku)
     nearness = Case(When(artist=shown.artist, then=0), When(design__family=shown.family, then=1), default=2)
     rows = posters.defer("description").order_by(nearness, "rank", "sku")[:count]
@@ -164,7 +177,7 @@ def beside(shown: PosterView, *, count: int) -> Sequence[PosterCard]:
 
 
 def design_of(sku: str) -> Any | None:
-    """What the picture of a product is drawn from, for sale or not: a variant has its poster's. None if unknown."""
+    """The design of a product's picture, for sale or not; a variant's is its poster's. None if there is no such product."""
     row = Product.objects.filter(sku=sku).values_list("variant_of_id", "design", "variant_of__design").first()
     if row is None:
         return None
@@ -172,12 +185,12 @@ def design_of(sku: str) -> Any | None:
     return of_poster if variant_of else own
 
 
-def sold(skus: Iterable[str]) -> Mapping[str, SoldView]:
-    """Products by their SKUs, for a cart or an order. One statement."""
+def line_products(skus: Iterable[str]) -> Mapping[str, LineProduct]:
+    """Products by SKU, for a cart or an order. One statement."""
     wanted = {sku for sku in skus if "\x00" not in sku}
     rows = Product.objects.filter(sku__in=wanted).select_related("variant_of")
     return {
-        row.sku: SoldView(
+        row.sku: LineProduct(
             offer=_offer(row),
             poster=(row.variant_of or row).sku,
             poster_title=(row.variant_of or row).title,
@@ -186,6 +199,24 @@ def sold(skus: Iterable[str]) -> Mapping[str, SoldView]:
         )
         for row in rows
     }
+
+
+def product(sku: str) -> ProductView | None:
+    """A product that is for sale; None if there is none with this SKU."""
+    row = Product.objects.filter(sku=sku, is_listed=True).first() if "\x00" not in sku else None
+    return _product(row) if row else None
+
+
+def products(*, after: str, limit: int) -> Page[ProductView]:
+    """The posters for sale with SKUs above `after`, by SKU. Their other sizes and editions are not listed."""
+    posters = Product.objects.filter(is_listed=True, variant_of=None, sku__gt=after)
+    return page_of([_product(row) for row in posters.order_by("sku")[: limit + 1]], limit)
+
+
+def _product(row: Product) -> ProductView:
+    return ProductView(
+        sku=row.sku, title=row.title, artist=row.artist, description=row.description, price=_money(row)
+    )
 
 
 def _card(row: Product) -> PosterCard:
@@ -208,7 +239,7 @@ def _money(row: Product) -> Money:
 
 
 def _size(text: str) -> tuple[int, int] | None:
-    """The size that is written as in 30x40."""
+    """A size written as "30x40"."""
     width, _, height = text.partition("x")
     sides = [int(side) for side in (width, height) if side.isascii() and side.isdigit()]
     return (sides[0], sides[1]) if len(sides) == 2 else None

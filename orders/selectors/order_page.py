@@ -1,6 +1,6 @@
-"""What the page of one order reads: more than the API shows, still nothing that is another's. Nothing here writes.
+"""What a customer's page of one order shows: more than the API, and nothing of anybody else's.
 
-An order is an account's or a guest's. Whoever asks for a guest's order has shown a signed link to it.
+An order belongs to an account or to a guest. Callers ask for a guest's order only for a visitor with a signed link.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,15 +10,20 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
-from orders.selectors import order_view as order_views
-from orders.selectors.order_view import OrderView
+from orders.selectors.order_view import (
+    OrderView,
+    last_events,
+    queued_order,
+    set_aside_order,
+    stored_orders,
+)
 from orders.selectors.orders import LOOKS, client_of
 from orders.vocabulary import EventKind, ProcessState
 
 GUEST = "guest"
 """The name under which the submissions of all guests are posted."""
 ADDRESS_PARTS = ("name", "street", "postal_code", "city", "country")
-NOTED = (
+PAGE_EVENTS = (
     EventKind.CALL_FAILED,
     EventKind.COMPENSATION_REQUESTED,
     EventKind.STEP_COMPENSATED,
@@ -27,14 +32,14 @@ NOTED = (
     EventKind.COMPENSATED,
     EventKind.ERROR,
 )
-FINISHED_LOOKED_AT = 200
+FINISHED_EXAMINED = 200
 FEWEST_FINISHED = 20
-"""Of fewer finished orders nothing is said about what is usual."""
+"""Fewer finished orders than this are too few to say how long an order usually takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Noted:
-    """The last time that something of one kind happened to a step of an order, or to the order."""
+class Occurrence:
+    """The latest event of one kind for a step of an order, or for the order itself."""
 
     at: datetime
     attempt: int
@@ -43,54 +48,57 @@ class Noted:
 
 @dataclass(frozen=True, kw_only=True)
 class TrackedOrder:
-    """An order with all that its page tells. `noted` is by kind of event and step ("" is the order itself)."""
+    """An order with all that its page shows. `occurrences` is by kind of event and step; "" is the order itself."""
 
     order: OrderView
     email: str
     ship_to: Mapping[str, str]
-    noted: Mapping[tuple[str, str], Noted] = field(default_factory=dict)
+    occurrences: Mapping[tuple[str, str], Occurrence] = field(default_factory=dict)
 
 
 class GuestAddress(NamedTuple):
-    """Where a guest's mail about an order goes, and when a link to it was last mailed there."""
+    """Where a guest's emails about an order go, and when a link to the order was last emailed there."""
 
     email: str
     link_mailed_at: datetime | None
 
 
 def order_of_customer(*, order_id: UUID, customer_id: int) -> TrackedOrder | None:
-    """An order of this customer's, wherever it is; None if there is none. At most nine statements."""
+    """One of this customer's orders, wherever it is; None if there is none. At most nine statements."""
     return _tracked(order_id, customer_id, client_of(customer_id))
 
 
 def order_of_guest(*, order_id: UUID) -> TrackedOrder | None:
-    """An order that was placed without an account; None if there is none. For who has shown a signed link to it."""
+    """An order that was placed without an account; None if there is none. Only for visitors with a signed link."""
     return _tracked(order_id, None, GUEST)
 
 
 def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrder | None:
     for _ in range(LOOKS):
         # The version is read before what it stands for, as in `orders.selectors.orders.order`.
-        events = order_views.last_events([order_id])
+        events = last_events([order_id])
         stored = Order.objects.filter(pk=order_id, customer_id=customer_id).first()
-        if stored and (views := order_views.stored([stored], events)):
+        if stored and (views := stored_orders([stored], events)):
             return TrackedOrder(
-                order=views[0], email=stored.email, ship_to=_address(stored.ship_to), noted=_noted(order_id)
+                order=views[0],
+                email=stored.email,
+                ship_to=_address(stored.ship_to),
+                occurrences=_occurrences(order_id),
             )
         if message := SubmissionMessage.objects.filter(order_id=order_id, client=client).first():
-            return _described(order_views.queued(message, events), message.body)
+            return _described(queued_order(message, events), message.body)
         aside = SetAside.objects.filter(order_id=order_id, client=client, replayed_at__isnull=True).first()
         if aside:
-            return _described(order_views.set_aside(aside, events), aside.body)
+            return _described(set_aside_order(aside, events), aside.body)
     return None
 
 
 def _described(order: OrderView, body: object) -> TrackedOrder:
-    """An order that is a submission only. Its body may be anything, as anybody may post to the queue."""
-    told = body if isinstance(body, Mapping) else {}
-    email = told.get("email")
+    """An order that is still a submission. Its body may be anything: the queue takes what it is given."""
+    fields = body if isinstance(body, Mapping) else {}
+    email = fields.get("email")
     return TrackedOrder(
-        order=order, email=email if isinstance(email, str) else "", ship_to=_address(told.get("ship_to"))
+        order=order, email=email if isinstance(email, str) else "", ship_to=_address(fields.get("ship_to"))
     )
 
 
@@ -99,22 +107,23 @@ def _address(value: object) -> Mapping[str, str]:
     return {part: given[part] for part in ADDRESS_PARTS if isinstance(given.get(part), str)}
 
 
-def _noted(order_id: UUID) -> Mapping[tuple[str, str], Noted]:
+def _occurrences(order_id: UUID) -> Mapping[tuple[str, str], Occurrence]:
     rows = (
-        Event.objects.filter(order_id=order_id, kind__in=NOTED)
+        Event.objects.filter(order_id=order_id, kind__in=PAGE_EVENTS)
         .order_by("kind", "step", "-id")
         .distinct("kind", "step")
         .values_list("kind", "step", "at", "attempt", "detail")
     )
     return {
-        (kind, step): Noted(at=at, attempt=attempt, detail=detail) for kind, step, at, attempt, detail in rows
+        (kind, step): Occurrence(at=at, attempt=attempt, detail=detail)
+        for kind, step, at, attempt, detail in rows
     }
 
 
 def usual_seconds() -> float | None:
-    """How long nine of ten of the last orders took at most; None while too few have finished to say."""
+    """How long nine in ten of the latest orders took at most; None while too few have finished."""
     finished = OrderProcess.objects.filter(process_state=ProcessState.PROCESSED, finished_at__isnull=False)
-    rows = finished.order_by("-order_id").values_list("created_at", "finished_at")[:FINISHED_LOOKED_AT]
+    rows = finished.order_by("-order_id").values_list("created_at", "finished_at")[:FINISHED_EXAMINED]
     took: Sequence[float] = sorted((end - begin).total_seconds() for begin, end in rows if end)
     if len(took) < FEWEST_FINISHED:
         return None
@@ -122,9 +131,9 @@ def usual_seconds() -> float | None:
 
 
 def guest_address(order_id: UUID) -> GuestAddress | None:
-    """The mail address that a guest gave with an order; None if there is no such order, or it has an account."""
+    """The email that a guest gave with an order; None if there is no such order, or it belongs to an account."""
     email = Order.objects.filter(pk=order_id, customer=None).values_list("email", flat=True).first()
-    if email is None:  # perhaps it was placed this moment, and is still on the submission queue
+    if email is None:  # it may have just been placed, and still be on the submission queue
         waiting = SubmissionMessage.objects.filter(order_id=order_id, client="guest")
         email = waiting.values_list("body__email", flat=True).first()
     if email is None:

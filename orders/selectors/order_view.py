@@ -1,4 +1,4 @@
-"""An order as its customer sees it, made of what is stored about it: queued, in the orders database, or set aside."""
+"""An order as its customer sees it, whether it is queued, in the orders database, or set aside."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,15 +12,15 @@ from orders.fields.money import Money
 from orders.models import Event, Order, OrderLine, OrderProcess, SetAside, StepState, SubmissionMessage
 from orders.vocabulary import Goal, ProcessState
 
-TOLD_OF_ERRORS = ("code", "message", "waits_for")
+PUBLIC_ERROR_FIELDS = ("code", "message", "waits_for")
 
 NOT_INSERTED = "inserting it failed"
-"""How the reason of a submission begins that an unexpected error held up; what follows is for operators only."""
+"""How the reason begins when an unexpected error stopped a submission. The rest of it is for operators only."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LineView:
-    """A line of an order, with the title and price it had then."""
+    """A line of an order, with the product's title and price when it was ordered."""
 
     sku: str
     title: str
@@ -30,7 +30,7 @@ class LineView:
 
 @dataclass(frozen=True, kw_only=True)
 class StepView:
-    """Where a step of an order stands. `not_before` is when a step that waits is tried again."""
+    """Where a step of an order stands. `not_before` is when a waiting step is tried again."""
 
     name: str
     state: str
@@ -46,8 +46,8 @@ class StepView:
 class OrderView:
     """An order and its progress. `version` changes whenever something happens to it.
 
-    `error` is why its submission was set aside; the error of a step is with the step. `total` is None and `lines` are
-    empty only when a submission was set aside because it has none.
+    `error` is why its submission was set aside; a step's error is on the step. `total` is None and `lines` is empty
+    only if a submission was set aside because it has none.
     """
 
     id: UUID
@@ -65,7 +65,7 @@ class OrderView:
 
 
 class LastEvent(NamedTuple):
-    """The number and the time of the last thing that happened to an order."""
+    """The id and the time of an order's last event."""
 
     id: int
     at: datetime
@@ -83,29 +83,29 @@ def last_events(order_ids: Sequence[UUID]) -> LastEvents:
 
 
 def version(order_id: UUID, state: str, events: LastEvents) -> str:
-    """What tells this state of an order from its earlier and later ones."""
+    """What distinguishes this state of an order from earlier and later ones."""
     last = events.get(order_id)
     return version_of(last.id if last else 0, state)
 
 
 def version_of(last_event: int, state: str) -> str:
-    """The version of an order in a state, after an event; 0 is none."""
+    """The version of an order in a state after the event with this id; 0 is no event."""
     return f"{last_event}-{state}"
 
 
-def stored(found: Sequence[Order], events: LastEvents) -> list[OrderView]:
-    """Orders of the orders database. Three statements, however many."""
-    if not found:
+def stored_orders(rows: Sequence[Order], events: LastEvents) -> list[OrderView]:
+    """Orders in the orders database. Three statements, however many."""
+    if not rows:
         return []
-    ids = [one.pk for one in found]
-    # The process before the steps: who reads "processed" then finds every step completed.
+    ids = [row.pk for row in rows]
+    # Processes are read before steps, so that every step of an order read as "processed" is completed.
     processes = OrderProcess.objects.in_bulk(ids)
     steps = _steps(ids)
-    lines = _lines(found)
+    lines = _lines(rows)
     return [
-        _stored(one, processes[one.pk], steps.get(one.pk, ()), lines.get(one.pk, ()), events)
-        for one in found
-        if one.pk in processes
+        _stored(row, processes[row.pk], steps.get(row.pk, ()), lines.get(row.pk, ()), events)
+        for row in rows
+        if row.pk in processes
     ]
 
 
@@ -132,8 +132,8 @@ def _stored(
     )
 
 
-def _lines(found: Sequence[Order]) -> dict[UUID, list[LineView]]:
-    currencies = {one.pk: one.currency for one in found}
+def _lines(orders: Sequence[Order]) -> dict[UUID, list[LineView]]:
+    currencies = {order.pk: order.currency for order in orders}
     rows = OrderLine.objects.filter(order_id__in=currencies).order_by("order_id", "pk")
     fields = rows.values_list("order_id", "product_id", "title", "quantity", "unit_price")
     return {
@@ -151,7 +151,7 @@ def _lines(found: Sequence[Order]) -> dict[UUID, list[LineView]]:
 
 
 def _steps(ids: Sequence[UUID]) -> dict[UUID, list[StepView]]:
-    """The steps of each order, in the workflow's order."""
+    """The steps of each order, in their workflow's order."""
     rows = StepState.objects.filter(process_id__in=ids).order_by("process_id", "position").values()
     return {
         order_id: [
@@ -163,7 +163,7 @@ def _steps(ids: Sequence[UUID]) -> dict[UUID, list[StepView]]:
                 started_at=step["started_at"],
                 completed_at=step["completed_at"],
                 not_before=step["not_before"],
-                error=told_error(step["error"]),
+                error=public_error(step["error"]),
             )
             for step in group
         ]
@@ -171,15 +171,15 @@ def _steps(ids: Sequence[UUID]) -> dict[UUID, list[StepView]]:
     }
 
 
-def queued(message: SubmissionMessage, events: LastEvents) -> OrderView:
-    """An order that is on the submission queue: Pending to all who ask."""
+def queued_order(message: SubmissionMessage, events: LastEvents) -> OrderView:
+    """An order on the submission queue: its customer sees it as Pending."""
     return _described(
         message.order_id, message.body, ProcessState.PENDING, message.posted_at, message.posted_at, events
     )
 
 
-def set_aside(submission: SetAside, events: LastEvents) -> OrderView:
-    """An order that could not be inserted: in Error, with the reason."""
+def set_aside_order(submission: SetAside, events: LastEvents) -> OrderView:
+    """An order that could not be inserted: its customer sees it in Error, with the reason."""
     reason = NOT_INSERTED if submission.reason.startswith(NOT_INSERTED) else submission.reason
     return _described(
         submission.order_id,
@@ -201,7 +201,7 @@ def _described(
     events: LastEvents,
     error: Mapping[str, str] | None = None,
 ) -> OrderView:
-    """An order as its submission describes it. That may be anything, as anybody may post to the queue."""
+    """An order as its submission describes it, which may be anything: the queue takes what it is given."""
     described = body if isinstance(body, Mapping) else {}
     currency, total, lines = described.get("currency"), described.get("total"), described.get("lines")
     has_total = isinstance(currency, str) and isinstance(total, int)
@@ -238,8 +238,8 @@ def _moment(value: object) -> datetime | None:
     return moment if moment and moment.tzinfo else None
 
 
-def told_error(error: object) -> Mapping[str, str] | None:
-    """What a customer is told of an error: no more than its code, its message, and whom it waits for."""
+def public_error(error: object) -> Mapping[str, str] | None:
+    """The part of an error that its customer may see: its code, its message, and whom it waits for."""
     if not isinstance(error, Mapping) or not error:
         return None
-    return {key: str(error[key]) for key in TOLD_OF_ERRORS if key in error}
+    return {key: str(error[key]) for key in PUBLIC_ERROR_FIELDS if key in error}

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from orders.fields.money import Money
 from orders.selectors import catalogue as shop_selectors
-from orders.selectors.catalogue import SoldView
+from orders.selectors.catalogue import LineProduct
 
 KEY = "cart"
 MOST_OF_ONE = 99
@@ -24,7 +24,7 @@ class CartLine:
 
     sku: str
     quantity: int
-    sold: SoldView | None
+    sold: LineProduct | None
 
     @property
     def is_gone(self) -> bool:
@@ -61,7 +61,7 @@ class Cart:
 def read(request: HttpRequest) -> Cart:
     """The cart of this session. One SQL statement."""
     quantities = quantities_of(request)
-    sold = shop_selectors.sold(quantities) if quantities else {}
+    sold = shop_selectors.line_products(quantities) if quantities else {}
     lines = [CartLine(sku=sku, quantity=quantity, sold=sold.get(sku)) for sku, quantity in quantities.items()]
     prices = [line.price for line in lines if line.price]
     total = (

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from orders.selectors import catalogue as shop_selectors
-from orders.selectors.catalogue import SoldView
+from orders.selectors.catalogue import LineProduct
 from orders.storefront import cart
 from orders.storefront.cart_forms import AddForm, ChangeForm, PrintForm
 
@@ -38,13 +38,13 @@ def add(request: HttpRequest) -> HttpResponse:
     return redirect("shop:cart")
 
 
-def _for_sale(form: PrintForm) -> SoldView | None:
+def _for_sale(form: PrintForm) -> LineProduct | None:
     sku = form.cleaned_data.get("sku", "")
-    sold = shop_selectors.sold([sku]).get(sku)
+    sold = shop_selectors.line_products([sku]).get(sku)
     return sold if sold and sold.is_listed else None
 
 
-def _put_in(request: HttpRequest, sold: SoldView, quantity: int) -> None:
+def _put_in(request: HttpRequest, sold: LineProduct, quantity: int) -> None:
     total = cart.add(request, sku=sold.offer.sku, quantity=quantity)
     if total is None:
         text = _("Your cart is full: it holds {most} different prints.")

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from orders.fields.numbers import read_whole_number
 from orders.posters import FAMILIES
-from orders.selectors.catalogue import Wanted
+from orders.selectors.catalogue import PosterFilter
 
 PER_PAGE = 24
 LONGEST_TEXT = 100
@@ -84,10 +84,10 @@ class CatalogueForm(forms.Form):
         return bool(query["q"] or query["family"]) or query["min"] is not None or query["max"] is not None
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> PosterFilter:
         """The filters and the sorting for the selector, with prices in minor units."""
         query = self.cleaned_data
-        return Wanted(
+        return PosterFilter(
             text=query["q"],
             family=query["family"],
             price_from=None if query["min"] is None else query["min"] * 100,

@@ -94,7 +94,7 @@ def _visit(request: HttpRequest, order_id: UUID | None, token: str) -> Visit | N
 def show_order(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The whole page."""
     tracked = visit.tracked
-    sold = shop_selectors.sold([line.sku for line in tracked.order.lines])
+    sold = shop_selectors.line_products([line.sku for line in tracked.order.lines])
     context = {
         "lines": [(line, sold.get(line.sku)) for line in tracked.order.lines],
         "country": countries.name(tracked.ship_to.get("country", "")),

@@ -101,13 +101,13 @@ def retried_steps(tracked: TrackedOrder) -> Sequence[str]:
 
 def _is_retried(tracked: TrackedOrder, step: StepView) -> bool:
     # Attempts before the customer paid another way no longer count.
-    paid_again = tracked.noted.get((EventKind.PAID_AGAIN, step.name))
+    paid_again = tracked.occurrences.get((EventKind.PAID_AGAIN, step.name))
     attempts = step.attempts - (paid_again.attempt if paid_again else 0)
     if step.state == StepStatus.NOT_STARTED:
         return attempts > 0
     if step.state != StepStatus.RUNNING:
         return False
-    failed = tracked.noted.get((EventKind.CALL_FAILED, step.name))
+    failed = tracked.occurrences.get((EventKind.CALL_FAILED, step.name))
     return attempts > 1 or (failed is not None and failed.attempt == step.attempts)
 
 
@@ -121,7 +121,7 @@ def may_cancel(tracked: TrackedOrder) -> bool:
 
 def _begun(tracked: TrackedOrder) -> datetime:
     """When the customer last did her part: placed the order, or paid another way."""
-    again = [noted.at for (kind, _step), noted in tracked.noted.items() if kind == EventKind.PAID_AGAIN]
+    again = [noted.at for (kind, _step), noted in tracked.occurrences.items() if kind == EventKind.PAID_AGAIN]
     return max([tracked.order.placed_at, *again])
 
 
@@ -137,7 +137,7 @@ def _sentences(
     elif situation == Situation.COMPLETE:
         is_whole = all(step.state == StepStatus.COMPLETED for step in tracked.order.steps)
         sentences.append(words.ALL_DONE if is_whole else words.DONE)
-    if situation == Situation.DECLINED and (EventKind.PAID_AGAIN, PAYMENT) in tracked.noted:
+    if situation == Situation.DECLINED and (EventKind.PAID_AGAIN, PAYMENT) in tracked.occurrences:
         sentences.append(words.DECLINED_AGAIN)
     elif text := words.SENTENCES.get(situation):
         sentences.append(text)

@@ -66,8 +66,8 @@ def _stage(title: str, members: Sequence[StepView], retried: Sequence[str], *, i
 def cancellation_stages(tracked: TrackedOrder, amount: str) -> list[Stage]:
     """The way back. `amount` is the order's total in words."""
     order = tracked.order
-    request = tracked.noted.get((EventKind.COMPENSATION_REQUESTED, ""))
-    end = tracked.noted.get((EventKind.COMPENSATED, ""))
+    request = tracked.occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
+    end = tracked.occurrences.get((EventKind.COMPENSATED, ""))
     is_over = order.state == ProcessState.COMPENSATED
     open_state = "stop" if order.state == ProcessState.ERROR else "now"
     by_customer = request is not None and request.detail.get("why") == CANCELLED
@@ -96,6 +96,6 @@ def _returned_at(tracked: TrackedOrder) -> datetime | None:
     times = [
         noted.at
         for name in (PAYMENT, POINT_OF_NO_RETURN)
-        if (noted := tracked.noted.get((EventKind.STEP_COMPENSATED, name)))
+        if (noted := tracked.occurrences.get((EventKind.STEP_COMPENSATED, name)))
     ]
     return max(times, default=None)

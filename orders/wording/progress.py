@@ -143,7 +143,7 @@ def cancellation(tracked: TrackedOrder, *, amount: str, is_over: bool) -> list[s
 
 def why_cancelled(tracked: TrackedOrder) -> str:
     """Who cancelled the order and why, in a sentence."""
-    request = tracked.noted.get((EventKind.COMPENSATION_REQUESTED, ""))
+    request = tracked.occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
     why = request.detail.get("why") if request else None
     if why == CANCELLED:
         return _("You cancelled it.")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orders.models import Event, LeaderLease
-from orders.selectors.orders import last_sweep_at
+from orders.selectors.desk.supervisor import last_sweep_at
 from tests.support.system import Process, System
 from tests.support.wait import until
 

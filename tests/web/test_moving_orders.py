@@ -107,7 +107,7 @@ def test_a_change_while_an_order_is_read_makes_the_next_version_differ(
         Event.objects.create(order_id=order["id"], kind="claimed", actor="scheduler:test")
         return read
 
-    monkeypatch.setattr(selectors.order_views, "last_events", change_behind)
+    monkeypatch.setattr(selectors, "last_events", change_behind)
     torn = ada.get(order["links"]["self"])
     monkeypatch.undo()
     assert torn.json()["failure_count"] == 7

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from django.db import Error, close_old_connections, connections
 
 from orders import jobs
-from orders.selectors.orders import last_sweep_at
+from orders.selectors.desk.supervisor import last_sweep_at
 from sasweb.launcher import jobs_cluster, jobs_watch
 
 

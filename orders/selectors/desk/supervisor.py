@@ -67,6 +67,11 @@ def retry_limits() -> Tries:
     return Tries(forward=rules.threshold, undo=rules.threshold * rules.undo_patience)
 
 
+def last_sweep_at() -> datetime | None:
+    """When a supervisor last finished a sweep; None if none ever has."""
+    return LeaderLease.objects.filter(name=LeaderLease.SUPERVISOR).values_list("swept_at", flat=True).first()
+
+
 def supervisor_status(*, now: datetime) -> SupervisorStatus:
     """How the supervisor is doing. Four queries."""
     lease = LeaderLease.objects.filter(name=LeaderLease.SUPERVISOR).first() or LeaderLease(term=0)
