@@ -6,7 +6,7 @@ from itertools import groupby
 
 from orders.fields.money import Money
 from orders.management.tables import Column, Fit, paragraph, printable, table
-from orders.selectors.desk.history import Cause, EventFacts, Spent
+from orders.selectors.desk.history import Cause, EventFacts, TimeSpent
 from orders.selectors.desk.order_detail import AlertFacts, Detail, OrderFacts
 from orders.selectors.desk.standing import StepFacts, Tries
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
@@ -135,7 +135,7 @@ def _alert(detail: Detail, alert: AlertFacts, now: datetime, width: int) -> str:
     return "\n".join(lines)
 
 
-def _spent(spent: Spent, width: int) -> str:
+def _spent(spent: TimeSpent, width: int) -> str:
     """What the order waited for, the longest first."""
     columns = (
         Column("SPENT", right=True),
@@ -149,7 +149,7 @@ def _spent(spent: Spent, width: int) -> str:
     return f"where the time went: {duration(spent.total)} in total\n{table(columns, rows, width=width)}"
 
 
-def _parts(spent: Spent, cause: str) -> str:
+def _parts(spent: TimeSpent, cause: str) -> str:
     if cause != Cause.AGENTS.value:
         return ""
     agents = ", ".join(

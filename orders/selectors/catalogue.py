@@ -177,7 +177,7 @@ def beside(shown: PosterView, *, count: int) -> Sequence[PosterCard]:
 
 
 def design_of(sku: str) -> Any | None:
-    """The design of a product's picture, for sale or not; a variant's is its poster's. None if there is no such product."""
+    """The design of a product's picture, for sale or not: a variant has its poster's. None if there is none."""
     row = Product.objects.filter(sku=sku).values_list("variant_of_id", "design", "variant_of__design").first()
     if row is None:
         return None

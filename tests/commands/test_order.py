@@ -124,7 +124,7 @@ def test_it_says_why_the_order_took_so_long() -> None:
     assert spent["by_cause"] == {
         "the customer": 200,
         "agents and their calls": 20 + 8 + 20,
-        "complete-by to pass, the agent having given up": 10,
+        "complete-by, after the agent gave up": 10,
         "backoff before the next try": 6,
         "the submission queue": 4,
         "a scheduler": 1 + 1,

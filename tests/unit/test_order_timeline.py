@@ -7,7 +7,7 @@ import pytest
 
 from orders.console import order_chart
 from orders.selectors.desk.history import EventFacts
-from orders.selectors.desk.standing import Kind, StepFacts, Tries, of_step
+from orders.selectors.desk.standing import Kind, StepFacts, Tries, step_standing
 from orders.selectors.desk.timeline import Lane, SpanKind, lanes
 from orders.wording.events import event_entry, event_sentence, shorten
 
@@ -119,7 +119,7 @@ def test_what_is_under_way_or_waited_for_goes_on_until_now(
 @pytest.mark.pattern("A8")
 def test_a_step_that_waits_for_its_agent_stands_there_and_since_when() -> None:
     for state, goal in (("not_started", "complete"), ("compensating", "compensate")):
-        stands = of_step(
+        stands = step_standing(
             step(state=state, waiting_since=at(30), failure_count=1), goal, tries=Tries(), now=at(100)
         )
         assert stands is not None

@@ -1,5 +1,5 @@
-"""What operators read: selectors for commands and, later, the console. Nothing here writes or locks.
+"""What operators read: the same selectors for the console, the commands and the API. Nothing here writes or locks.
 
-`standing` says in what state an order truly is, `history` where its time went; both are pure. `listing`, `detail` and
-`health` read the database, each function with a fixed number of queries. `now` is passed in: the database's clock.
+`standing`, `history`, `timeline` and `filters` are pure. The others read the database, each function with a fixed
+number of queries, and count no further than a bound. `now` is passed in: it is the database's clock.
 """

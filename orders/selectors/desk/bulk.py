@@ -1,4 +1,4 @@
-"""Bulk actions as operators see them: the list, and one with its waves and the result of each order."""
+"""Bulk actions: the list, and each with its waves and what came of each of its orders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Wave:
 
     @property
     def well(self) -> int:
-        """Those that have come to an end, and not to another failure."""
+        """Orders that have ended without failing again."""
         return self.done + self.nothing
 
     @property
@@ -39,7 +39,7 @@ class Wave:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """An action with its waves. `begins_in` are the seconds until it begins, None once it has."""
+    """An action with its waves. `begins_in` is how many seconds are left until it begins, None once it has."""
 
     action: BulkAction
     waves: Sequence[Wave]
@@ -87,13 +87,13 @@ class Progress:
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether nothing has been acted on yet."""
+        """Whether it can be undone: nothing has been acted on yet."""
         return (self.is_running or self.is_paused) and self.waiting == self.action.total
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActionPage:
-    """Some actions, newest first; `after` is the number that the next page begins behind, None at the end."""
+    """Some actions, newest first. `after` is the id that the next page begins behind, None at the end."""
 
     actions: list[Progress]
     after: int | None
@@ -154,7 +154,7 @@ def _waves(action_ids: Sequence[int]) -> dict[tuple[int, int], dict[str, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemPage:
-    """Some orders of an action; `after` is the position that the next page begins behind, None at the end."""
+    """Some orders of an action. `after` is the position that the next page begins behind, None at the end."""
 
     items: list[BulkItem]
     after: int | None
@@ -174,6 +174,6 @@ def item_page(action_id: int, *, state: str, after: int | None, limit: int = 50)
 def results(
     action_id: int, *, most: int
 ) -> list[tuple[UUID, int, str, str, datetime | None, datetime | None]]:
-    """Each order of an action with its wave, state, what was said, and when, for a file. One query."""
+    """Each order of an action with its wave, state, result and times, for a file. One query."""
     rows = BulkItem.objects.filter(action_id=action_id).order_by("position")
     return list(rows.values_list("order_id", "wave", "state", "said", "acted_at", "ended_at")[:most])

@@ -1,4 +1,4 @@
-"""What an operator has to type before a whole order is undone: the amount, if money goes back to the customer."""
+"""What an operator types to confirm a compensation: the amount, if money goes back to the customer."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -13,7 +13,7 @@ WORD = "undo"
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmation:
-    """`typed` is what is to be typed; `amount`, in minor units of `currency`, what goes back, or None."""
+    """`typed` is the text to type; `amount`, in minor units of `currency`, goes back to the customer if any does."""
 
     typed: str
     amount: int | None = None
@@ -21,9 +21,9 @@ class Confirmation:
 
 
 def confirmation(order_id: UUID) -> Confirmation:
-    """What is to be typed before an order is undone. Two queries.
+    """What to type before an order is compensated. Two queries.
 
-    Money that may have been taken counts as taken: an outcome that nobody knows is undone too.
+    Money that may have been taken counts as taken: a step with an unknown outcome is compensated too.
     """
     paid = StepState.objects.filter(
         process_id=order_id, name=POINT_OF_NO_RETURN, outcome__in=[Outcome.DONE, Outcome.UNKNOWN]

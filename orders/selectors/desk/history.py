@@ -1,7 +1,7 @@
 """Where an order's time went, from its events. Pure.
 
-Every moment between two events is put down to one cause: what the order was waiting for then. A request that waits for
-an agent and the call itself look the same in the history, so both are "agents".
+All the time between two events is attributed to one cause: what the order was waiting for. In the history, a request
+that waits for an agent and the call itself look the same, so both count as "agents".
 """
 
 from collections import defaultdict
@@ -20,8 +20,8 @@ class Cause(StrEnum):
     QUEUE = "the submission queue"
     SCHEDULER = "a scheduler"
     AGENTS = "agents and their calls"
-    COMPLETE_BY = "complete-by to pass, the agent having given up"
-    UNAVAILABLE = "an agent that could not take it"
+    COMPLETE_BY = "complete-by, after the agent gave up"
+    UNAVAILABLE = "an unavailable agent"
     BACKOFF = "backoff before the next try"
     CUSTOMER = "the customer"
     OPERATOR = "an operator"
@@ -30,7 +30,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class EventFacts:
-    """One thing that happened to an order."""
+    """An event of an order."""
 
     at: datetime
     kind: str
@@ -42,7 +42,7 @@ class EventFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """A stretch of time with one cause; `on` names the agents or steps, `after` the number of the event before it."""
+    """A stretch of time with one cause. `on` names the agents or steps; `after` is the index of the event before it."""
 
     cause: Cause
     on: str
@@ -52,8 +52,8 @@ class Wait:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spent:
-    """The whole: seconds by cause, and the longest waits, longest first."""
+class TimeSpent:
+    """An order's time: seconds by cause and by agent, and the longest waits, longest first."""
 
     total: float
     by_cause: dict[str, float]
@@ -76,7 +76,7 @@ ANSWERS = frozenset(
 
 
 def moment(value: object) -> datetime | None:
-    """A time as an event's detail has it; None when it has none."""
+    """The time that an event's detail has as text; None if it has none."""
     try:
         return datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -85,7 +85,7 @@ def moment(value: object) -> datetime | None:
 
 @dataclass
 class _Order:
-    """What an order is waiting for, as far as its events have told."""
+    """What an order is waiting for, according to its events so far."""
 
     queued: bool = True
     stopped: bool = False
@@ -98,7 +98,7 @@ class _Order:
     waits: dict[str, tuple[Cause, datetime]] = field(default_factory=dict)
 
     def take(self, event: EventFacts, *, last_call: bool = False) -> None:
-        """Moves on by one event; `last_call` says of a failed call that its attempt was given up after it."""
+        """Moves on by one event. `last_call` says that after this failed call its attempt was given up."""
         self.given_up.discard(event.step)
         if event.kind != EventKind.CALL_FAILED:
             self.for_agents.pop(event.step, None)
@@ -144,7 +144,7 @@ class _Order:
             self.waits[event.step] = cause, ends
 
     def cause(self) -> tuple[Cause, str, datetime | None] | None:
-        """The present cause, on whom, and when it ends by itself; None when the order is at its end."""
+        """The current cause, on whom, and when it ends by itself; None if the order has ended."""
         if self.ended:
             return None
         if self.stopped:
@@ -180,28 +180,28 @@ def waits(events: Sequence[EventFacts], *, began: datetime, now: datetime) -> It
 
 
 def _given_up(events: Sequence[EventFacts]) -> set[int]:
-    """The failed calls after which their attempts were given up: nothing came of them until they timed out."""
-    found: set[int] = set()
+    """The indexes of failed calls after which their attempts did nothing more until they timed out."""
+    given_up: set[int] = set()
     timed_out: set[str] = set()
     for number in range(len(events) - 1, -1, -1):
         event = events[number]
         if event.kind == EventKind.CALL_FAILED:
             if event.step in timed_out:
-                found.add(number)
+                given_up.add(number)
                 timed_out.discard(event.step)
         elif event.kind in (EventKind.STEP_TIMED_OUT, EventKind.COMPENSATION_TIMED_OUT):
             timed_out.add(event.step)
         else:
             timed_out.discard(event.step)
-    return found
+    return given_up
 
 
 def _between(order: _Order, since: datetime, until: datetime, *, after: int) -> Iterator[Wait]:
-    """A wait that ends by itself is followed by a wait for a scheduler, to notice it."""
-    found = order.cause()
-    if found is None:
+    """A wait that ends by itself is followed by a wait for a scheduler to notice."""
+    current = order.cause()
+    if current is None:
         return
-    cause, on, ends = found
+    cause, on, ends = current
     turn = max(since, min(until, ends)) if ends is not None else until
     if turn > since:
         yield Wait(cause=cause, on=on, began=since, seconds=(turn - since).total_seconds(), after=after)
@@ -211,33 +211,33 @@ def _between(order: _Order, since: datetime, until: datetime, *, after: int) -> 
         )
 
 
-def spent(events: Sequence[EventFacts], *, began: datetime, now: datetime, most: int = 3) -> Spent:
-    """Where the time went, and the `most` longest waits."""
-    found = _joined(waits(events, began=began, now=now))
-    calls = [wait for wait in found if wait.cause is Cause.AGENTS]
+def time_spent(events: Sequence[EventFacts], *, began: datetime, now: datetime, most: int = 3) -> TimeSpent:
+    """Where an order's time went, with its `most` longest waits."""
+    stretches = _joined(waits(events, began=began, now=now))
+    calls = [wait for wait in stretches if wait.cause is Cause.AGENTS]
     failed = [event.detail.get("seconds") for event in events if event.kind == EventKind.CALL_FAILED]
-    return Spent(
-        total=sum(wait.seconds for wait in found),
-        by_cause=_sums((wait.cause.value, wait.seconds) for wait in found),
+    return TimeSpent(
+        total=sum(wait.seconds for wait in stretches),
+        by_cause=_sums((wait.cause.value, wait.seconds) for wait in stretches),
         by_agent=_sums((wait.on, wait.seconds) for wait in calls),
-        longest=sorted(found, key=lambda wait: -wait.seconds)[:most],
+        longest=sorted(stretches, key=lambda wait: -wait.seconds)[:most],
         failed_calls=len(failed),
         failed_call_seconds=sum(seconds for seconds in failed if isinstance(seconds, int | float)),
     )
 
 
 def _sums(parts: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """The seconds by name, the most first."""
+    """Seconds by name, the most first."""
     sums: defaultdict[str, float] = defaultdict(float)
     for name, seconds in parts:
         sums[name] += seconds
     return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
-def _joined(found: Iterator[Wait]) -> list[Wait]:
-    """One wait where only notes were made meanwhile."""
+def _joined(stretches: Iterator[Wait]) -> list[Wait]:
+    """Joins waits that are separated only by events that changed nothing."""
     joined: list[Wait] = []
-    for wait in found:
+    for wait in stretches:
         last = joined[-1] if joined else None
         if last is not None and (last.cause, last.on) == (wait.cause, wait.on):
             joined[-1] = Wait(**{**vars(last), "seconds": last.seconds + wait.seconds})

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from orders.models import Alert, Event, Order, OrderProcess, SubmissionMessage
 from orders.selectors.desk.bounds import bounded_count
-from orders.selectors.desk.history import EventFacts, Spent, moment, spent
+from orders.selectors.desk.history import EventFacts, TimeSpent, moment, time_spent
 from orders.selectors.desk.order_rows import process_facts, steps_of
 from orders.selectors.desk.set_aside import SetAsideSubmission, set_aside_submission
-from orders.selectors.desk.standing import Standing, StepFacts, Tries, of_order
+from orders.selectors.desk.standing import Standing, StepFacts, Tries, order_standing
 from orders.vocabulary import EventKind
 
 
@@ -72,7 +72,7 @@ class Detail:
     set_aside: SetAsideSubmission | None
     began: datetime
     events: list[EventFacts]
-    spent: Spent
+    spent: TimeSpent
 
 
 def order_detail(order_id: UUID, *, tries: Tries, now: datetime) -> Detail | None:
@@ -94,7 +94,7 @@ def order_detail(order_id: UUID, *, tries: Tries, now: datetime) -> Detail | Non
         set_aside=set_aside,
         began=began,
         events=events,
-        spent=spent(events, began=began, now=now),
+        spent=time_spent(events, began=began, now=now),
     )
 
 
@@ -105,7 +105,7 @@ def _order(
     return OrderFacts(
         state=process.process_state,
         goal=process.goal,
-        standing=of_order(process_facts(process), steps, tries=tries, now=now)[0],
+        standing=order_standing(process_facts(process), steps, tries=tries, now=now)[0],
         workflow=process.workflow,
         version=process.version,
         priority=process.priority,

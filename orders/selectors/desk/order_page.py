@@ -1,4 +1,4 @@
-"""What the console's page of one order reads: its facts and history, and what its steps ask for and were answered."""
+"""The console's page of one order: its facts and history, and its steps' requests and results."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from uuid import UUID
 from orders.models import Alert, StepState
 from orders.selectors.desk.order_detail import Detail, order_detail
 from orders.selectors.desk.order_rows import PendingAct, acts_on
-from orders.selectors.desk.standing import Standing, StepFacts, Tries, of_step
+from orders.selectors.desk.standing import Standing, StepFacts, Tries, step_standing
 from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
 
 ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
@@ -16,7 +16,7 @@ ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
 
 @dataclass(frozen=True, kw_only=True)
 class StepPage:
-    """A step with what an operator may do with it. `original` is what it asked for before it was edited."""
+    """A step with what an operator may do to it. `original` is its request before it was edited."""
 
     facts: StepFacts
     standing: Standing | None
@@ -40,29 +40,29 @@ class OrderPage:
 
     @property
     def can_resubmit(self) -> bool:
-        """Whether there is something to resubmit, and nobody has asked for it yet."""
+        """Whether it can be resubmitted and nobody has asked for that yet."""
         order = self.detail.order
         in_error = order is not None and order.state == ProcessState.ERROR
         return in_error and (self.act is None or self.act.until is None)
 
     @property
     def can_hurry(self) -> bool:
-        """Whether something of it waits for a retry."""
+        """Whether any of its steps waits for a retry."""
         return any(step.can_hurry for step in self.steps)
 
     @property
     def can_compensate(self) -> bool:
-        """Whether it is not being undone yet."""
+        """Whether it exists and is not being compensated yet."""
         return self.detail.order is not None and self.detail.order.goal != Goal.COMPENSATE
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is at its end."""
+        """Whether it is processed or compensated."""
         return self.detail.order is not None and self.detail.order.state in ENDED
 
 
 def order_page(order_id: UUID, *, tries: Tries, now: datetime) -> OrderPage | None:
-    """Everything about one order, or a submission of that id; None if there is none. About twelve queries."""
+    """Everything about the order or the submission with this id; None if there is none. About twelve queries."""
     detail = order_detail(order_id, tries=tries, now=now)
     if detail is None:
         return None
@@ -87,7 +87,7 @@ def _step(detail: Detail, facts: StepFacts, stored: StepState, tries: Tries, now
     waits = facts.state in (StepStatus.NOT_STARTED, StepStatus.COMPENSATING) and facts.not_before is not None
     return StepPage(
         facts=facts,
-        standing=of_step(facts, order.goal, tries=tries, now=now) if open_ and not in_error else None,
+        standing=step_standing(facts, order.goal, tries=tries, now=now) if open_ and not in_error else None,
         request=stored.request,
         original=stored.original,
         result=stored.result,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from orders.engine.rows import StepRow
 from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
-from orders.selectors.desk.standing import ProcessFacts, Standing, StepFacts, Tries, of_order
+from orders.selectors.desk.standing import ProcessFacts, Standing, StepFacts, Tries, order_standing
 from orders.vocabulary import BulkItemState, BulkState, StepStatus
 
 _STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
@@ -76,7 +76,7 @@ def order_progress(processes: Sequence[OrderProcess], *, tries: Tries, now: date
 
 
 def _progress(process: OrderProcess, steps: list[StepFacts], tries: Tries, now: datetime) -> OrderProgress:
-    standing, current = of_order(process_facts(process), steps, tries=tries, now=now)
+    standing, current = order_standing(process_facts(process), steps, tries=tries, now=now)
     return OrderProgress(
         order_id=process.order_id,
         state=process.process_state,

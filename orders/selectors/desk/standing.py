@@ -1,21 +1,21 @@
-"""In what state an order truly is: not "processing", but what it waits for, for the how-manieth time, until when.
+"""Where an order really stands: not just "processing", but what it waits for, on which try, and until when.
 
-Pure. The wording is the reader's: a `Standing` names the facts.
+Pure. A `Standing` has the facts; `orders.wording.standings` has the words.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
 
 LEAST_TIME = timedelta(seconds=5)
-"""What one try may take. With less than that left to complete-by, an unanswered step will probably miss it."""
+"""How long one try may take. With less time left, a step without an answer will probably miss its complete-by."""
 
 
 class Kind(StrEnum):
-    """What an order or a step stands at. Declared most urgent first: an order stands where its worst step does."""
+    """Where an order or a step stands, most urgent first: an order stands where its most urgent step does."""
 
     COMPENSATION_FAILED = "compensation failed"
     ERROR = "error"
@@ -37,7 +37,7 @@ URGENCY = {kind: place for place, kind in enumerate(Kind)}
 
 @dataclass(frozen=True, kw_only=True)
 class Tries:
-    """How many failures are too many, forward and when undoing."""
+    """How many failures of a step are allowed, going forward and compensating."""
 
     forward: int = 3
     undo: int = 6
@@ -45,10 +45,10 @@ class Tries:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """The truth about an order or a step.
+    """Where an order or a step stands.
 
-    `on` is the agent concerned; `until` is when what it waits for comes or becomes due, `since` when that began;
-    `failures` of `limit` have been counted; `undoing` when the effects are being undone.
+    `on` is its agent. `since` is when it began to stand there, `until` when its wait ends or its time is up.
+    `failures` of at most `limit` have been counted. `undoing` says that it is being compensated.
     """
 
     kind: Kind
@@ -65,8 +65,8 @@ class Standing:
 class StepFacts:
     """A step as it is stored, with its request if one is outstanding (`asked_at`, and `held_by` while leased).
 
-    `waiting_since` is set while it is ready and not dispatched, because its agent cannot take it now; `wanted_since` is
-    since when it has wanted its agent in vain, also while it is a probe.
+    `waiting_since` is set while it is ready but not dispatched because its agent cannot take it. `wanted_since` is when
+    it first waited for its agent, and stays set while the step is a probe.
     """
 
     name: str
@@ -103,8 +103,8 @@ class ProcessFacts:
     started_at: datetime | None
 
 
-def of_step(step: StepFacts, goal: str, *, tries: Tries, now: datetime) -> Standing | None:
-    """Where a step stands in an order under way; None for one that is finished or whose turn has not come."""
+def step_standing(step: StepFacts, goal: str, *, tries: Tries, now: datetime) -> Standing | None:
+    """Where a step of an order under way stands; None if it is finished or its turn has not come."""
     undoing = goal == Goal.COMPENSATE
     if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
         return _in_flight(step, tries, now)
@@ -154,14 +154,14 @@ def _in_flight(step: StepFacts, tries: Tries, now: datetime) -> Standing:
 
 
 def _for_agent(step: StepFacts, tries: Tries) -> Standing:
-    """A step that is ready and waits for its agent to be able to take it; it has no complete-by, and is not late."""
+    """A step that is ready and waits until its agent can take it. It has no complete-by and is not late."""
     failures, limit = _counted(step, tries)
     since = step.wanted_since or step.waiting_since
     return Standing(kind=Kind.AGENT, on=step.agent, since=since, failures=failures, limit=limit)
 
 
 def _put_off(step: StepFacts, tries: Tries, now: datetime) -> Standing:
-    """A step that was tried before and is not in flight: it waits for its time, or, that come, to be started."""
+    """A step that was tried before and is not in flight: it waits for its time, or then for a scheduler."""
     failures, limit = _counted(step, tries)
     if step.not_before is None or step.not_before <= now:
         kind = Kind.SCHEDULER
@@ -178,27 +178,26 @@ def _counted(step: StepFacts, tries: Tries) -> tuple[int, int]:
     return step.failure_count, tries.forward
 
 
-def of_order(
+def order_standing(
     process: ProcessFacts, steps: Sequence[StepFacts], *, tries: Tries, now: datetime
 ) -> tuple[Standing, list[tuple[StepFacts, Standing]]]:
-    """Where an order stands, and the steps that it is at."""
+    """Where an order stands, and its current steps with where each of them stands."""
     undoing = process.goal == Goal.COMPENSATE
     if process.state in (ProcessState.PROCESSED, ProcessState.COMPENSATED):
         return Standing(kind=Kind(process.state), undoing=undoing), []
     if process.state == ProcessState.ERROR:
         return _in_error(steps, undoing)
-    at = [
-        (step, found)
+    current = [
+        (step, stands)
         for step in steps
-        if (found := of_step(step, process.goal, tries=tries, now=now)) is not None
+        if (stands := step_standing(step, process.goal, tries=tries, now=now)) is not None
     ]
-    worst = min((stands for _, stands in at), key=lambda stands: URGENCY[stands.kind], default=None)
-    whole = _whole(process, worst, now)
-    return Standing(**{**vars(whole), "undoing": undoing}), at
+    worst = min((stands for _, stands in current), key=lambda stands: URGENCY[stands.kind], default=None)
+    return replace(_whole(process, worst, now), undoing=undoing), current
 
 
 def _in_error(steps: Sequence[StepFacts], undoing: bool) -> tuple[Standing, list[tuple[StepFacts, Standing]]]:
-    """An order in Error is at the steps that failed; when it was being undone, at those whose undo did."""
+    """An order in Error is at the steps that failed or, if it was being compensated, whose compensation failed."""
     failed = [step for step in steps if step.state == StepStatus.FAILED and step.not_before is None]
     if undoing:
         failed = [step for step in failed if step.undo_failure_count] or failed
@@ -208,7 +207,7 @@ def _in_error(steps: Sequence[StepFacts], undoing: bool) -> tuple[Standing, list
 
 
 def _whole(process: ProcessFacts, worst: Standing | None, now: datetime) -> Standing:
-    """The order's own complete-by may be more urgent than its worst step."""
+    """The order's own complete-by may be more urgent than its most urgent step."""
     if process.state == ProcessState.PROCESSING and process.complete_by is not None:
         if process.complete_by <= now:
             return Standing(kind=Kind.OVERDUE, until=process.complete_by)

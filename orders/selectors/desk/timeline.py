@@ -1,4 +1,4 @@
-"""An order's history as lanes, one a step: attempts, and the waits between them. Pure."""
+"""An order's history as lanes, one per step: its attempts and the waits between them. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -24,12 +24,12 @@ ENDED = {
     EventKind.STEP_RECALLED: "taken back",
     EventKind.STEP_DEFERRED: "put off",
 }
-"""How an attempt came to its end, by the event that says so."""
+"""How an attempt ended, by the event that ended it."""
 OVER = frozenset({"done", "undone"})
 
 
 class SpanKind(StrEnum):
-    """What a stretch of a lane is: an attempt, or a wait for the next one."""
+    """A stretch of a lane is an attempt or a wait for the next one."""
 
     ATTEMPT = "attempt"
     WAIT = "wait"
@@ -37,7 +37,7 @@ class SpanKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A stretch of time; `outcome` is how an attempt ended, "" while it is under way."""
+    """A stretch of time. `outcome` is how an attempt ended, "" while it is under way."""
 
     kind: SpanKind
     begins: datetime
@@ -80,21 +80,21 @@ class _Lane:
             self._wait_until(event.at)
 
     def close(self, now: datetime, *, waits: bool) -> None:
-        """What is under way, or is waited for, goes on until now."""
+        """Extends what is under way, or the present wait, until now."""
         if waits:
             self._wait_until(now)
         self._end(now, "")
 
     def _end(self, at: datetime, outcome: str) -> None:
         if self.started is not None:
-            begun = self.started
-            undo = begun.kind == EventKind.COMPENSATION_STARTED
+            attempt = self.started
+            undo = attempt.kind == EventKind.COMPENSATION_STARTED
             self.spans.append(
                 Span(
                     kind=SpanKind.ATTEMPT,
-                    begins=begun.at,
+                    begins=attempt.at,
                     ends=at,
-                    attempt=begun.attempt,
+                    attempt=attempt.attempt,
                     undo=undo,
                     outcome=outcome,
                 )
@@ -108,28 +108,28 @@ class _Lane:
 
 
 def lanes(steps: Sequence[StepFacts], events: Iterable[EventFacts], *, now: datetime) -> list[Lane]:
-    """The lanes of an order's steps, in their order."""
-    found = {step.name: _Lane() for step in steps}
+    """The lanes of an order's steps, in the order of the steps."""
+    by_step = {step.name: _Lane() for step in steps}
     for event in events:
-        if (lane := found.get(event.step)) is not None:
+        if (lane := by_step.get(event.step)) is not None:
             lane.take(event)
     for step in steps:
-        lane = found[step.name]
+        lane = by_step[step.name]
         if lane.waits_from is None and step.waiting_since is not None:
             lane.waits_from = step.waiting_since
         lane.close(now, waits=_waits(step))
     return [
-        Lane(step=step.name, agent=step.agent, spans=found[step.name].spans, ticks=found[step.name].ticks)
+        Lane(step=step.name, agent=step.agent, spans=by_step[step.name].spans, ticks=by_step[step.name].ticks)
         for step in steps
     ]
 
 
 def _waits(step: StepFacts) -> bool:
-    """Whether the step is still to be tried, and not now."""
+    """Whether the step is waiting to be tried."""
     unfinished = step.state in ("not_started", "failed", "compensating")
     return unfinished and step.complete_by is None and (step.attempt > 0 or step.waiting_since is not None)
 
 
 def retry_after(event: EventFacts) -> datetime | None:
-    """When the next try comes that an event tells of; None if it tells of none."""
+    """When the next try is due according to an event; None if it names none."""
     return moment(event.detail.get("until") or event.detail.get("waits_until"))

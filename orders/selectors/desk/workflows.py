@@ -1,7 +1,7 @@
-"""The workflows as graphs, with how many orders are at each step at this moment.
+"""The workflows as graphs, with how many orders are at each step now.
 
-Where the boxes stand is worked out from the declaration alone (`layers`, `draw`); the counts are read by the indexes of
-what is in flight, waits or failed, each up to a bound, so that they cost the same with any number of orders.
+The layout follows from the declaration alone (`layers`, `draw`). The counts are read from the indexes of steps that are
+in flight, waiting or failed, each up to a bound, so that they cost the same however many orders are stored.
 """
 
 from collections import defaultdict
@@ -39,7 +39,7 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A step as a box. `left` and `top` are its corner, in pixels."""
+    """A step as a box. `left` and `top` are its corner in pixels."""
 
     name: str
     agent: str
@@ -51,7 +51,7 @@ class Node:
 
     @property
     def middle(self) -> int:
-        """Half of its height."""
+        """The height of its middle."""
         return self.top + BOX_HEIGHT // 2
 
     @property
@@ -74,15 +74,15 @@ class Graph:
 
 def graphs(*, now: datetime) -> list[Graph]:
     """Every workflow of this release, the newest version first. One query."""
-    found = _counts(now)
+    counts = _counts(now)
     return [
-        draw(workflow, found[workflow.name, workflow.version])
+        draw(workflow, counts[workflow.name, workflow.version])
         for workflow in reversed(declared(settings.CONFIG))
     ]
 
 
 def layers(workflow: Workflow) -> list[list[str]]:
-    """The steps in columns: each stands right of everything that it comes after."""
+    """The steps in columns: each is to the right of every step that it comes after."""
     depth: dict[str, int] = {}
     for step in workflow.steps:
         depth[step.name] = max((depth[other] + 1 for other in step.after), default=0)
@@ -93,7 +93,7 @@ def layers(workflow: Workflow) -> list[list[str]]:
 
 
 def draw(workflow: Workflow, counts: Mapping[str, Counts]) -> Graph:
-    """Where everything stands. Each column is centred."""
+    """The layout of a workflow. Each column is centred."""
     columns = layers(workflow)
     height = 2 * MARGIN + max(map(_height, map(len, columns)))
     nodes: dict[str, Node] = {}
@@ -128,7 +128,7 @@ def _height(boxes: int) -> int:
 
 
 def _arrow(start: Node, end: Node) -> str:
-    """A curve from one box to the next; the tip is left to the marker."""
+    """A curve from one box to the next, with room for the arrowhead that a marker draws."""
     bend = GAP_X // 2
     tip = end.left - 7
     return (
@@ -138,7 +138,7 @@ def _arrow(start: Node, end: Node) -> str:
 
 
 def _counts(now: datetime) -> dict[tuple[str, int], dict[str, Counts]]:
-    """By workflow and step. A step that failed counts only while its order is in Error or waits for its customer."""
+    """By workflow and step. A failed step counts only while its order is in Error or waits for its customer."""
     rows = fetch(
         """
         WITH at AS (
