@@ -22,9 +22,11 @@ from orders.engine.supervisor.remedies import SupervisorRules
 from orders.engine.supervisor.role import SupervisorConfig
 from orders.live.hub import HubConfig
 from orders.live.streams import StreamsConfig
+from orders.mail import outbox
 from orders.models import AgentRequest
 from orders.selectors.desk import supervisor as supervisor_page
 from orders.services.operators import bulk, notifications
+from orders.vocabulary import MessageKind
 from sandbox.app import SLOW_SECONDS
 from sasweb import config
 from sasweb.launcher import jobs_watch, launch
@@ -184,10 +186,12 @@ FIGURES = [
         SupervisorConfig(instance="").lease + 2,
     ),
     ("docs/operations.md", r"less than (\w+) minutes old", notifications.QUIET / timedelta(minutes=1)),
+    ("docs/operations.md", r"at most (\d+) minutes apart", outbox.LONGEST_WAIT / 60),
+    ("docs/operations.md", r"apart, for (\d+) days", outbox.patience(MessageKind.ALERT) / timedelta(days=1)),
     (
         "docs/operations.md",
-        r"tried again after (\d+), 2, 4",
-        notifications.FIRST_RETRY / timedelta(minutes=1),
+        r"to customers: for (\d+) day",
+        outbox.GIVE_UP_CUSTOMERS_AFTER / timedelta(days=1),
     ),
     ("docs/operations.md", r"more than (\d+) orders", bulk.COUNT_FROM),
     ("docs/operations.md", r"undo the bulk action for (\d+) seconds", bulk.GRACE / timedelta(seconds=1)),
@@ -213,7 +217,7 @@ FIGURES = [
     ("docs/agents.md", r"Keys have at most (\d+) characters", AgentRequest._meta.get_field("key").max_length),
     ("docs/state-machines.md", r"── (\d+) failures in a window", BREAKER.least_failures),
     ("docs/state-machines.md", r"may fail (twice) as often", SupervisorRules().undo_patience),
-    ("README.md", r"after (\w+) failures it waits", BREAKER.least_failures),
+    ("README.md", r"after (\w+) failed calls it waits", BREAKER.least_failures),
     ("README.md", r"waits (\w+) minutes for its customer", 120 / 60),
     ("README.md", r"your own server \((\d+) or newer\)", launch.OLDEST_POSTGRES / 10_000),
 ]
