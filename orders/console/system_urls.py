@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path
 
+from orders.console import outbox_views
 from orders.console import system_views as views
 
 urlpatterns: list[URLPattern] = [
@@ -13,4 +14,6 @@ urlpatterns: list[URLPattern] = [
     path("agents/<slug:agent>/unforce/", views.unforce_circuit, name="unforce-circuit"),
     path("supervisor/", views.show_supervisor, name="supervisor"),
     path("workflow/", views.show_workflow, name="workflow"),
+    path("outbox/", outbox_views.show_outbox, name="outbox"),
+    path("outbox/<int:message_id>/retry/", outbox_views.retry_message, name="outbox-retry"),
 ]

@@ -20,6 +20,7 @@ ACTS = {
     "group-acknowledge": "acknowledge",
     "group-unacknowledge": "unacknowledge",
     "group-resubmit": "bulk resubmit",
+    "outbox-retry": "retry message",
     "agent-pause": "pause-agent",
     "agent-resume": "resume-agent",
 }
@@ -29,6 +30,7 @@ TARGETS = {
     "agent": "agent {}",
     "group_id": "group {}",
     "action_id": "bulk {}",
+    "message_id": "message {}",
     "number": "submission {}",
     "service": "{}",
     "role": "{}",

@@ -47,6 +47,8 @@ from orders.wording.states import (
     BULK_KINDS,
     BULK_STATES,
     CIRCUIT_STATES,
+    MESSAGE_KINDS,
+    MESSAGE_STATES,
     ORDER_STATES,
     OUTCOMES,
     STEP_STATES,
@@ -161,6 +163,18 @@ def bulk_kind(kind: str) -> str:
     return BULK_KINDS.get(kind, kind)
 
 
+@register.simple_tag
+def message_state(state: str) -> SafeString:
+    """The pill of where an outgoing message stands."""
+    return _pill(pill_of(MESSAGE_STATES, state))
+
+
+@register.filter
+def message_kind(kind: str) -> str:
+    """What an outgoing message is about: "order link"."""
+    return MESSAGE_KINDS.get(kind, kind)
+
+
 @register.filter
 def alert_kind(kind: str) -> str:
     """What kind of thing an alert is about."""
@@ -217,6 +231,7 @@ PAGES: Sequence[tuple[str, str, str, Sequence[str]]] = (
     ("agents", "plug", "Agents", ("agent",)),
     ("supervisor", "eye", "Supervisor", ()),
     ("workflow", "graph", "Workflow", ()),
+    ("outbox", "mail", "Outbox", ()),
     ("audit", "book", "Audit", ()),
     ("chaos", "warning", "Chaos", ()),
 )

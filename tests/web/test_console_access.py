@@ -12,7 +12,16 @@ from django.urls import resolve, reverse
 from orders.console import urls
 from orders.console.csv_safe import csv_lines
 from orders.engine.alerts import NewAlert, open_alerts
-from orders.models import AlertGroup, AuditEntry, BulkAction, Circuit, Event, OrderProcess, StepState
+from orders.models import (
+    AlertGroup,
+    AuditEntry,
+    BulkAction,
+    Circuit,
+    Event,
+    OrderProcess,
+    OutgoingMessage,
+    StepState,
+)
 from orders.services import audit
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
@@ -29,7 +38,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("overview", "agents", "supervisor", "workflow", "orders", "orders-csv", "order"),
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
-            *("audit", "audit-csv", "chaos", "second-factor-qr"),
+            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox"),
         ),
         PAGE,
     ),
@@ -37,7 +46,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("pause-agent", "resume-agent", "order-resubmit", "order-retry", "order-priority"),
             *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
-            *("bulk-create", "bulk-act"),
+            *("bulk-create", "bulk-act", "outbox-retry"),
         ),
         DO,
     ),
@@ -65,7 +74,11 @@ def places() -> dict[str, str]:
     action = BulkAction.objects.create(
         kind="resubmit", what="one order", by="olga", starts_at="2030-01-01T00:00Z", waves=[1], total=1
     )
+    message = OutgoingMessage.objects.create(
+        kind="sign_up", state="failed", give_up_at="2030-01-01T00:00Z", ended_at="2030-01-01T00:00Z"
+    )
     about: dict[str, Any] = {
+        "message_id": message.pk,
         "order_id": order.order_id,
         "group_id": AlertGroup.objects.get().pk,
         "action_id": action.pk,
@@ -87,7 +100,7 @@ def places() -> dict[str, str]:
 def state() -> list[Any]:
     """Everything that an act could change."""
     rows: list[Any] = []
-    for model in (OrderProcess, StepState, AlertGroup, BulkAction, Circuit, Event):
+    for model in (OrderProcess, StepState, AlertGroup, BulkAction, Circuit, Event, OutgoingMessage):
         rows += model.objects.order_by("pk").values_list()
     return rows
 

@@ -1,0 +1,50 @@
+"""The outbox: the emails and alert webhooks that are not steps of an order, and retrying one that failed."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import urlencode
+
+from orders.access.levels import OPERATE
+from orders.console.guards import act, actor, page
+from orders.selectors.desk import outbox
+from orders.services.operators import outbox as outbox_services
+from orders.services.operators.outbox import NoSuchMessageError, NotFailedError
+
+VIEWS = (("", "All"), ("waiting", "Waiting"), ("failed", "Failed"), ("sent", "Sent"))
+
+
+@page
+def show_outbox(request: HttpRequest) -> HttpResponse:
+    """What waits to be sent, what failed and what was sent, newest first."""
+    view = request.GET.get("view", "")
+    view = view if view in outbox.VIEWS else ""
+    before = request.GET.get("before", "")
+    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 19 else None
+    shown = outbox.messages(view=view, before=number)
+    query: dict[str, str | int] = {"view": view} if view else {}
+    return render(
+        request,
+        "console/outbox.html",
+        {
+            "rows": shown.items,
+            "view": view,
+            "views": VIEWS,
+            "first": urlencode(query) if number is not None else None,
+            "after": urlencode({**query, "before": shown.items[-1].id}) if shown.has_more else "",
+        },
+    )
+
+
+@act(OPERATE)
+def retry_message(request: HttpRequest, message_id: int) -> HttpResponse:
+    """Sends a failed message again."""
+    try:
+        outbox_services.retry(message_id=message_id, actor=actor(request))
+    except NoSuchMessageError as error:
+        raise Http404 from error
+    except NotFailedError as error:
+        messages.warning(request, f"Not retried: {error}.")
+    else:
+        messages.success(request, "The message will be sent again.")
+    return redirect("console:outbox")

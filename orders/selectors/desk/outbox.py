@@ -1,0 +1,77 @@
+"""The outbox as operators see it: what is to be sent, what was, and what could not be.
+
+It shows neither the text of a message nor the whole email address of a customer: nobody needs either to tell whether
+the mail server works.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from orders.models import OutgoingMessage
+from orders.selectors.paging import Page, page_of
+from orders.vocabulary import MessageKind, MessageState
+
+SHOWN = 50
+"""Messages on one page."""
+VIEWS = {
+    "": tuple(MessageState),
+    "waiting": (MessageState.QUEUED, MessageState.SENDING),
+    "failed": (MessageState.FAILED,),
+    "sent": (MessageState.SENT, MessageState.SKIPPED),
+}
+"""What each choice of the page shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageRow:
+    """A message on the page. `due_at` is when it is tried next; None once it has ended."""
+
+    id: int
+    kind: str
+    channel: str
+    recipient: str
+    state: str
+    attempts: int
+    error: str
+    created_at: datetime
+    due_at: datetime | None
+    ended_at: datetime | None
+    group_id: int | None
+    order_id: UUID | None
+
+    @property
+    def can_be_retried(self) -> bool:
+        return self.state == MessageState.FAILED
+
+
+def messages(*, view: str, before: int | None = None) -> Page[MessageRow]:
+    """One page of the messages that a view shows, newest first, below number `before`. One query."""
+    found = OutgoingMessage.objects.filter(state__in=VIEWS[view])
+    if before is not None:
+        found = found.filter(pk__lt=before)
+    return page_of([_row(message) for message in found.order_by("-id")[: SHOWN + 1]], SHOWN)
+
+
+def mask(email: str) -> str:
+    """An email address by its first letter and its domain: "a…@example.com"."""
+    local, at, domain = email.rpartition("@")
+    return f"{local[:1]}…{at}{domain}" if at else "…"
+
+
+def _row(message: OutgoingMessage) -> MessageRow:
+    is_for_operators = message.kind == MessageKind.ALERT
+    return MessageRow(
+        id=message.pk,
+        kind=message.kind,
+        channel=message.channel,
+        recipient=message.recipient if is_for_operators else mask(message.recipient),
+        state=message.state,
+        attempts=message.attempts,
+        error=message.error,
+        created_at=message.created_at,
+        due_at=message.due_at,
+        ended_at=message.ended_at,
+        group_id=message.group_id,
+        order_id=message.order_id,
+    )
