@@ -1,4 +1,4 @@
-"""The project's source as text and syntax trees: which module imports which. Nothing is imported to find out."""
+"""The project's source as text and syntax trees: which module imports which, found out without importing anything."""
 
 import ast
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ PACKAGES = ("orders", "sasweb", "sandbox")
 
 @dataclass(frozen=True)
 class Import:
-    """One name that a module imports from the project or from elsewhere. `target` is the module that has it."""
+    """One name that a module imports, from the project or from elsewhere. `target` is the module that defines it."""
 
     module: str
     line: int
@@ -25,14 +25,14 @@ class Import:
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module of the product by its dotted name; migrations are not written by hand and not looked at."""
-    found = {}
+    """Every module of the product by its dotted name, except migrations, which are generated."""
+    paths = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
             if "migrations" not in parts:
-                found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+                paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 @cache
@@ -43,12 +43,12 @@ def tree(module: str) -> ast.Module:
 
 @cache
 def imports(module: str) -> tuple[Import, ...]:
-    """Everything that a module imports, wherever in the file."""
+    """Everything that a module imports, anywhere in the file."""
     return tuple(read_imports(module, tree(module)))
 
 
 def read_imports(module: str, syntax: ast.Module) -> Iterator[Import]:
-    """The imports of a syntax tree. A name that a package only passes on is counted as of the module that has it."""
+    """The imports of a syntax tree. A name that a package only re-exports counts for the module that defines it."""
     for node in ast.walk(syntax):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -59,7 +59,7 @@ def read_imports(module: str, syntax: ast.Module) -> Iterator[Import]:
 
 
 def _home(source: str, name: str) -> str:
-    """The module that `from source import name` is about."""
+    """The module that `from source import name` refers to."""
     if f"{source}.{name}" in modules():
         return f"{source}.{name}"
     path = modules().get(source)
@@ -73,24 +73,24 @@ def _home(source: str, name: str) -> str:
 
 
 def is_within(module: str, *places: str) -> bool:
-    """Whether a module is one of these, or in one of these packages."""
+    """Whether a module is one of these places, or inside one of them."""
     return any(module == place or module.startswith(f"{place}.") for place in places)
 
 
 def within(*places: str) -> list[str]:
-    """The modules that are in these places."""
+    """The modules inside these places."""
     return [module for module in modules() if is_within(module, *places)]
 
 
 @cache
 def reach(module: str) -> frozenset[str]:
     """Every module of the product that a module imports, directly or through others. The packages that Python imports
-    on the way to a module are not counted: those here only describe themselves or pass names on."""
-    found: set[str] = set()
+    on the way to a module do not count: here they only hold a docstring or re-export names."""
+    reached: set[str] = set()
     todo = [module]
     while todo:
-        for one in imports(todo.pop()):
-            if one.target in modules() and one.target not in found:
-                found.add(one.target)
-                todo.append(one.target)
-    return frozenset(found)
+        for imported in imports(todo.pop()):
+            if imported.target in modules() and imported.target not in reached:
+                reached.add(imported.target)
+                todo.append(imported.target)
+    return frozenset(reached)

@@ -1,4 +1,4 @@
-"""The crash points are put in from outside: the product has no hook for them, and each of them is there."""
+"""Crash points are added from outside: the product has no hooks for them, and each point is a function that exists."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_nothing_in_the_product_can_be_armed() -> None:
 
 @pytest.mark.pattern("C9")
 def test_every_point_is_a_function_that_the_product_has() -> None:
-    """Else a function that was renamed would be a point that nobody ever passes."""
+    """Otherwise a renamed function would be a point that no role ever passes."""
     targets = {place.target for points in crash.POINTS.values() for place in points.values()} - {crash.COMMIT}
     for target in targets | {target for passes in crash.PASSES.values() for target in passes}:
         assert callable(crash.resolve(target)[2]), target
@@ -30,6 +30,6 @@ def test_a_shot_is_written_as_it_is_read() -> None:
 @pytest.mark.parametrize(
     "text", ["scheduler.nowhere:kill", "scheduler.after-lock:explode", "nobody.after-lock:kill"]
 )
-def test_a_point_or_mode_that_there_is_not_is_an_error(text: str) -> None:
+def test_an_unknown_point_or_mode_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="no such point"):
         crash.parse(text)

@@ -1,4 +1,4 @@
-"""The mutants of bin/mutate still fit the source, and the tests that are to kill them exist."""
+"""The mutants of bin/mutate still apply to the source, and the tests that must kill them exist."""
 
 import ast
 

@@ -1,4 +1,5 @@
-"""Every requirement of the pattern is proved by a test that says so, and is accounted for in the documents."""
+"""Every requirement of the pattern is proved by a test that is marked with it, and is accounted for in the
+documents."""
 
 import ast
 import re
@@ -21,12 +22,12 @@ IDS = (
     *("N1", "N2"),
 )
 FAULTS = tuple(f"F{number}" for number in range(1, 37))
-"""The fault cases. A test may say which of them it is about, beside the requirements that it proves."""
+"""The fault cases. A test may be marked with the cases that it covers, as well as with requirements."""
 DOCUMENTS = ("docs/architecture.md", "docs/failure-modes.md")
 
 
 def marked(path: Path) -> Iterator[tuple[str, str]]:
-    """Each (requirement, where) that a file of tests is marked with: on a test, a class, or the whole file."""
+    """The (requirement, place) of each marker in a test file, on a test, a class or the whole file."""
     for node in ast.walk(ast.parse(path.read_text())):
         if (
             isinstance(node, ast.Call)
@@ -34,25 +35,27 @@ def marked(path: Path) -> Iterator[tuple[str, str]]:
             and ast.unparse(node.func) == "pytest.mark.pattern"
         ):
             for argument in node.args:
-                assert isinstance(argument, ast.Constant), f"{path}:{node.lineno} hides the ids of a marker"
+                assert isinstance(argument, ast.Constant), (
+                    f"{path}:{node.lineno} has a marker whose ids are not literals"
+                )
                 yield str(argument.value), f"{path.relative_to(ROOT)}:{node.lineno}"
 
 
 def proofs() -> dict[str, list[str]]:
-    """Which tests prove which requirement."""
-    found = defaultdict(list)
+    """The places of the tests that prove each requirement."""
+    places = defaultdict(list)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for requirement, where in marked(path):
-            found[requirement].append(where)
-    return found
+            places[requirement].append(where)
+    return places
 
 
 def named(text: str) -> set[str]:
-    """The requirements that a document names, also as a range (V2–V4)."""
-    found = set(re.findall(r"\b([TSCAVOQN]\d{1,2})\b", text))
+    """The requirements that a document names, singly or in a range (V2–V4)."""
+    requirements = set(re.findall(r"\b([TSCAVOQN]\d{1,2})\b", text))
     for kind, first, last in re.findall(r"\b([TSCAVOQN])(\d{1,2})[–-]\1(\d{1,2})\b", text):
-        found |= {f"{kind}{number}" for number in range(int(first), int(last) + 1)}
-    return found
+        requirements |= {f"{kind}{number}" for number in range(int(first), int(last) + 1)}
+    return requirements
 
 
 def test_every_requirement_is_proved_by_a_test() -> None:
@@ -64,8 +67,8 @@ def test_every_requirement_is_proved_by_a_test() -> None:
 def test_every_fault_case_has_a_test_and_says_in_the_documents_what_happens() -> None:
     proved = proofs().keys()
     rows = re.findall(r"^\| \*\*([F\d, ]+)\*\*", (ROOT / "docs/failure-modes.md").read_text(), re.MULTILINE)
-    told = {fault.strip() for row in rows for fault in row.split(",")}
-    assert [fault for fault in FAULTS if fault not in proved or fault not in told] == []
+    documented = {fault.strip() for row in rows for fault in row.split(",")}
+    assert [fault for fault in FAULTS if fault not in proved or fault not in documented] == []
 
 
 def test_no_test_is_marked_with_a_requirement_or_fault_that_does_not_exist() -> None:
@@ -81,10 +84,10 @@ def test_every_requirement_is_accounted_for_in_the_documents() -> None:
 
 def test_every_test_that_the_documents_name_exists() -> None:
     sources = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    told = {
+    named_tests = {
         name for document in DOCUMENTS for name in re.findall(r"`(test_\w+)`", (ROOT / document).read_text())
     }
-    assert [name for name in sorted(told) if f"def {name}(" not in sources] == []
+    assert [name for name in sorted(named_tests) if f"def {name}(" not in sources] == []
 
 
 def test_a_range_names_all_between_its_ends() -> None:

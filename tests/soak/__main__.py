@@ -1,4 +1,4 @@
-"""`bin/soak --minutes 10 --orders 5000 --seed N`: the soak, with its report on standard output."""
+"""`bin/soak --minutes 10 --orders 5000 --seed N`: runs the soak and prints its report."""
 
 import argparse
 import random
@@ -12,11 +12,13 @@ from tests.support.system import System
 
 
 def main() -> int:
-    """Exit status 0: all invariants hold. 1: one does not; the processes' logs are left where it says."""
+    """Returns exit status 0 if all invariants hold, 1 if one does not; then it also prints where the processes' logs are."""
     parser = argparse.ArgumentParser(prog="bin/soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10.0, help="how long faults are made")
-    parser.add_argument("--orders", type=int, default=5000, help="how many orders are placed meanwhile")
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of all chances")
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long faults are injected")
+    parser.add_argument("--orders", type=int, default=5000, help="orders placed in that time")
+    parser.add_argument(
+        "--seed", type=int, default=random.randrange(10**6), help="seed of all random choices"
+    )
     wanted = parser.parse_args()
     print(f"soak: {wanted.orders} orders in {wanted.minutes:g} minutes, seed {wanted.seed}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="sasweb-soak-"))

@@ -28,7 +28,7 @@ TROUBLE = (OperationalError, InterfaceError, InternalError)
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How long, in seconds, how many orders, and the seed of all chances. `pause` is between two faults, on average."""
+    """The run's length in seconds, its orders, and the seed of all random choices. `pause` is the mean time between two faults."""
 
     seconds: float
     orders: int
@@ -39,14 +39,14 @@ class Plan:
 
 @dataclass
 class Report:
-    """What was done, and what came of it."""
+    """What was done, and with which results."""
 
     done: Counter[str] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
     def lines(self) -> list[str]:
-        """For people."""
+        """The report as lines of text."""
         return [
             *(f"{number:>7} × {what}" for what, number in sorted(self.done.items())),
             f"orders: {', '.join(f'{number} {state}' for state, number in sorted(self.states.items()))}",
@@ -69,7 +69,7 @@ class Soak:
         self._pending_key: str | None = None
 
     def run(self) -> Report:
-        """Runs it to its end. Raises `AssertionError` if an invariant does not hold."""
+        """Runs to the end. Raises `AssertionError` if an invariant does not hold."""
         begun = time.monotonic()
         self._running = [self._system.start(role) for role in ROLES]
         next_fault = begun
@@ -91,7 +91,7 @@ class Soak:
         return self.report
 
     def _place(self) -> bool:
-        """Places an order as a client does: with a key, and again with the same one until it is acknowledged."""
+        """Places an order as a client does: with a key, and again with the same key until it is acknowledged."""
         key = self._pending_key or str(uuid4())
         order = services.NewOrder(
             lines=[services.NewLine(sku=self._system.sku, quantity=1)],
@@ -136,7 +136,7 @@ class Soak:
         return f"SIGKILL of {process.name}"
 
     def _stop(self) -> str:
-        process = self._chance.choice([one for one in self._running if one.name != "jobs"])
+        process = self._chance.choice([process for process in self._running if process.name != "jobs"])
         process.pause()
         self._stopped[process.pid] = time.monotonic() + self._chance.uniform(1, 12)
         return f"SIGSTOP of {process.name}"
@@ -196,7 +196,7 @@ class Soak:
         return "order undone"
 
     def _replace_the_dead(self) -> None:
-        """What an installation's process manager does."""
+        """Restarts dead processes, as an installation's process manager does."""
         for place, process in enumerate(self._running):
             if process.has_ended:
                 process.end()
@@ -211,7 +211,7 @@ class Soak:
                 process.resume()
 
     def _calm(self) -> None:
-        """The faults end, and every order that was asked for is placed."""
+        """Ends the faults, and places the orders that are still missing."""
         self._database.proxy.forget_cuts()
         for process in self._running:
             if process.pid in self._stopped:
