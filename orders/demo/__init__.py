@@ -1,1 +1,1 @@
-"""The demonstration catalogue."""
+"""The demonstration: a catalogue to buy from, accounts to sign in with, and an API token."""

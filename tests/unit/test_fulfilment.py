@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orders.demo.catalogue import CATALOGUE
+from orders.demo.posters import POSTERS
 from orders.engine.contracts import Step, Undo, Workflow
 from orders.workflow.fulfilment import fulfil_order
 
@@ -102,13 +102,13 @@ def test_what_may_be_edited_is_named() -> None:
 
 
 def test_the_catalogue_is_whole() -> None:
-    assert len(CATALOGUE) == 24
+    assert len(POSTERS) == 24
     for kind in ("sku", "title", "description", "seed"):
-        assert len({getattr(poster, kind) for poster in CATALOGUE}) == 24
-    assert {poster.family for poster in CATALOGUE} == {
+        assert len({getattr(poster, kind) for poster in POSTERS}) == 24
+    assert {poster.family for poster in POSTERS} == {
         "waves", "sun", "grid", "contours", "bauhaus", "constellation",
     }  # fmt: skip
-    for poster in CATALOGUE:
+    for poster in POSTERS:
         assert 1900 <= poster.price <= 8900
         assert len(poster.sku) <= 40
         assert all(len(colour) == 7 and int(colour[1:], 16) >= 0 for colour in poster.palette)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orders import posters
-from orders.demo.catalogue import CATALOGUE
+from orders.demo.posters import POSTERS
 from orders.posters import lines
 from orders.posters.sheet import Chance, Palette, Sheet
 
@@ -34,15 +34,15 @@ def assert_sound(picture: str) -> None:
             assert "url(" not in value or re.fullmatch(r"url\(#p[0-9a-f]{12}-\d+\)", value)
 
 
-@pytest.mark.parametrize("poster", CATALOGUE, ids=lambda poster: poster.sku)
+@pytest.mark.parametrize("poster", POSTERS, ids=lambda poster: poster.sku)
 def test_every_poster_of_the_catalogue_is_sound_and_has_a_form_of_its_family(poster: Any) -> None:
     assert poster.form in posters.FAMILIES[poster.family]
     assert_sound(posters.draw(poster.design()))
 
 
 def test_no_two_posters_of_the_catalogue_are_alike() -> None:
-    assert len({posters.draw(poster.design()) for poster in CATALOGUE}) == len(CATALOGUE)
-    assert len({poster.form for poster in CATALOGUE}) == len(CATALOGUE)
+    assert len({posters.draw(poster.design()) for poster in POSTERS}) == len(POSTERS)
+    assert len({poster.form for poster in POSTERS}) == len(POSTERS)
 
 
 @pytest.mark.parametrize(("family", "form"), EVERY_FORM)
@@ -60,12 +60,12 @@ def test_the_seed_decides_and_nothing_else(family: str, form: str) -> None:
 
 def test_who_changes_a_drawing_changes_its_urls() -> None:
     """Browsers keep a picture for ever. When this fails, raise `posters.DRAWN` and take the new value over."""
-    drawn = "".join(posters.draw(poster.design()) for poster in CATALOGUE)
+    drawn = "".join(posters.draw(poster.design()) for poster in POSTERS)
     assert (posters.DRAWN, hashlib.sha256(drawn.encode()).hexdigest()[:16]) == ("1", "a54494458785a879")
 
 
 def test_the_fingerprint_changes_with_what_is_drawn_and_with_nothing_else() -> None:
-    design = CATALOGUE[0].design()
+    design = POSTERS[0].design()
     changed = [
         {**design, "seed": 12},
         {**design, "form": "swell"},
@@ -76,7 +76,7 @@ def test_the_fingerprint_changes_with_what_is_drawn_and_with_nothing_else() -> N
 
 
 def test_ids_do_not_clash_when_posters_stand_in_one_page() -> None:
-    names = [re.findall(r' id="([^"]+)"', posters.draw(poster.design())) for poster in CATALOGUE]
+    names = [re.findall(r' id="([^"]+)"', posters.draw(poster.design())) for poster in POSTERS]
     together = [name for one in names for name in one]
     assert together and len(together) == len(set(together))
 

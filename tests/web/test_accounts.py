@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from orders.management.commands.load_demo import load_catalogue
+from orders.demo.catalogue import load_catalogue
 from orders.models import Address, OutgoingMessage
 from orders.services import accounts as account_services
 from tests.support.mailbox import Mailbox, links

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from orders.demo.catalogue import load_catalogue
 from orders.fields.money import Money
-from orders.management.commands.load_demo import load_catalogue
 from orders.models import OrderProcess
 from orders.selectors.order_view import OrderView, StepView
 from orders.services.orders import NewLine, NewOrder, place_order

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from orders.management.commands.load_demo import load_catalogue
+from orders.demo.catalogue import load_catalogue
 from orders.models import Product
 from orders.models.shop import Edition
 from orders.selectors import catalogue as shop_selectors

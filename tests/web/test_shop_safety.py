@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from orders.management.commands.load_demo import load_catalogue
+from orders.demo.catalogue import load_catalogue
 from orders.models import Product
 from orders.selectors import catalogue as shop_selectors
 from tests.web.markup import Markup
