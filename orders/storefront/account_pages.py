@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from orders.fields import countries, postal_address
 from orders.selectors import accounts as account_selectors
 from orders.selectors.accounts import AddressView, MyOrders
+from orders.selectors.order_view import OrderView
 from orders.services import accounts as account_services
 from orders.services.accounts import TooManyAddressesError
 from orders.storefront.account_entry import form_methods
@@ -128,7 +129,16 @@ def _initial(address: AddressView | None) -> dict[str, Any]:
 
 
 def _with_states(orders: MyOrders) -> list[dict[str, Any]]:
-    return [{"mine": mine, "state": order_states.state(mine.order)} for mine in orders.orders]
+    return [
+        {"mine": mine, "title": _title(mine.order), "state": order_states.state(mine.order)}
+        for mine in orders.orders
+    ]
+
+
+def _title(order: OrderView) -> str:
+    """What an order is called in a list: its first two lines."""
+    titles = ", ".join(line.title for line in order.lines[:2]) or _("Order")
+    return f"{titles} …" if len(order.lines) > 2 else titles
 
 
 def _with_countries(addresses: Sequence[AddressView]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 ADDRESS = {
-    "E-mail": "ada@example.com",
+    "Email": "ada@example.com",
     "Name": "Ada Lovelace",
     "Street and number": "12 St James’s Square",
     "Postal code": "SW1Y 4JH",
@@ -54,9 +54,9 @@ def fill_checkout(page: Page, method: str = "card_ok") -> None:
 def fail_checkout(page: Page) -> None:
     """The checkout, sent with mistakes."""
     fill_checkout(page)
-    page.get_by_label("E-mail").fill("ada@")
+    page.get_by_label("Email").fill("ada@")
     page.get_by_label("City").fill("")
-    page.get_by_role("button", name="Place the order").click()
+    page.get_by_role("button", name="Place order").click()
 
 
 def order(method: str, headline: str) -> Callable[[Page], None]:
@@ -64,7 +64,7 @@ def order(method: str, headline: str) -> Callable[[Page], None]:
 
     def act(page: Page) -> None:
         fill_checkout(page, method)
-        page.get_by_role("button", name="Place the order").click()
+        page.get_by_role("button", name="Place order").click()
         page.wait_for_url("**/o/**")
         ends = time.monotonic() + 30
         while headline not in page.locator("#headline").inner_text() and time.monotonic() < ends:

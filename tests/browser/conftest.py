@@ -65,7 +65,7 @@ def states(running: Shop, browser: Browser) -> States:
 
     def customer(page: Page) -> None:
         page.goto("/account/sign-in/")
-        page.get_by_label("E-mail").fill("ada@example.com")
+        page.get_by_label("Email").fill("ada@example.com")
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url("**/account/")

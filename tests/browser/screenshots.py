@@ -42,7 +42,7 @@ DESK = "/console/sign-in/"
 
 def sign_in(page: Page, then: str) -> None:
     """Signs in as a customer with orders and addresses (`add_customer`), and goes on to a page."""
-    page.get_by_label("E-mail").fill("ada@example.com")
+    page.get_by_label("Email").fill("ada@example.com")
     page.get_by_label("Password").fill(PASSWORD)
     page.locator("main button").click()
     page.wait_for_load_state("networkidle")
@@ -97,8 +97,8 @@ def add_customer() -> None:
 def sign_in_wrongly(page: Page, times: int = 1) -> None:
     """Tries passwords that are not right, for an address that has no account."""
     for _ in range(times):
-        if page.get_by_label("E-mail").count():
-            page.get_by_label("E-mail").fill("nobody@example.com")
+        if page.get_by_label("Email").count():
+            page.get_by_label("Email").fill("nobody@example.com")
             page.get_by_label("Password").fill("not the password")
             page.locator("main button").click()
 

@@ -18,8 +18,8 @@ COMPLETE = "Your posters are on their way."
 def place(page: Page, method: str = "card_ok", *, email: str = "ada@example.com") -> None:
     """Orders two prints as a guest, and marks the order's page: a reload would wipe the mark off."""
     buying.fill_checkout(page, method)
-    page.get_by_label("E-mail").fill(email)
-    page.get_by_role("button", name="Place the order").click()
+    page.get_by_label("Email").fill(email)
+    page.get_by_role("button", name="Place order").click()
     page.wait_for_url("**/o/**")
     page.evaluate("window.isTheSame = true")
 
@@ -39,12 +39,12 @@ def test_an_order_is_seen_to_be_processed_without_a_reload(shop: Shop, open_page
     page = open_page("/")
     page.locator(".card__title a").first.click()
     page.get_by_role("button", name="Add to cart").click()
-    page.get_by_role("link", name="To the checkout").click()
+    page.get_by_role("link", name="Go to checkout").click()
     for label, text in buying.ADDRESS.items():
         page.get_by_label(label, exact=True).fill(text)
     page.get_by_label("Country").select_option("GB")
     with page.expect_response("**/events/**") as stream:
-        page.get_by_role("button", name="Place the order").click()
+        page.get_by_role("button", name="Place order").click()
     assert stream.value.headers["content-type"].startswith("text/event-stream")
     page.evaluate("window.isTheSame = true")
     expect(headline(page)).to_have_text(re.compile("Thank you"))
@@ -60,7 +60,7 @@ def test_a_declined_card_is_explained_and_another_one_pays(shop: Shop, open_page
     expect(headline(page)).to_have_text("Your card was declined.", timeout=30 * SECONDS)
     expect(page.locator(".progress__said")).to_contain_text("choose another way to pay")
     assert is_the_same(page)
-    page.get_by_label("A card that pays").check()
+    page.get_by_label("A card that works").check()
     page.get_by_role("button", name="Try this payment").click()
     expect(headline(page)).to_have_text(COMPLETE, timeout=30 * SECONDS)
 
@@ -70,7 +70,7 @@ def test_an_outage_is_told_as_a_delay_and_its_end_is_seen(shop: Shop, open_page:
     shop.faults("carrier", down=True)
     page = open_page("/")
     place(page)
-    expect(headline(page)).to_have_text("A moment longer.", timeout=30 * SECONDS)
+    expect(headline(page)).to_have_text("This is taking a moment longer.", timeout=30 * SECONDS)
     said = page.locator(".progress__said")
     expect(said).to_contain_text(
         "The carrier is slow to answer, so we are asking again. Nothing for you to do."
@@ -88,7 +88,7 @@ def test_who_cancels_sees_that_nothing_was_charged(shop: Shop, open_page: Opener
     place(page)
     expect(page.locator(".track__step--done")).to_have_count(2, timeout=30 * SECONDS)
     page.get_by_role("link", name="Cancel the order").click()
-    page.get_by_role("button", name="Yes, cancel it (possible until payment is taken)").click()
+    page.get_by_role("button", name="Yes, cancel it (possible until we take the payment)").click()
     expect(page.locator(".toasts")).to_contain_text("Your order is being cancelled.")
     page.evaluate("window.isTheSame = true")
     expect(headline(page)).to_have_text("We’re cancelling your order.")
@@ -116,8 +116,8 @@ def test_a_double_click_places_one_order(shop: Shop, open_page: Opener, scripts:
     email = f"{uuid4().hex}@example.com"
     page = open_page("/", java_script_enabled=scripts)
     buying.fill_checkout(page)
-    page.get_by_label("E-mail").fill(email)
-    page.get_by_role("button", name="Place the order").dblclick()
+    page.get_by_label("Email").fill(email)
+    page.get_by_role("button", name="Place order").dblclick()
     page.wait_for_url("**/o/**")
     assert shop.orders_of(email) == 1
 
@@ -126,10 +126,10 @@ def test_a_form_in_another_window_leads_to_the_order_that_was_placed(shop: Shop,
     email = f"{uuid4().hex}@example.com"
     page = open_page("/")
     buying.fill_checkout(page)
-    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Email").fill(email)
     other = page.context.new_page()
     place(other, email=email)
-    page.get_by_role("button", name="Place the order").click()
+    page.get_by_role("button", name="Place order").click()
     page.wait_for_url("**/o/**")
     assert page.url == other.url
     assert shop.orders_of(email) == 1
@@ -139,7 +139,7 @@ def test_without_scripts_everything_can_be_bought_and_followed(shop: Shop, open_
     shop.faults("warehouse", latency_ms=[1500, 1500])
     page = open_page("/", java_script_enabled=False)
     buying.fill_checkout(page)
-    page.get_by_role("button", name="Place the order").click()
+    page.get_by_role("button", name="Place order").click()
     expect(headline(page)).to_have_text(re.compile("Thank you"))
     expect(headline(page)).to_have_text(COMPLETE, timeout=40 * SECONDS)
 
@@ -156,7 +156,7 @@ def test_without_a_stream_the_page_keeps_up_by_asking(shop: Shop, open_page: Ope
 
 def test_an_order_can_be_placed_with_the_keyboard_alone(shop: Shop, open_page: Opener) -> None:
     page = open_page("/", reduced_motion="reduce")
-    go_to(page, page.get_by_role("link", name="Skip to the content"))
+    go_to(page, page.get_by_role("link", name="Skip to content"))
     press(page, "Enter")
     go_to(page, page.locator(".card__title a").first)
     press(page, "Enter")
@@ -164,7 +164,7 @@ def test_an_order_can_be_placed_with_the_keyboard_alone(shop: Shop, open_page: O
     go_to(page, page.get_by_role("button", name="Add to cart"))
     press(page, "Space")
     page.wait_for_url("**/cart/")
-    go_to(page, page.get_by_role("link", name="To the checkout"))
+    go_to(page, page.get_by_role("link", name="Go to checkout"))
     press(page, "Enter")
     page.wait_for_url("**/checkout/")
     for label, text in buying.ADDRESS.items():
@@ -174,7 +174,7 @@ def test_an_order_can_be_placed_with_the_keyboard_alone(shop: Shop, open_page: O
     page.keyboard.type("Neth")
     go_to(page, page.locator("[name=payment_method]:checked"))
     press(page, "Space")
-    go_to(page, page.get_by_role("button", name="Place the order"))
+    go_to(page, page.get_by_role("button", name="Place order"))
     press(page, "Enter")
     page.wait_for_url("**/o/**")
     expect(headline(page)).to_have_text(COMPLETE, timeout=30 * SECONDS)

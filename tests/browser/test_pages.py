@@ -28,19 +28,19 @@ class Kind(NamedTuple):
 
 
 def send_empty(page: Page) -> None:
-    page.get_by_role("button", name="Place the order").click()
+    page.get_by_role("button", name="Place order").click()
     expect(page.locator("[role=alert]")).to_be_visible()
 
 
 def find_nothing(page: Page) -> None:
     page.get_by_label("Order number").fill("0199d6a0-0000-7000-8000-000000000000")
-    page.get_by_label("E-mail").last.fill("ada@example.com")
-    page.get_by_role("button", name="Mail me the link").click()
+    page.get_by_label("Email").last.fill("ada@example.com")
+    page.get_by_role("button", name="Email me the link").click()
     expect(page.get_by_role("heading", name="Check your email")).to_be_visible()
 
 
 def sign_in_wrongly(page: Page) -> None:
-    page.get_by_label("E-mail").fill("nobody@example.com")
+    page.get_by_label("Email").fill("nobody@example.com")
     page.get_by_label("Password").fill("not the password")
     page.get_by_role("button", name="Sign in").click()
     expect(page.locator("[role=alert]")).to_be_visible()
@@ -175,7 +175,7 @@ def test_good_news_goes_away_by_itself_and_bad_news_stays(open_page: Opener) -> 
 
     page.locator(".quantity").first.evaluate("form => { form.noValidate = true }")
     page.get_by_label("How many of").first.fill("100")
-    page.get_by_role("button", name="Change").first.click()
-    expect(toast).to_contain_text("You can order 1 to 99 of one print.")
+    page.get_by_role("button", name="Update").first.click()
+    expect(toast).to_contain_text("You can order 1 to 99 of each print.")
     page.clock.run_for(60_000)
     expect(toast).to_be_visible()

@@ -8,7 +8,7 @@ from tests.browser import buying
 from tests.browser.conftest import Opener, States
 from tests.browser.running import PASSWORD, Shop
 
-HIDDEN = "We see no such order here"
+HIDDEN = "We can’t find this order"
 
 
 def test_who_signs_up_keeps_her_cart_and_finds_her_order_in_her_account(
@@ -18,23 +18,23 @@ def test_who_signs_up_keeps_her_cart_and_finds_her_order_in_her_account(
     page = open_page("/")
     buying.fill_cart(page)
     page.goto("/account/sign-up/")
-    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Email").fill(email)
     page.get_by_role("button", name="Send me the link").click()
     page.wait_for_url("**/sent/")
     page.goto(shop.mailed_link(email))
     page.get_by_label("New password", exact=True).fill(PASSWORD)
-    page.get_by_label("New password, once more").fill(PASSWORD)
-    page.get_by_role("button", name="Make the account").click()
+    page.get_by_label("New password again").fill(PASSWORD)
+    page.get_by_role("button", name="Create account").click()
     page.wait_for_url("**/account/")
     page.goto("/cart/")
     expect(page.locator(".lines .line")).to_have_count(2)
 
-    page.get_by_role("link", name="To the checkout").click()
-    expect(page.get_by_label("E-mail")).to_have_value(email)
+    page.get_by_role("link", name="Go to checkout").click()
+    expect(page.get_by_label("Email")).to_have_value(email)
     for label, text in buying.ADDRESS.items():
         page.get_by_label(label, exact=True).fill(text)
     page.get_by_label("Country").select_option("GB")
-    page.get_by_role("button", name="Place the order").click()
+    page.get_by_role("button", name="Place order").click()
     page.wait_for_url("**/orders/**")
     address = page.url.removeprefix(shop.url)
     page.goto("/account/orders/")
@@ -45,7 +45,7 @@ def test_who_signs_in_keeps_her_cart(shop: Shop, open_page: Opener) -> None:
     page = open_page("/")
     buying.fill_cart(page)
     page.goto("/account/sign-in/")
-    page.get_by_label("E-mail").fill("bob@example.com")
+    page.get_by_label("Email").fill("bob@example.com")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/account/")

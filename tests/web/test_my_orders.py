@@ -59,7 +59,7 @@ def test_orders_are_listed_newest_first_queued_ones_too(client: Client, ada: Use
     assert f'href="/orders/{first}/"' in text
     assert "Tidal Lines" in text
     assert "€78.00" in text
-    assert "2 pieces" in text
+    assert "2 prints" in text
     assert "/posters/tidal-lines.svg?v=" in text
     assert shown(client.get("/account/")) == [second, first]
 
