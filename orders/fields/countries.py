@@ -2,8 +2,9 @@
 
 from functools import lru_cache
 
-from babel import Locale, UnknownLocaleError
-from django.utils.translation import get_language, to_locale
+from babel import Locale
+
+from orders.fields.locales import reader_locale
 
 NOT_COUNTRIES = frozenset(
     {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
@@ -13,23 +14,19 @@ NOT_COUNTRIES = frozenset(
 
 def choices() -> list[tuple[str, str]]:
     """Code and name of every country, by name."""
-    return list(_named(get_language() or "en"))
+    return list(_named(str(reader_locale())))
 
 
 def name(code: str) -> str:
     """A country's name; its code if nothing is known of it."""
-    return dict(_named(get_language() or "en")).get(code, code)
+    return dict(_named(str(reader_locale()))).get(code, code)
 
 
 @lru_cache(maxsize=16)
-def _named(language: str) -> tuple[tuple[str, str], ...]:
-    try:
-        territories = Locale.parse(to_locale(language)).territories
-    except (UnknownLocaleError, ValueError):
-        territories = Locale("en").territories
+def _named(locale: str) -> tuple[tuple[str, str], ...]:
     named = [
         (code, str(title))
-        for code, title in territories.items()
+        for code, title in Locale.parse(locale).territories.items()
         if len(code) == 2 and code.isascii() and code.isalpha() and code not in NOT_COUNTRIES
     ]
-    return tuple(sorted(named, key=lambda one: one[1].casefold()))
+    return tuple(sorted(named, key=lambda country: country[1].casefold()))

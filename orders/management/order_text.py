@@ -14,6 +14,7 @@ from orders.wording import standings
 from orders.wording.events import calls_sentence, error_text, event_sentence
 from orders.wording.states import ALERT_KINDS
 from orders.wording.units import counted, duration, elapsed, plain_money, short_relative
+from orders.wording.waits import CAUSES, wait_words
 
 LABEL = 12
 
@@ -143,14 +144,18 @@ def _spent(spent: TimeSpent, width: int) -> str:
         Column("WAITING FOR", fit=Fit.WRAP),
     )
     rows = [
-        (duration(seconds), f"{100 * seconds / (spent.total or 1):.0f} %", f"{cause}{_parts(spent, cause)}")
+        (
+            duration(seconds),
+            f"{100 * seconds / (spent.total or 1):.0f} %",
+            f"{CAUSES[cause]}{_parts(spent, cause)}",
+        )
         for cause, seconds in spent.by_cause.items()
     ]
     return f"where the time went: {duration(spent.total)} in total\n{table(columns, rows, width=width)}"
 
 
 def _parts(spent: TimeSpent, cause: str) -> str:
-    if cause != Cause.AGENTS.value:
+    if cause != Cause.AGENTS:
         return ""
     agents = ", ".join(
         f"{agent} {duration(seconds)}" for agent, seconds in spent.by_agent.items() if seconds >= 0.001
@@ -170,11 +175,17 @@ def _longest(detail: Detail, tries: Tries, width: int) -> str:
     )
     rows = []
     for wait in detail.spent.longest:
-        on = wait.on if wait.cause is Cause.AGENTS else f"{wait.cause}{f' ({wait.on})' if wait.on else ''}"
         after = (
             event_sentence(detail.events[wait.after], tries) if wait.after >= 0 else "The order was posted"
         )
-        rows.append((duration(wait.seconds), elapsed((wait.began - detail.began).total_seconds()), on, after))
+        rows.append(
+            (
+                duration(wait.seconds),
+                elapsed((wait.began - detail.began).total_seconds()),
+                wait_words(wait),
+                after,
+            )
+        )
     return table(columns, rows, width=width)
 
 

@@ -13,11 +13,21 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='alert',
             name='kind',
-            field=models.CharField(choices=[('step_failed', 'a step failed for good'), ('compensation_failed', 'a compensation failed for good'), ('order_overran', 'the order kept passing its complete-by'), ('unprocessable', 'the order cannot be processed as it is stored'), ('set_aside', 'a submission can never be inserted'), ('outage', 'a remote service does not answer, and its steps wait')], max_length=20),
+            field=models.CharField(choices=[('step_failed', 'step failed'), ('compensation_failed', 'compensation failed'), ('order_overran', 'order overran'), ('unprocessable', 'unprocessable'), ('set_aside', 'set aside'), ('outage', 'outage')], max_length=20),
         ),
         migrations.AlterField(
             model_name='alertgroup',
             name='kind',
-            field=models.CharField(choices=[('step_failed', 'a step failed for good'), ('compensation_failed', 'a compensation failed for good'), ('order_overran', 'the order kept passing its complete-by'), ('unprocessable', 'the order cannot be processed as it is stored'), ('set_aside', 'a submission can never be inserted'), ('outage', 'a remote service does not answer, and its steps wait')], max_length=20),
+            field=models.CharField(choices=[('step_failed', 'step failed'), ('compensation_failed', 'compensation failed'), ('order_overran', 'order overran'), ('unprocessable', 'unprocessable'), ('set_aside', 'set aside'), ('outage', 'outage')], max_length=20),
+        ),
+        migrations.AlterField(
+            model_name='bulkaction',
+            name='kind',
+            field=models.CharField(choices=[('resubmit', 'resubmit'), ('compensate', 'compensate')], max_length=12),
+        ),
+        migrations.AlterField(
+            model_name='bulkitem',
+            name='state',
+            field=models.CharField(choices=[('waiting', 'waiting'), ('acted', 'acted'), ('done', 'done'), ('failed', 'failed'), ('nothing', 'nothing')], default='waiting', max_length=8),
         ),
     ]

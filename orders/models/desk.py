@@ -1,8 +1,5 @@
 """The operators' desk: bulk actions and their orders, the audit log."""
 
-from collections.abc import Mapping
-from enum import StrEnum
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -10,12 +7,6 @@ from django.db.models.functions import Now
 from orders.models.choices import choices
 from orders.models.health import AlertGroup
 from orders.vocabulary import BulkItemState, BulkKind, BulkState
-
-ITEM_STATES: Mapping[StrEnum, str] = {
-    BulkItemState.ACTED: "under way",
-    BulkItemState.FAILED_AGAIN: "failed again",
-    BulkItemState.NOTHING: "nothing to do",
-}
 
 
 class BulkAction(models.Model):
@@ -27,7 +18,7 @@ class BulkAction(models.Model):
     """
 
     id = models.BigAutoField(primary_key=True)
-    kind = models.CharField(max_length=12, choices=choices(BulkKind, {BulkKind.COMPENSATE: "undo"}))
+    kind = models.CharField(max_length=12, choices=choices(BulkKind))
     state = models.CharField(max_length=8, choices=choices(BulkState), default=BulkState.RUNNING.value)
     what = models.CharField(max_length=300, help_text="what it is done to, in words")
     group = models.ForeignKey(AlertGroup, null=True, on_delete=models.SET_NULL, related_name="actions")
@@ -64,7 +55,7 @@ class BulkItem(models.Model):
     wave = models.PositiveSmallIntegerField(default=0)
     order_id = models.UUIDField()
     state = models.CharField(
-        max_length=8, choices=choices(BulkItemState, ITEM_STATES), default=BulkItemState.WAITING.value
+        max_length=8, choices=choices(BulkItemState), default=BulkItemState.WAITING.value
     )
     said = models.CharField(max_length=300, blank=True, help_text="what really happened")
     acted_at = models.DateTimeField(null=True)

@@ -1,24 +1,11 @@
 """What operators look at: alerts and their groups, the supervisor's lease, the agents' heartbeats and circuits."""
 
-from collections.abc import Mapping
-from enum import StrEnum
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from orders.models.choices import choices
 from orders.vocabulary import AlertKind, CircuitState
-
-ALERT_KINDS: Mapping[StrEnum, str] = {
-    AlertKind.STEP_FAILED: "a step failed for good",
-    AlertKind.COMPENSATION_FAILED: "a compensation failed for good",
-    AlertKind.ORDER_OVERRAN: "the order kept passing its complete-by",
-    AlertKind.UNPROCESSABLE: "the order cannot be processed as it is stored",
-    AlertKind.SET_ASIDE: "a submission can never be inserted",
-    AlertKind.OUTAGE: "a remote service does not answer, and its steps wait",
-}
-"""What operators read of each kind of alert (docs/operations.md)."""
 
 
 class AlertGroup(models.Model):
@@ -28,7 +15,7 @@ class AlertGroup(models.Model):
     """
 
     id = models.BigAutoField(primary_key=True)
-    kind = models.CharField(max_length=20, choices=choices(AlertKind, ALERT_KINDS))
+    kind = models.CharField(max_length=20, choices=choices(AlertKind))
     agent = models.CharField(max_length=60, blank=True)
     code = models.CharField(max_length=60, help_text="the error's class")
     pattern = models.CharField(max_length=200)
@@ -68,7 +55,7 @@ class Alert(models.Model):
     id = models.BigAutoField(primary_key=True)
     group = models.ForeignKey(AlertGroup, on_delete=models.PROTECT, related_name="alerts")
     order_id = models.UUIDField(null=True)
-    kind = models.CharField(max_length=20, choices=choices(AlertKind, ALERT_KINDS))
+    kind = models.CharField(max_length=20, choices=choices(AlertKind))
     step = models.CharField(max_length=60, blank=True)
     agent = models.CharField(max_length=60, blank=True)
     code = models.CharField(max_length=60, help_text="the error's class")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orders.engine.supervisor.remedies import Ruling
-from orders.selectors.desk.history import EventFacts
+from orders.selectors.desk.history import Cause, EventFacts
 from orders.selectors.desk.standing import Kind, Standing, Tries
 from orders.vocabulary import (
     AlertKind,
@@ -20,7 +20,7 @@ from orders.vocabulary import (
     ProcessState,
     StepStatus,
 )
-from orders.wording import events, standings, states
+from orders.wording import events, standings, states, waits
 from orders.wording.events import calls_sentence, event_sentence
 from orders.wording.states import pill_of
 
@@ -36,6 +36,7 @@ from orders.wording.states import pill_of
         (states.BULK_ITEM_STATES, BulkItemState),
         (states.BULK_KINDS, BulkKind),
         (states.ALERT_KINDS, AlertKind),
+        (waits.CAUSES, Cause),
         (standings.STANDINGS, Kind),
         (events.SENTENCES, EventKind),
         (events.RULINGS, [ruling.name.lower() for ruling in Ruling]),

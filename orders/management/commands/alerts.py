@@ -11,7 +11,6 @@ from django.core.management.base import CommandParser
 from orders.management.operator import DONE, ReadingCommand, short
 from orders.management.tables import paragraph, printable
 from orders.models import AlertGroup
-from orders.models.health import ALERT_KINDS
 from orders.selectors.clock import now
 from orders.selectors.desk.alert_groups import (
     MOST_GROUPS,
@@ -23,6 +22,7 @@ from orders.selectors.desk.alert_groups import (
 from orders.selectors.desk.alerts import newest_orders_of_groups
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import AlertKind
+from orders.wording.states import ALERT_KINDS
 from orders.wording.units import bounded, counted, duration
 
 SHOWN = 12

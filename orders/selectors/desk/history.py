@@ -17,15 +17,15 @@ from orders.vocabulary import EventKind
 class Cause(StrEnum):
     """What an order can be waiting for."""
 
-    QUEUE = "the submission queue"
-    SCHEDULER = "a scheduler"
-    AGENTS = "agents and their calls"
-    COMPLETE_BY = "complete-by, after the agent gave up"
-    UNAVAILABLE = "an unavailable agent"
-    BACKOFF = "backoff before the next try"
-    CUSTOMER = "the customer"
-    OPERATOR = "an operator"
-    SETTLING = "unanswered calls to settle"
+    QUEUE = "queue"
+    SCHEDULER = "scheduler"
+    AGENTS = "agents"
+    COMPLETE_BY = "complete_by"
+    UNAVAILABLE = "unavailable"
+    BACKOFF = "backoff"
+    CUSTOMER = "customer"
+    OPERATOR = "operator"
+    SETTLING = "settling"
 
 
 @dataclass(frozen=True, kw_only=True)
