@@ -12,7 +12,7 @@ from tests.support.system import System
 
 
 def main() -> int:
-    """Returns exit status 0 if all invariants hold, 1 if one does not; then it also prints where the processes' logs are."""
+    """Runs the soak. Returns 0 if all invariants hold, or 1, and prints where the processes' logs are."""
     parser = argparse.ArgumentParser(prog="bin/soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long faults are injected")
     parser.add_argument("--orders", type=int, default=5000, help="orders placed in that time")

@@ -1,6 +1,7 @@
-"""The soak: orders come in while, by a seed, every role, the database and the remotes have every fault there is.
+"""The soak: orders come in while the roles, the database and the remote services have every fault, as a seed decides.
 
-It ends with the faults off, waits until nothing is left to do and checks all invariants against the remotes' ledgers.
+At the end it removes the faults, waits until nothing is left to do, and checks all invariants against the remote
+services' ledgers.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ TROUBLE = (OperationalError, InterfaceError, InternalError)
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The run's length in seconds, its orders, and the seed of all random choices. `pause` is the mean time between two faults."""
+    """Length in seconds, number of orders, seed of all random choices, and `pause`, the mean seconds between faults."""
 
     seconds: float
     orders: int
