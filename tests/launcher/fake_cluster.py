@@ -1,4 +1,4 @@
-"""Behaves as a django-q2 cluster does: a process that forks workers, and forks another when one is dead.
+"""Behaves like a django-q2 cluster: a process that forks workers, and forks another one when one dies.
 
     python -m tests.launcher.fake_cluster [obedient | stubborn]
 
@@ -25,7 +25,7 @@ def on_term(*_: object) -> None:
 
 
 def say(text: str) -> None:
-    """Writes a line at once and in one piece, as several processes share the pipe."""
+    """Writes a line in one piece, because several processes share the pipe."""
     os.write(1, f"{text}\n".encode())
 
 

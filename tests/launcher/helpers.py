@@ -13,8 +13,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def wait_for(condition: Callable[[], object], *, timeout: float = 10.0) -> None:
-    """Fails the test when the condition does not hold within `timeout` seconds."""
-    assert children.wait_until(lambda: bool(condition()), timeout=timeout, poll=0.02), "waited in vain"
+    """Fails the test if the condition does not hold within `timeout` seconds."""
+    assert children.wait_until(lambda: bool(condition()), timeout=timeout, poll=0.02), "timed out"
 
 
 def is_alive(pid: int) -> bool:
@@ -29,7 +29,7 @@ def python(
     stdout: int = subprocess.PIPE,
     stderr: int | None = None,
 ) -> subprocess.Popen[str]:
-    """Starts this Python in the project's folder, its output in a pipe; stderr goes to the test's own if not said."""
+    """Starts this Python in the project's folder, its output in a pipe; by default stderr goes to the test's own."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
@@ -43,7 +43,7 @@ def python(
 
 
 def line_with(process: subprocess.Popen[str], text: str, *, timeout: float = 30.0) -> str:
-    """The process's next line of output that holds `text`.
+    """The process's next line of output that contains `text`.
 
     Fails when the output ends before. A process that does not say it within `timeout` seconds is killed.
     """

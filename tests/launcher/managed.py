@@ -1,4 +1,4 @@
-"""Runs a process manager on the specs that its argument describes: python -m tests.launcher.managed JSON."""
+"""Runs a process manager with the specs that its argument describes: python -m tests.launcher.managed JSON."""
 
 import json
 import sys

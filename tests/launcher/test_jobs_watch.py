@@ -1,4 +1,4 @@
-"""A cluster that lost a process, or stands still, is replaced as a whole; and nothing of it outlives the watch."""
+"""A cluster that has lost a process or stands still is replaced as a whole, and no process of it outlives the watch."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ def watched(
 
 
 def pid_of(watch: subprocess.Popen[str], role: str) -> int:
-    """The number that the next process of that role tells."""
+    """The pid that the next process of that role prints."""
     return int(line_with(watch, f"{role} ").split()[-1])
 
 
@@ -46,7 +46,7 @@ def has_seen(watch: subprocess.Popen[str], pid: int) -> bool:
     """Whether the watch holds a pidfd of the process."""
     told = []
     for info in Path(f"/proc/{watch.pid}/fdinfo").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # it closes others meanwhile
+        with contextlib.suppress(FileNotFoundError):  # it closes others at the same time
             told.append(info.read_text())
     return any(f"Pid:\t{pid}\n" in text for text in told)
 
@@ -65,7 +65,7 @@ def test_a_killed_process_makes_a_new_group_within_two_seconds(database: Path, r
         assert pid_of(watch, "cluster") != cluster
 
 
-def test_a_worker_that_ends_in_good_order_is_the_clusters_own_affair(database: Path) -> None:
+def test_a_worker_that_ends_normally_is_left_to_the_cluster(database: Path) -> None:
     with watched(database) as watch:
         cluster = pid_of(watch, "cluster")
         workers = [pid_of(watch, "worker"), pid_of(watch, "worker")]
@@ -76,7 +76,7 @@ def test_a_worker_that_ends_in_good_order_is_the_clusters_own_affair(database: P
         assert is_alive(workers[1])
 
 
-def test_a_cluster_that_sweeps_no_more_is_replaced(database: Path) -> None:
+def test_a_cluster_that_no_longer_sweeps_is_replaced(database: Path) -> None:
     with watched(database) as watch:
         first = pid_of(watch, "cluster")
         database.write_text("still")
@@ -84,7 +84,7 @@ def test_a_cluster_that_sweeps_no_more_is_replaced(database: Path) -> None:
         assert pid_of(watch, "cluster") != first
 
 
-def test_a_stop_tells_the_jobs_and_then_the_cluster(database: Path) -> None:
+def test_a_stop_notifies_the_jobs_and_then_the_cluster(database: Path) -> None:
     with watched(database) as watch:
         pid_of(watch, "worker")
         pid_of(watch, "worker")
@@ -94,7 +94,9 @@ def test_a_stop_tells_the_jobs_and_then_the_cluster(database: Path) -> None:
 
 
 @pytest.mark.parametrize("behaviour", ["obedient", "stubborn"])
-def test_a_stop_leaves_nothing_even_of_a_cluster_that_does_not_stop(database: Path, behaviour: str) -> None:
+def test_a_stop_leaves_no_process_even_of_a_cluster_that_does_not_stop(
+    database: Path, behaviour: str
+) -> None:
     with watched(database, behaviour) as watch:
         cluster = pid_of(watch, "cluster")
         pid_of(watch, "worker")
@@ -123,7 +125,7 @@ def test_a_killed_watch_takes_the_whole_cluster_with_it(database: Path) -> None:
         wait_for(lambda: not children.group_members(cluster))
 
 
-def test_sweeps_are_stale_when_the_answer_did_not_change_for_too_long() -> None:
+def test_sweeps_are_stale_when_the_answer_has_not_changed_for_too_long() -> None:
     age = SweepAge(stale_after=20, grace=30)
     age.note_answer(SWEEP, now=0)
     assert not age.is_stale(now=30)
@@ -141,7 +143,7 @@ def test_a_clock_that_is_hours_off_does_not_matter() -> None:
     assert age.is_stale(now=31)
 
 
-def test_a_database_that_cannot_be_asked_never_makes_a_cluster_stale() -> None:
+def test_an_unreachable_database_never_makes_a_cluster_stale() -> None:
     age = SweepAge(stale_after=20, grace=30)
     age.note_answer(SWEEP, now=0)
     age.note_silence()

@@ -40,7 +40,7 @@ def free() -> int:
         return int(probe.getsockname()[1])
 
 
-def test_a_scale_names_roles_and_the_rest_is_one_each() -> None:
+def test_a_scale_names_roles_and_every_other_role_runs_once() -> None:
     assert launch.read_scale("") == ONE_EACH
     assert launch.read_scale("scheduler=2, agents=0") == {**ONE_EACH, "scheduler": 2, "agents": 0}
 
@@ -56,7 +56,7 @@ def test_a_scale_names_roles_and_the_rest_is_one_each() -> None:
         ("sandbox=2", "sandbox must be a whole number from 0 to 1"),
     ],
 )
-def test_a_wrong_scale_is_refused_with_what_is_allowed(scale: str, says: str) -> None:
+def test_an_invalid_scale_is_refused_with_what_is_expected(scale: str, says: str) -> None:
     with pytest.raises(LaunchError) as refusal:
         launch.read_scale(scale)
     assert says in str(refusal.value)
@@ -77,7 +77,7 @@ def test_the_environment_suits_a_demonstration_unless_it_is_set(monkeypatch: pyt
     assert Path(env["VAR_DIR"]).is_absolute()
 
 
-def test_a_taken_port_is_told_with_its_variable(
+def test_a_taken_port_is_reported_with_its_variable(
     taken: int, free: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launch, "PORT_TIMEOUT", 0.0)
@@ -97,7 +97,7 @@ def test_a_taken_port_is_told_with_its_variable(
     launch.check_ports(config, {**ONE_EACH, "sandbox": 0})
 
 
-def test_an_address_of_another_machine_is_told_at_once() -> None:
+def test_a_host_of_another_machine_is_reported_at_once() -> None:
     with pytest.raises(LaunchError, match=r"^BIND=192.0.2.1:8000: cannot listen on port 8000"):
         launch.check_ports(replace(settings.CONFIG, bind="192.0.2.1:8000"), ONE_EACH)
 
@@ -113,7 +113,7 @@ def test_up_with_a_taken_port_says_one_line_and_starts_nothing(taken: int, tmp_p
     assert not (tmp_path / "postgres").exists()
 
 
-def test_only_one_launcher_at_a_time_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_has_only_one_launcher_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(up, "LOCK_TIMEOUT", 0.0)
     with (
         up.the_only_launcher(tmp_path),
@@ -125,7 +125,7 @@ def test_only_one_launcher_at_a_time_has_a_folder(tmp_path: Path, monkeypatch: p
         pass
 
 
-def test_a_database_out_of_reach_is_told_in_one_line_without_its_password(free: int) -> None:
+def test_an_unreachable_database_is_reported_in_one_line_without_its_password(free: int) -> None:
     with pytest.raises(LaunchError, match=r"^DATABASE_URL: the database cannot be reached") as refusal:
         launch.check_database(f"postgresql://somebody:hush@127.0.0.1:{free}/shop")
     assert "\n" not in str(refusal.value)
@@ -141,7 +141,7 @@ def test_a_database_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("status", "is_ready"), [(200, True), (503, False)])
-def test_the_web_is_ready_when_it_says_so_to_a_host_that_it_allows(status: int, is_ready: bool) -> None:
+def test_the_web_is_ready_when_it_answers_so_to_an_allowed_host(status: int, is_ready: bool) -> None:
     asked: list[tuple[str, str | None]] = []
 
     class Web(http.server.BaseHTTPRequestHandler):

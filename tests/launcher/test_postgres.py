@@ -1,4 +1,4 @@
-"""The embedded server starts, stops and recovers from every way a process can end."""
+"""The embedded server starts, stops, and recovers from every way in which a process can end."""
 
 import os
 import shutil
@@ -74,7 +74,7 @@ def test_a_stopped_server_starts_again_with_its_data(server: EmbeddedPostgres, m
     assert query(server, "SELECT text FROM kept") == "a row"
 
 
-def test_the_server_is_the_version_and_has_the_locale_that_the_design_asks_for(
+def test_the_server_has_the_required_version_and_locale(
     server: EmbeddedPostgres,
 ) -> None:
     server.start()
@@ -108,7 +108,7 @@ def test_the_socket_can_be_reached_by_its_owner_alone_and_there_is_no_other_way_
     assert query(server, "SHOW listen_addresses") == ""
 
 
-def test_a_home_with_a_long_path_is_no_hindrance(tmp_path: Path) -> None:
+def test_a_home_with_a_long_path_works(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / ("long-" * 30) / ("path " * 20) / "home", settings=FOR_TESTS)
     server.start()
     server.stop()
@@ -124,7 +124,7 @@ def test_variables_for_other_postgresql_clients_change_nothing(
     assert query(server, "SELECT 1") == 1
 
 
-def test_a_lock_file_whose_number_now_belongs_to_a_stranger_is_no_hindrance(server: EmbeddedPostgres) -> None:
+def test_a_lock_file_whose_pid_is_an_unrelated_process_is_ignored(server: EmbeddedPostgres) -> None:
     server.start()
     lock_file = server.place.data / "postmaster.pid"
     left_behind = lock_file.read_text().splitlines()
@@ -140,7 +140,7 @@ def test_a_lock_file_whose_number_now_belongs_to_a_stranger_is_no_hindrance(serv
         stranger.wait()
 
 
-def test_an_empty_lock_file_as_a_full_disk_leaves_it_is_no_hindrance(server: EmbeddedPostgres) -> None:
+def test_an_empty_lock_file_left_by_a_full_disk_is_ignored(server: EmbeddedPostgres) -> None:
     server.start()
     server.stop(mode="immediate")
     (server.place.data / "postmaster.pid").write_text("")
@@ -171,7 +171,7 @@ def test_the_server_ends_when_its_parent_is_killed_and_the_next_start_waits_for_
     assert not is_alive(orphan)
 
 
-def test_a_server_that_somebody_else_runs_is_left_alone(server: EmbeddedPostgres) -> None:
+def test_a_server_of_another_process_is_left_alone(server: EmbeddedPostgres) -> None:
     with python("-c", START_AND_WAIT, str(server.home)) as other:
         line_with(other, "started")
         with pytest.raises(PostgresError, match="in use by another process"):
@@ -203,7 +203,7 @@ def test_a_server_that_cannot_start_says_why(home: Path) -> None:
 
 
 @as_root
-def test_as_root_the_data_moves_to_where_the_server_user_can_reach_it(tmp_path: Path) -> None:
+def test_as_root_the_data_moves_where_the_server_user_can_reach_it(tmp_path: Path) -> None:
     locked = tmp_path / "only root enters"
     locked.mkdir(mode=0o700)
     server = EmbeddedPostgres(locked / "postgres", settings=FOR_TESTS)
@@ -221,7 +221,7 @@ def test_as_root_the_data_moves_to_where_the_server_user_can_reach_it(tmp_path: 
 
 
 @as_root
-def test_as_root_binaries_out_of_the_server_users_reach_are_copied_once(
+def test_as_root_unreachable_binaries_are_copied_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     locked = tmp_path / "only root enters"
@@ -281,6 +281,6 @@ def test_the_wrapper_killed_leaves_no_server() -> None:
     shutil.rmtree(sockets)
 
 
-def test_a_command_that_does_not_exist_is_told_in_one_line() -> None:
+def test_a_command_that_does_not_exist_is_reported_in_one_line() -> None:
     with python("-m", "sasweb.embedded_postgres", "--", "/no/such/command") as wrapper:
         assert wrapper.wait(timeout=20) == 1

@@ -1,4 +1,4 @@
-"""The process manager restarts what dies, stops in order, and leaves no orphan, whatever ends it."""
+"""The process manager restarts processes that die, stops them in order, and leaves no orphan, however it ends."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def managed(*specs: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
 
 
 def pid_of(manager: subprocess.Popen[str], name: str) -> int:
-    """The number that the child of that name tells next."""
+    """The pid that the child of that name prints next."""
     found = re.search(r"pid (\d+)", line_with(manager, f"{name} | pid"))
     assert found
     return int(found[1])
@@ -57,14 +57,14 @@ def test_a_dead_child_is_back_within_two_seconds() -> None:
         assert time.monotonic() - begun < 2
 
 
-def test_only_what_dies_young_three_times_has_to_wait() -> None:
+def test_only_a_third_quick_death_costs_a_pause() -> None:
     deaths = Deaths()
     assert [deaths.count(lived=1) for _ in range(7)] == [0, 0, 1, 2, 4, 5, 5]
     assert deaths.count(lived=11) == 0
     assert [deaths.count(lived=1) for _ in range(3)] == [0, 0, 1]
 
 
-def test_a_child_that_keeps_dying_is_started_with_pauses() -> None:
+def test_a_child_that_keeps_dying_is_restarted_with_pauses() -> None:
     with managed(sh("worker", "exit 3")) as manager:
         lines = [line_with(manager, "worker ended") for _ in range(4)]
     assert ["it now" in line for line in lines] == [True, True, False, False]
@@ -83,7 +83,7 @@ def test_children_stop_in_order_and_the_foundation_last(signum: signal.Signals) 
         assert manager.wait(timeout=5) == 0
 
 
-def test_a_stop_takes_less_than_ten_seconds_even_if_nobody_obeys() -> None:
+def test_a_stop_takes_less_than_ten_seconds_even_if_no_child_obeys() -> None:
     specs = [sh(name, STUBBORN) for name in ("web", "submission", "scheduler", "agents", "jobs", "sandbox")]
     with managed(sh("database", STUBBORN, is_foundation=True), *specs) as manager:
         pids = [pid_of(manager, spec["name"]) for spec in specs]
@@ -121,7 +121,7 @@ def test_the_orphans_of_a_dead_child_are_killed() -> None:
         wait_for(lambda: not is_alive(orphan))
 
 
-def test_a_reader_who_stops_reading_does_not_stop_the_children() -> None:
+def test_a_reader_that_pauses_does_not_stop_the_children() -> None:
     chatty = "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); echo a line that nobody reads, number $i of them; done; "
     with managed(sh("chatty", f"{chatty} exec sleep 60")) as manager:
         wait_for(lambda: "sleep" in names_of_children(manager.pid), timeout=30)
@@ -129,7 +129,7 @@ def test_a_reader_who_stops_reading_does_not_stop_the_children() -> None:
         assert any("lines dropped here" in line or "chatty" in line for line in rest_of(manager))
 
 
-def test_a_reader_who_goes_does_not_stop_the_children() -> None:
+def test_a_reader_that_goes_away_does_not_stop_the_children() -> None:
     chatty = "while :; do echo pid $$; sleep 0.01; done"
     with managed(sh("chatty", chatty)) as manager:
         pid = pid_of(manager, "chatty")
@@ -144,12 +144,12 @@ def names_of_children(pid: int) -> set[str]:
     return {stat.name for stat in children.processes() if stat.parent == pid}
 
 
-def test_a_last_line_without_its_end_is_shown_as_well() -> None:
+def test_a_last_line_without_a_newline_is_shown() -> None:
     with managed(sh("web", "printf 'last words'; exit 0")) as manager:
         assert line_with(manager, "last words") == "web | last words"
 
 
-def test_output_that_is_no_terminal_has_no_colours_and_stands_in_columns() -> None:
+def test_output_to_a_file_has_no_colours_and_is_aligned() -> None:
     reader, writer = os.pipe()
     output = Output(writer)
     output.expect(["web.1", "submission.1"])
@@ -162,7 +162,7 @@ def test_output_that_is_no_terminal_has_no_colours_and_stands_in_columns() -> No
         assert written.read() == "web.1        | one\nsubmission.1 | two\nAPI token: three\n"
 
 
-def test_on_a_terminal_names_are_coloured_and_ctrl_c_reaches_the_manager_alone() -> None:
+def test_on_a_terminal_names_are_coloured_and_ctrl_c_reaches_only_the_manager() -> None:
     ours, theirs = os.openpty()
     specs = json.dumps([sh("web", OBEDIENT)])
     attach = "import fcntl, os, sys, termios; fcntl.ioctl(1, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"

@@ -1,4 +1,4 @@
-"""The scripts make their environment once, again when it has to change, and say in one line what they lack."""
+"""The scripts create their environment once, again when it has to change, and say in one line what is missing."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 from tests.launcher.helpers import PROJECT
 
 FAKE_PYTHON = r"""#!/bin/sh
-# Stands for a Python: notes what it is called with, and "makes" environments that hold itself.
+# A stand-in for Python: records its arguments, and "creates" environments that contain itself.
 echo "$*" >>"$CALLS"
 case "$*" in
     *version_info*3,\ 11*) exit 0 ;;
@@ -21,7 +21,7 @@ esac
 
 
 class Checkout:
-    """A copy of the scripts, in a path with spaces, and a stand-in for Python that works at once."""
+    """A copy of the scripts in a path with spaces, with a stand-in for Python that is ready at once."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "a check out"
@@ -51,7 +51,7 @@ class Checkout:
 
     @property
     def calls(self) -> list[str]:
-        """How Python was called in the last run, without the looks at its version."""
+        """The calls of Python in the last run, except the version checks."""
         return [line for line in self._calls.read_text().splitlines() if not line.startswith("-c")]
 
     @property
@@ -68,7 +68,7 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
 
 
-def test_the_first_start_makes_the_environment_and_the_second_goes_straight_on(checkout: Checkout) -> None:
+def test_the_first_start_creates_the_environment_and_the_second_reuses_it(checkout: Checkout) -> None:
     assert checkout.run("up", "--scale", "agents=2").returncode == 0
     assert (checkout.makes, checkout.installs) == (1, 1)
     assert checkout.run("up", "--scale", "agents=2").returncode == 0
@@ -83,7 +83,7 @@ def test_changed_requirements_are_installed_into_the_same_environment(checkout: 
     assert (checkout.makes, checkout.installs) == (0, 1)
 
 
-def test_an_installation_that_failed_is_done_again_from_the_beginning(checkout: Checkout) -> None:
+def test_a_failed_installation_is_repeated_from_the_beginning(checkout: Checkout) -> None:
     failed = checkout.run("up", PIP_FAILS="yes")
     assert failed.returncode == 1
     assert "could not be installed" in failed.stderr
@@ -118,13 +118,13 @@ def one_line_error(checkout: Checkout, **env: str) -> str:
     return run.stderr
 
 
-def test_a_python_that_is_missing_or_too_old_is_told_in_one_line(checkout: Checkout) -> None:
+def test_a_python_that_is_missing_or_too_old_is_reported_in_one_line(checkout: Checkout) -> None:
     assert "PYTHON=/no/such/python is not valid" in one_line_error(checkout, PYTHON="/no/such/python")
     checkout.write_python("#!/bin/sh\nexit 1\n")
     assert "Python 3.11 or newer" in one_line_error(checkout)
 
 
-def test_a_python_without_venv_is_told_with_the_package_to_install(checkout: Checkout) -> None:
+def test_a_python_without_venv_is_reported_with_the_package_to_install(checkout: Checkout) -> None:
     answers = 'case "$*" in *ensurepip*) exit 1 ;; *-venv*) echo python3.13-venv ;; esac\n'
     checkout.write_python("#!/bin/sh\n" + answers)
     assert "apt-get install python3.13-venv" in one_line_error(checkout)

@@ -1,4 +1,4 @@
-"""One usable body for each operation, and the operations in pairs."""
+"""A valid body for each operation, and the operations in pairs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,8 @@ def undo(forward_key: str, order_id: str = "o-1") -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A forward operation and its undo. `gives` are the forward answer's names, `done` the undo's."""
+    """A forward operation and its reversal. `gives` are the names in the forward answer, `done` the one in the
+    reversal's."""
 
     service: str
     forward: str

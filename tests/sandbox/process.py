@@ -1,4 +1,4 @@
-"""The real sandbox as a process, and a small client of it."""
+"""The real sandbox as a process, and a small client."""
 
 import http.client
 import itertools
@@ -54,7 +54,7 @@ def free_port() -> int:
 
 
 def eventually(check: Callable[[], Any]) -> Any:
-    """The first true result of `check`, which asks the sandbox and so takes its own time."""
+    """The first true result of `check`. It asks the sandbox, so it needs no pause."""
     end = time.monotonic() + BOUND
     while time.monotonic() < end:
         if result := check():
@@ -83,7 +83,7 @@ class Sandbox:
         self.start()
 
     def start(self) -> None:
-        """Starts it on its port, and waits for the line that says that it serves."""
+        """Starts it on its port and waits for the line that says where it listens."""
         self._process = launch(self.var_dir, f"127.0.0.1:{self.port}")
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], BOUND)
@@ -91,20 +91,20 @@ class Sandbox:
         assert self.first_line, self.end(signal.SIGKILL)
 
     def end(self, number: int = signal.SIGTERM) -> tuple[float, int, str]:
-        """Ends it with a signal: the seconds it took, its exit status, and what else it had written."""
+        """Ends it with a signal. Returns the seconds that it took, its exit status, and its remaining output."""
         began = time.monotonic()
         self._process.send_signal(number)
         out, err = self._process.communicate(timeout=BOUND)
         return time.monotonic() - began, self._process.returncode, out + err
 
     def is_running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def open(
         self, method: str, path: str, body: bytes, headers: dict[str, str]
     ) -> http.client.HTTPConnection:
-        """Sends a request and leaves the answer to be read."""
+        """Sends a request without reading the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=BOUND)
         connection.request(method, path, body, headers)
         return connection
@@ -122,13 +122,13 @@ class Sandbox:
         return self.ask("POST", path, json.dumps(body).encode(), {"Idempotency-Key": key})
 
     def begin(self, path: str, body: dict[str, Any], key: str) -> http.client.HTTPConnection:
-        """Calls an operation, and returns as soon as the sandbox runs it: the same key is then answered 409."""
+        """Calls an operation and returns as soon as the sandbox runs it: the same key then gets 409."""
         connection = self.open("POST", path, json.dumps(body).encode(), {"Idempotency-Key": key})
         assert eventually(lambda: self.call(path, body, key).status == 409)
         return connection
 
     def cuts(self, path: str, body: dict[str, Any], key: str) -> bool:
-        """Whether a call is cut without an answer."""
+        """Whether a call's connection is cut without an answer."""
         try:
             self.call(path, body, key)
         except (http.client.RemoteDisconnected, ConnectionResetError):
@@ -142,12 +142,12 @@ class Sandbox:
         return reply
 
     def ledger(self, service: str, key: str | None = None) -> list[dict[str, Any]]:
-        """The ledger of a service, or what it holds of one key."""
+        """The ledger of a service, or its entries for one key."""
         entries: list[dict[str, Any]] = self.ask("GET", f"/_ledger/{service}").content
         return [entry for entry in entries if key in (None, entry.get("key"))]
 
 
 def read_reply(connection: http.client.HTTPConnection) -> Reply:
-    """Reads the answer to a request that was sent."""
+    """Reads the answer to a request that has been sent."""
     response = connection.getresponse()
     return Reply(status=response.status, headers=dict(response.headers), content=json.loads(response.read()))

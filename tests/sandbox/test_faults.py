@@ -1,4 +1,4 @@
-"""Each fault does what it says, in its place in the order, and a reset takes all of them away."""
+"""Each fault does what its name says, in its place in the order, and a reset removes them all."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ NONE = {
 
 
 def is_cut(connection: http.client.HTTPConnection) -> bool:
-    """Whether a call that was begun ends without an answer."""
+    """Whether a call that has been started ends without an answer."""
     try:
         read_reply(connection)
     except (http.client.RemoteDisconnected, ConnectionResetError):
@@ -72,7 +72,7 @@ def test_a_bad_setting_is_400_and_changes_nothing(sandbox: Sandbox, body: Any, c
     assert sandbox.ask("GET", "/_faults").content["warehouse"] == NONE
 
 
-def test_a_wrong_setting_is_told_by_name_and_by_what_is_allowed(sandbox: Sandbox) -> None:
+def test_an_invalid_setting_is_reported_with_what_is_expected(sandbox: Sandbox) -> None:
     reply = sandbox.ask("PUT", "/_faults/warehouse", b'{"hang_rate": 7}')
     assert reply.content["error"]["message"] == "hang_rate=7 is not valid; expected a number from 0 to 1"
     assert sandbox.ask("PUT", "/_faults/warehouse", b"{").code == "invalid_json"

@@ -1,4 +1,4 @@
-"""The same key answers the first answer again and does its effect once."""
+"""The same key gets the first answer again and has its effect once."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,7 +18,7 @@ def test_the_same_key_answers_the_first_answer_again(sandbox: Sandbox, pair: Pai
     assert len(sandbox.ledger(pair.service, key)) == 1
 
 
-def test_the_order_of_a_bodys_fields_makes_no_other_body(sandbox: Sandbox) -> None:
+def test_the_order_of_its_fields_does_not_change_a_body(sandbox: Sandbox) -> None:
     key = new_key()
     sandbox.call("/warehouse/reserve", reserve(), key)
     turned = dict(reversed(reserve().items()))

@@ -1,4 +1,4 @@
-"""The mail sink keeps every message, with what its headers say, and has faults of its own."""
+"""The mail sink keeps every message with its headers, and has faults of its own."""
 
 import smtplib
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def test_a_message_sent_twice_is_kept_twice(sandbox: Sandbox) -> None:
         "Content-Type: multipart/mixed\n\nbody",
     ],
 )
-def test_a_strange_message_is_kept_too(sandbox: Sandbox, content: str) -> None:
+def test_a_malformed_message_is_kept_too(sandbox: Sandbox, content: str) -> None:
     before = len(sandbox.ledger("mail"))
     with client(sandbox) as connection:
         connection.sendmail("shop@example.com", ["ada@example.com"], content)
@@ -141,7 +141,7 @@ def test_a_hang_ends_when_the_faults_are_deleted_and_keeps_nothing(sandbox: Sand
         connection.sock.settimeout(0.05)
 
         def is_cut() -> bool:
-            """Deletes the faults again and again: the sink may not have read the message at the first time."""
+            """Deletes the faults repeatedly: the first time, the sink may not have read the message yet."""
             sandbox.ask("PUT", "/_faults/mail", b'{"hang_rate": 1}')
             sandbox.ask("DELETE", "/_faults")
             assert connection.sock is not None

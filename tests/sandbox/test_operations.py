@@ -1,4 +1,4 @@
-"""Each operation does its effect once and shows it; what is no call is refused and changes nothing."""
+"""Each operation has its effect once and shows it; an invalid call is refused and changes nothing."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -87,7 +87,7 @@ UNUSABLE: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("path", "body"), UNUSABLE)
-def test_an_unusable_body_is_400_and_spends_no_key(sandbox: Sandbox, path: str, body: Any) -> None:
+def test_an_invalid_body_is_400_and_uses_up_no_key(sandbox: Sandbox, path: str, body: Any) -> None:
     key = new_key()
     reply = sandbox.call(path, body, key)
     assert (reply.status, reply.code) == (400, "invalid_body")
@@ -100,7 +100,7 @@ def test_a_body_that_is_not_json_is_400(sandbox: Sandbox, raw: bytes) -> None:
     assert (reply.status, reply.code) == (400, "invalid_json")
 
 
-def test_a_call_needs_a_usable_key(sandbox: Sandbox) -> None:
+def test_a_call_needs_a_valid_key(sandbox: Sandbox) -> None:
     def with_headers(headers: dict[str, str]) -> Reply:
         return sandbox.ask("POST", "/warehouse/reserve", json.dumps(reserve()).encode(), headers)
 
@@ -127,7 +127,9 @@ def test_a_body_over_one_megabyte_is_413(sandbox: Sandbox) -> None:
         ("GET", "/warehouse/reserve", 405),
     ],
 )
-def test_what_is_not_there_is_a_json_error(sandbox: Sandbox, method: str, path: str, status: int) -> None:
+def test_an_unknown_url_or_method_is_a_json_error(
+    sandbox: Sandbox, method: str, path: str, status: int
+) -> None:
     reply = sandbox.ask(method, path, b"{}", {"Idempotency-Key": new_key()})
     assert reply.status == status
     assert reply.content["error"].keys() == {"code", "message"}

@@ -1,4 +1,4 @@
-"""The process: its start, its stop, what outlives it, and many connections at once."""
+"""The process: its start, its stop, the data that outlives it, and many connections at once."""
 
 import asyncio
 import json
@@ -14,13 +14,13 @@ from tests.sandbox.examples import authorise, capture, reserve, undo
 from tests.sandbox.process import BOUND, Sandbox, free_port, launch, new_key
 
 
-def test_the_first_line_says_where_it_serves(sandbox: Sandbox) -> None:
+def test_the_first_line_says_where_it_listens(sandbox: Sandbox) -> None:
     port = sandbox.port
     services = "(warehouse, payments, carrier)"
     assert sandbox.first_line == f"sandbox: http://127.0.0.1:{port} {services}, smtp 127.0.0.1:{port + 1}\n"
 
 
-def test_after_kill_minus_nine_the_ledger_and_the_answers_are_there(own_sandbox: Sandbox) -> None:
+def test_ledger_and_answers_survive_kill_minus_nine(own_sandbox: Sandbox) -> None:
     done, lost, barred = new_key(), new_key(), new_key()
     first = own_sandbox.call("/payments/capture", capture(), done)
     own_sandbox.call("/payments/void", undo(barred), new_key())
@@ -38,7 +38,7 @@ def test_after_kill_minus_nine_the_ledger_and_the_answers_are_there(own_sandbox:
     assert own_sandbox.ledger("payments") == before
 
 
-def test_kill_minus_nine_under_load_loses_no_answer_that_was_given(own_sandbox: Sandbox) -> None:
+def test_kill_minus_nine_under_load_loses_no_answer_already_given(own_sandbox: Sandbox) -> None:
     answered: dict[str, str] = {}
 
     async def caller(session: aiohttp.ClientSession, name: int) -> None:
@@ -91,15 +91,15 @@ def test_a_signal_stops_it_within_two_seconds_and_cuts_what_is_held(
 
 
 @pytest.mark.parametrize("offset", [0, 1])
-def test_a_taken_port_is_told_in_one_line(tmp_path: Path, offset: int) -> None:
+def test_a_taken_port_is_reported_in_one_line(tmp_path: Path, offset: int) -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port + offset)):
         process = launch(tmp_path, f"127.0.0.1:{port}")
         out, err = process.communicate(timeout=BOUND)
     assert (process.returncode, out) == (1, "")
     assert err == (
-        f"sandbox: cannot listen on 127.0.0.1:{port + offset} (Address already in use): "
-        "SANDBOX_BIND sets another HOST:PORT\n"
+        f"sandbox: cannot listen on 127.0.0.1:{port + offset} (Address already in use); "
+        "set SANDBOX_BIND to another HOST:PORT\n"
     )
 
 
@@ -107,7 +107,7 @@ def test_a_taken_port_is_told_in_one_line(tmp_path: Path, offset: int) -> None:
     "bind",
     ["", "9000", "127.0.0.1", "127.0.0.1:", ":9000", "127.0.0.1:web", "127.0.0.1:0", "127.0.0.1:65535"],
 )
-def test_a_bad_address_is_told_in_one_line(tmp_path: Path, bind: str) -> None:
+def test_a_bad_address_is_reported_in_one_line(tmp_path: Path, bind: str) -> None:
     process = launch(tmp_path, bind)
     out, err = process.communicate(timeout=BOUND)
     assert (process.returncode, out) == (1, "")
@@ -115,7 +115,7 @@ def test_a_bad_address_is_told_in_one_line(tmp_path: Path, bind: str) -> None:
     assert err.count("\n") == 1
 
 
-def test_a_folder_that_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     process = launch(tmp_path / "file", f"127.0.0.1:{free_port()}")
     _, err = process.communicate(timeout=BOUND)
@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_line(tmp_path: Path) -> Non
 
 
 def test_a_call_with_two_thousand_connections_open(own_sandbox: Sandbox) -> None:
-    """Two thousand calls wait in their latency at the same moment, and each is done once."""
+    """Two thousand calls wait at the same moment, and each has its effect once."""
     own_sandbox.faults("warehouse", latency_ms=[2_000, 2_000])
     url = f"http://127.0.0.1:{own_sandbox.port}"
 

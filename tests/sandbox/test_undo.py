@@ -1,4 +1,4 @@
-"""An undo names a forward key: what happened is taken back once, what did not happen never will."""
+"""A reversal names a forward key: its effect is reversed once or, if it has not happened, never happens."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
