@@ -13,7 +13,8 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.overview import Overview
 from orders.selectors.desk.standing import Kind
 from orders.selectors.desk.supervisor import SupervisorStatus
-from orders.vocabulary import ProcessState
+from orders.vocabulary import CircuitState, ProcessState
+from orders.wording.agents import down_sentence, draining_sentence, hold_sentence
 from orders.wording.units import bounded, duration
 
 PATIENCE = 60.0
@@ -57,21 +58,17 @@ def _of_supervisor(watch: SupervisorStatus) -> Iterator[Concern]:
 
 def _of_agents(agents: Sequence[AgentStatus]) -> Iterator[Concern]:
     for agent in agents:
-        values = {"agent": agent.name, "waiting": bounded(agent.waiting, MOST_COUNTED)}
         if agent.is_down:
-            said = _("No process runs the agent %(agent)s; %(waiting)s steps wait for it.")
-        elif agent.circuit.paused:
-            said = _("The agent %(agent)s is paused by an operator; %(waiting)s steps wait for it.")
-        elif agent.state != "closed":
-            said = _("The circuit of %(agent)s is not closed; %(waiting)s steps wait for it.")
+            sentence = down_sentence(agent)
+        elif agent.circuit.paused or agent.state != CircuitState.CLOSED:
+            sentence = hold_sentence(agent)
         elif agent.is_draining and agent.waiting:
-            said = _("%(agent)s is draining: %(waiting)s steps wait, and the ramp is at %(ramp)s %%.")
-            values["ramp"] = str(agent.ramp_percent)
+            sentence = draining_sentence(agent)
         else:
             continue
-        is_bad = (agent.is_down or agent.state == "open") and not agent.circuit.paused
+        is_bad = (agent.is_down or agent.state == CircuitState.OPEN) and not agent.circuit.paused
         url = f"{reverse('console:agents')}#{agent.name}"
-        yield Concern(tone="bad" if is_bad else "warn", url=url, said=said % values)
+        yield Concern(tone="bad" if is_bad else "warn", url=url, said=sentence)
 
 
 def _of_orders(numbers: Overview, open_alerts: int) -> Iterator[Concern]:

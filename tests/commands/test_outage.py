@@ -64,25 +64,25 @@ def test_what_alerts_recommends_can_be_pasted_whatever_code_a_remote_service_giv
             {"state": "open", "opened_at": -600, "probe_at": 600},
             "open",
             "http_503 no answer, for 10 min",
-            "has a circuit that is open",
+            "The circuit of kitchen is open",
         ),
         (
             {"state": "half_open", "opened_at": -600, "probe_at": 600},
             "half open",
             "a probe is under way and counts as lost in",
-            "has a circuit that is half open",
+            "The circuit of kitchen is half open",
         ),
         (
             {"forced": "open", "forced_until": 600, "held_by": "eve", "held_reason": "moving"},
             "open, forced",
             "forced by eve, for another",
-            "has a circuit that is open, forced",
+            "The circuit of kitchen is open, forced",
         ),
         (
             {"paused": True, "held_by": "eve", "held_reason": "moving"},
             "closed, paused",
             "paused by eve: moving",
-            "is paused by eve",
+            "The agent kitchen is paused by eve",
         ),
     ],
 )
@@ -94,7 +94,7 @@ def test_agents_shows_a_circuit_that_is_not_closed_and_fails_as_a_check(
     ran = run("agents")
     assert ran.code == 1
     assert f"kitchen {state} 1 " in ran.words and why in ran.words
-    assert f"! kitchen {held}; 1 step waits for it" in ran.words
+    assert f"! {held}; 1 step is waiting for it." in ran.words
     (shown,) = (one for one in run("agents", "--json").json()["circuits"] if one["agent"] == "kitchen")
     assert (shown["waiting"], shown["lets_calls_through"]) == (1, False)
 

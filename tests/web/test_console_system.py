@@ -100,8 +100,8 @@ def test_the_overview_says_what_is_wrong_and_each_number_leads_to_its_rows() -> 
     for words in (
         r"The last sweep of the supervisor was \d+ s ago.",
         r"The supervisor is late: its last sweep was \d+ seconds ago.",
-        "The circuit of payments is not closed; 0 steps wait for it.",
-        "No process runs the agent mail; 0 steps wait for it.",
+        "The circuit of payments is open; 0 steps are waiting for it.",
+        "No process runs the agent mail; 0 steps are waiting for it.",
         "1 alert is open.",
         r"An order has waited for a scheduler for 1\d min( \d+ s)?. Is the scheduler process running\?",
         "card refused",

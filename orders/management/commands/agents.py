@@ -1,6 +1,6 @@
 """`manage.py agents`: the agents with their circuits, instances and requests. Suitable as a monitoring check."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from orders.management.tables import Column, Fit, table
 from orders.selectors.clock import now
 from orders.selectors.desk.agents import STALE, AgentStatus, Instance, agent_statuses, orders_needing
 from orders.selectors.desk.bounds import MOST_COUNTED
-from orders.vocabulary import CircuitState
+from orders.wording.agents import circuit_reasons, circuit_words, hold_sentence
 from orders.wording.units import bounded, counted, duration
 
 
@@ -58,10 +58,7 @@ class Command(ReadingCommand):
             style = "bold red" if orders else "yellow"
             self.stdout.write(self.styled(f"! {agent} has no live instance; {needed}", style))
         for status in held:
-            steps = counted(status.waiting, "step", most=MOST_COUNTED)
-            verb = "waits" if status.waiting == 1 else "wait"
-            line = f"! {status.name} {_held(status)}; {steps} {verb} for it"
-            self.stdout.write(self.styled(line, "bold red"))
+            self.stdout.write(self.styled(f"! {hold_sentence(status)}", "bold red"))
 
     def _circuits(self, statuses: Sequence[AgentStatus], moment: datetime) -> str:
         columns = (
@@ -73,9 +70,9 @@ class Command(ReadingCommand):
         rows = [
             (
                 status.name,
-                _state(status),
+                circuit_words(status),
                 bounded(status.waiting, MOST_COUNTED),
-                "; ".join(_reasons(status, moment)) or None,
+                "; ".join(circuit_reasons(status, moment)) or None,
             )
             for status in statuses
         ]
@@ -133,54 +130,6 @@ def _instance_row(agent: str, instance: Instance) -> tuple[object, ...]:
         failed,
         duration(instance.mean_seconds) if instance.mean_seconds is not None else None,
     )
-
-
-def _state(status: AgentStatus) -> str:
-    words = [status.state.replace("_", " ")]
-    if status.is_forced:
-        words.append("forced")
-    if status.circuit.paused:
-        words.append("paused")
-    return ", ".join(words)
-
-
-def _reasons(status: AgentStatus, moment: datetime) -> Iterator[str]:
-    """Who holds it and why, what opened it and since when, and when it is probed; nothing while all is well."""
-    circuit = status.circuit
-    if circuit.paused or status.is_forced:
-        until = f", for another {_left(circuit.forced_until, moment)}" if status.is_forced else ""
-        reason = f": {status.held_reason}" if status.held_reason else ""
-        act = "paused" if circuit.paused else "forced"
-        yield f"{act} by {status.held_by or 'somebody unknown'}{until}{reason}"
-    if circuit.state != CircuitState.CLOSED:
-        opened = circuit.opened_at
-        since = f", for {duration((moment - opened).total_seconds())} now" if opened else ""
-        yield f"{circuit.cause_code} {circuit.cause_message}".strip() + since
-    if probe := _probe(status, moment):
-        yield probe
-    if status.is_draining:
-        yield f"draining, ramp at {status.ramp_percent} %"
-
-
-def _probe(status: AgentStatus, moment: datetime) -> str:
-    if status.is_probe_due:
-        return "a probe is due"
-    if status.circuit.paused or status.is_forced or status.circuit.probe_at is None:
-        return ""
-    left = _left(status.circuit.probe_at, moment)
-    if status.state == CircuitState.OPEN:
-        return f"next probe in {left}"
-    return f"a probe is under way and counts as lost in {left}"
-
-
-def _left(until: datetime | None, moment: datetime) -> str:
-    return duration((until - moment).total_seconds()) if until else "a while"
-
-
-def _held(status: AgentStatus) -> str:
-    if status.circuit.paused:
-        return f"is paused by {status.held_by or 'somebody unknown'}"
-    return f"has a circuit that is {_state(status)}"
 
 
 def _plain(statuses: Sequence[AgentStatus], missing: Mapping[str, int]) -> dict[str, Any]:

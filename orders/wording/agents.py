@@ -1,0 +1,77 @@
+"""What holds up an agent, in words: for the overview's verdict and for `manage.py agents`."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from orders.selectors.desk.agents import AgentStatus
+from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.vocabulary import CircuitState
+from orders.wording.states import CIRCUIT_STATES, pill_of
+from orders.wording.units import counted, duration
+
+
+def circuit_words(status: AgentStatus) -> str:
+    """The state of an agent's circuit, and what an operator did to it: "open, forced"."""
+    words = [pill_of(CIRCUIT_STATES, status.state).label]
+    if status.is_forced:
+        words.append("forced")
+    if status.circuit.paused:
+        words.append("paused")
+    return ", ".join(words)
+
+
+def down_sentence(status: AgentStatus) -> str:
+    """That nobody runs an agent."""
+    return f"No process runs the agent {status.name}; {_waiting(status)}."
+
+
+def hold_sentence(status: AgentStatus) -> str:
+    """Why an agent that is paused, or whose circuit is not closed, gets no calls."""
+    if status.circuit.paused:
+        return f"The agent {status.name} is paused by {status.held_by or 'an operator'}; {_waiting(status)}."
+    return f"The circuit of {status.name} is {circuit_words(status)}; {_waiting(status)}."
+
+
+def draining_sentence(status: AgentStatus) -> str:
+    """That an agent is back, and works off what has waited."""
+    return (
+        f"The agent {status.name} is back, at {status.ramp_percent} % of its usual load; {_waiting(status)}."
+    )
+
+
+def circuit_reasons(status: AgentStatus, now: datetime) -> Iterator[str]:
+    """Who holds a circuit and why, what opened it and when, and when it is probed; nothing while all is well."""
+    circuit = status.circuit
+    if circuit.paused or status.is_forced:
+        until = f", for another {_left(circuit.forced_until, now)}" if status.is_forced else ""
+        reason = f": {status.held_reason}" if status.held_reason else ""
+        act = "paused" if circuit.paused else "forced"
+        yield f"{act} by {status.held_by or 'an operator'}{until}{reason}"
+    if circuit.state != CircuitState.CLOSED:
+        opened = circuit.opened_at
+        since = f", for {duration((now - opened).total_seconds())} now" if opened else ""
+        yield f"{circuit.cause_code} {circuit.cause_message}".strip() + since
+    if probe := _probe(status, now):
+        yield probe
+    if status.is_draining:
+        yield f"draining, ramp at {status.ramp_percent} %"
+
+
+def _probe(status: AgentStatus, now: datetime) -> str:
+    if status.is_probe_due:
+        return "a probe is due"
+    if status.circuit.paused or status.is_forced or status.circuit.probe_at is None:
+        return ""
+    left = _left(status.circuit.probe_at, now)
+    if status.state == CircuitState.OPEN:
+        return f"next probe in {left}"
+    return f"a probe is under way and counts as lost in {left}"
+
+
+def _left(until: datetime | None, now: datetime) -> str:
+    return duration((until - now).total_seconds()) if until else "a while"
+
+
+def _waiting(status: AgentStatus) -> str:
+    verb = "is" if status.waiting == 1 else "are"
+    return f"{counted(status.waiting, 'step', most=MOST_COUNTED)} {verb} waiting for it"
