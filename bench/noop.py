@@ -24,7 +24,7 @@ from orders.engine import state_store
 from orders.engine.agent_host.records import HostConfig
 from orders.engine.agent_host.role import AgentHost
 from orders.engine.channels.wakeups import Topic
-from orders.engine.contracts import Accepted, Agent, Json, Request, Step, Submission, Workflow
+from orders.engine.contracts import AcceptedOrder, Agent, Json, Request, Step, Submission, Workflow
 from orders.engine.errors import Transient
 from orders.engine.rows import EventRow
 from orders.engine.runtime.loop import Worker, instance_id, stop_on_signals
@@ -92,7 +92,7 @@ def fill(count: int, workflow: Workflow = FOUR) -> None:
     """Inserts orders as submission does, in batches of 500."""
     for start in range(0, count, 500):
         batch = [
-            Accepted(
+            AcceptedOrder(
                 submission=Submission(order_id=uuid7(), client="guest", body={}, posted_at=timezone.now()),
                 workflow=workflow,
                 priority=5,

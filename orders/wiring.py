@@ -8,16 +8,17 @@ from orders.agents.carrier import Carrier
 from orders.agents.mail import Mail
 from orders.agents.payments import Payments
 from orders.agents.warehouse import Warehouse
-from orders.engine.agent_host.role import AgentHost, HostConfig
+from orders.engine.agent_host.records import HostConfig
+from orders.engine.agent_host.role import AgentHost
 from orders.engine.channels.wakeups import Topic
 from orders.engine.circuits.rules import BreakerRules
 from orders.engine.contracts import Agent, Workflows
 from orders.engine.errors import WorkflowError
+from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.engine.runtime.loop import instance_id
 from orders.engine.scheduler.role import Scheduler, SchedulerConfig
-from orders.engine.submission import SubmissionConfig, SubmissionRole
-from orders.engine.supervisor.remedies import SupervisorRules
+from orders.engine.submission import Submitter, SubmitterConfig
 from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 from orders.workflow.intake import OrderIntake
 from orders.workflow.versions import declared
@@ -50,11 +51,11 @@ def agents() -> dict[str, Agent]:
     return {agent.name: agent for agent in known}
 
 
-def submission() -> SubmissionRole:
+def submission() -> Submitter:
     """A submission process."""
     *_, newest = workflows().values()
-    return SubmissionRole(
-        config=SubmissionConfig(instance=instance_id("submission")), intake=OrderIntake(workflow=newest)
+    return Submitter(
+        config=SubmitterConfig(instance=instance_id("submission")), intake=OrderIntake(workflow=newest)
     )
 
 
@@ -84,7 +85,7 @@ def _breaker() -> BreakerRules:
 
 def supervisor() -> Supervisor:
     """A supervisor, not leading yet."""
-    rules = SupervisorRules(threshold=settings.CONFIG.failure_threshold)
+    rules = RetryRules(threshold=settings.CONFIG.failure_threshold)
     return Supervisor(
         config=SupervisorConfig(instance=instance_id("supervisor"), rules=rules), workflows=workflows()
     )

@@ -1,7 +1,7 @@
-"""What the engine and the business agree on: workflows, steps, remedies, agents and the messages between them.
+"""What the engine and the business agree on: workflows, steps, remedies, agents, and the messages between them.
 
-A business declares a `Workflow` of `Step`s and writes one `Agent` per remote service; the engine does the rest and
-knows neither. All times are seconds.
+A business declares a `Workflow` of `Step`s, writes an `Agent` for each remote service and an `Intake` for its orders.
+The engine does the rest and knows none of them. All times are in seconds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,23 +17,23 @@ from orders.engine.errors import WorkflowError
 Json: TypeAlias = Mapping[str, Any]
 
 
-class Undo(Enum):
+class Compensation(Enum):
     """How a step is compensated (C10)."""
 
     REVERSE = "reverse"
-    """Its effect is reversed by the agent's `compensate`, after everything that depends on it."""
+    """The agent's `compensate` reverses its effect, once every step that depends on it has been compensated."""
     NOTICE = "notice"
-    """It tells somebody: sent once everything else has been undone, whether or not the step itself ever ran."""
+    """A notice is sent once everything else has been compensated, whether or not the step itself ever ran."""
     NONE = "none"
-    """It has no effect that would need undoing."""
+    """It has no effect that would need reversing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Remedy:
-    """What is done about a step whose failures reached the threshold (V3, V4).
+    """What happens when a step's failures reach the threshold (V3, V4).
 
-    First up to `extended_waits` more tries, each after `wait` seconds; then `then`: leave the order in Error for an
-    operator, or request that the whole order be undone.
+    First come up to `extended_waits` more attempts, each after `wait` seconds. Then, as `then` says, the order is put
+    into Error for an operator, or compensated as a whole.
     """
 
     extended_waits: int = 0
@@ -45,11 +45,7 @@ class Remedy:
 class Step:
     """One step of a workflow.
 
-    `data` picks what the agent needs out of the order's description, once, when the order is inserted; `needs` names
-    the earlier steps whose results travel with the request. `settle` is how long after its complete-by a forward call
-    may still land; an undo waits for it. `customer_wait` is how long a declined step waits for the customer. `patience`
-    is how long it waits for an agent that cannot take it; `key_retention` how long the remote service remembers a key:
-    after that a step whose outcome is unknown is never sent again by itself (P2).
+    `data` picks what the agent needs out of the order's description, once, when the order is inserted.
     """
 
     name: str
@@ -57,22 +53,31 @@ class Step:
     operation: str
     data: Callable[[Json], Json]
     after: tuple[str, ...] = ()
+    """The steps that must be completed, or skipped, before this one starts."""
     needs: tuple[str, ...] = ()
+    """The earlier steps whose results travel with the request."""
     complete_by: float = 30.0
+    """How long one attempt may take."""
     settle: float = 5.0
+    """How long after its complete-by time a forward call may still take effect. A compensation waits for that."""
     customer_wait: float = 3_600.0
+    """How long a declined step waits for the customer before the order is compensated."""
     patience: float = 86_400.0
+    """How long the step waits for an agent that cannot take it before its remedy is applied."""
     key_retention: float = 7 * 86_400.0
+    """How long the remote service remembers an idempotency key. After that, a step whose outcome is unknown is never
+    sent again automatically (P2)."""
     remedy: Remedy = field(default_factory=Remedy)
-    undo: Undo = Undo.REVERSE
+    compensation: Compensation = Compensation.REVERSE
     editable: tuple[str, ...] = ()
+    """The fields of its request that an operator may edit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow:
-    """A named, versioned set of steps. Raises `WorkflowError` when the steps cannot be run in any order.
+    """A named and versioned set of steps. Raises `WorkflowError` if the steps cannot be run in the order declared.
 
-    An order finishes on the version it started with, so a version that orders may still be on must not change.
+    An order finishes on the version that it started with, so a version must not change while orders may be on it.
     """
 
     name: str
@@ -106,12 +111,12 @@ class Workflow:
 
     @cached_property
     def dependents(self) -> dict[str, tuple[str, ...]]:
-        """For each step all steps that depend on it, directly or through others."""
-        found: dict[str, set[str]] = {step.name: set() for step in self.steps}
+        """For each step, all the steps that depend on it, directly or through others."""
+        dependents: dict[str, set[str]] = {step.name: set() for step in self.steps}
         for step in reversed(self.steps):
             for earlier in step.after:
-                found[earlier] |= {step.name} | found[step.name]
-        return {name: tuple(sorted(names)) for name, names in found.items()}
+                dependents[earlier] |= {step.name} | dependents[step.name]
+        return {name: tuple(sorted(names)) for name, names in dependents.items()}
 
 
 WorkflowKey: TypeAlias = tuple[str, int]
@@ -122,9 +127,9 @@ Workflows: TypeAlias = Mapping[WorkflowKey, Workflow]
 class Request:
     """What an agent is asked to do (C5). `key` is the same for every try of the same effect (A3).
 
-    `data` is the step's own data, `results` the answers of the steps it needs. For an undo `reverses` is the key of the
-    forward call, which may or may not have had its effect. `seconds_left` was the time to complete-by when the request
-    was claimed; a host stops its agents by it.
+    `data` is the step's own, `results` are those of the steps it needs. A request that `compensates` names in
+    `reverses` the key of the forward call, which may or may not have taken effect. `seconds_left` is the time to
+    complete-by as it was when the request was claimed; the host stops the agent by then.
     """
 
     order_id: UUID
@@ -134,7 +139,7 @@ class Request:
     key: str
     data: Json
     results: Mapping[str, Json]
-    undo: bool
+    compensates: bool
     reverses: str
     seconds_left: float
 
@@ -142,8 +147,8 @@ class Request:
 class Agent(Protocol):
     """Wraps one remote service (A1). Its host retries, keeps the time and posts the reply.
 
-    Both methods return what should be kept of the answer, and raise a `Fault` when the call did not succeed. Each is
-    one try: it may be cancelled at any moment, and run again with the same key (A7).
+    `perform` and `compensate` return what should be kept of the answer, and raise a `Fault` if the call did not
+    succeed. Each call of them is one try: it may be cancelled at any moment, and repeated with the same key (A7).
     """
 
     name: str
@@ -151,13 +156,13 @@ class Agent(Protocol):
     call_timeout: float
 
     async def perform(self, request: Request) -> Json:
-        """Does the step's effect, at most once per `request.key`."""
+        """Performs the step's effect, at most once per `request.key`."""
 
     async def compensate(self, request: Request) -> Json:
-        """Undoes the effect of `request.reverses`, and sees to it that it can no longer happen if it has not."""
+        """Reverses the effect of `request.reverses`, or makes sure that it can no longer happen."""
 
     async def close(self) -> None:
-        """Gives up its connections. Called once, when its host stops."""
+        """Closes its connections. Called once, when its host stops."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,8 +176,8 @@ class Submission:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accepted:
-    """An order that the intake inserted, and the workflow that it is to go through."""
+class AcceptedOrder:
+    """An order that the intake has inserted, and the workflow that it goes through."""
 
     submission: Submission
     workflow: Workflow
@@ -182,22 +187,25 @@ class Accepted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rejected:
-    """A submission that can never be inserted, and why, in words for an operator."""
+class RejectedSubmission:
+    """A submission that can never be inserted, and the reason, in words for an operator."""
 
     submission: Submission
     reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Duplicate:
-    """A submission whose order exists already: the message came twice, and the second one changes nothing (S3)."""
+class DuplicateSubmission:
+    """A submission whose order exists already. The message came twice, and the second copy changes nothing (S3)."""
 
     submission: Submission
+
+
+IntakeAnswer: TypeAlias = AcceptedOrder | DuplicateSubmission | RejectedSubmission
 
 
 class Intake(Protocol):
     """Validates submissions and inserts their orders, inside the caller's transaction (S2)."""
 
-    def __call__(self, submissions: Sequence[Submission]) -> Sequence[Accepted | Duplicate | Rejected]:
-        """Answers for each submission, in their order."""
+    def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
+        """Answers each submission, in the order given."""

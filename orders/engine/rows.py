@@ -55,7 +55,7 @@ class StepRow(NamedTuple):
         """The idempotency key of the forward effect: the same for every try of one generation (A3)."""
         return f"{self.order_id}/{self.name}/{self.generation}"
 
-    def undo_key(self) -> str:
+    def compensation_key(self) -> str:
         """The idempotency key of undoing that effect. An undo that was definitely refused is given a number."""
         again = f"{self.undo_generation}" if self.undo_generation > 1 else ""
         return f"{self.key()}/undo{again}"

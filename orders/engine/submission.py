@@ -13,7 +13,7 @@ from django.db import transaction
 from orders.engine import alerts, state_store
 from orders.engine.channels import status, submissions
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.contracts import Accepted, Duplicate, Intake, Rejected, Submission
+from orders.engine.contracts import AcceptedOrder, DuplicateSubmission, Intake, RejectedSubmission, Submission
 from orders.engine.rows import EventRow
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
@@ -21,17 +21,17 @@ from orders.vocabulary import AlertKind, EventKind, StatusKind
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubmissionConfig:
+class SubmitterConfig:
     """`instance` is this process's id; `batch` the most messages in one pass."""
 
     instance: str
     batch: int = 200
 
 
-class SubmissionRole:
+class Submitter:
     """One instance; any number of them run side by side."""
 
-    def __init__(self, *, config: SubmissionConfig, intake: Intake) -> None:
+    def __init__(self, *, config: SubmitterConfig, intake: Intake) -> None:
         self._config = config
         self._intake = intake
         self._batch = AdaptiveBatch(config.batch)
@@ -47,9 +47,9 @@ class SubmissionRole:
                 return Counts()
             touched.extend(submission.order_id for _, submission in messages)
             verdicts = self._intake([submission for _, submission in messages])
-            accepted = [verdict for verdict in verdicts if isinstance(verdict, Accepted)]
-            rejected = [verdict for verdict in verdicts if isinstance(verdict, Rejected)]
-            duplicates = [verdict for verdict in verdicts if isinstance(verdict, Duplicate)]
+            accepted = [verdict for verdict in verdicts if isinstance(verdict, AcceptedOrder)]
+            rejected = [verdict for verdict in verdicts if isinstance(verdict, RejectedSubmission)]
+            duplicates = [verdict for verdict in verdicts if isinstance(verdict, DuplicateSubmission)]
             self._insert(accepted, duplicates)
             self._reject(rejected)
             submissions.delete([message_id for message_id, _ in messages])
@@ -57,7 +57,7 @@ class SubmissionRole:
         done = {"accepted": len(accepted), "rejected": len(rejected), "duplicates": len(duplicates)}
         return Counts(busy=len(messages) >= limit, done=done)
 
-    def _insert(self, accepted: Sequence[Accepted], duplicates: Sequence[Duplicate]) -> None:
+    def _insert(self, accepted: Sequence[AcceptedOrder], duplicates: Sequence[DuplicateSubmission]) -> None:
         if accepted:
             state_store.create_processes(accepted)
         status.post(
@@ -76,7 +76,7 @@ class SubmissionRole:
             + [self._event(copy.submission, EventKind.DUPLICATE_IGNORED) for copy in duplicates]
         )
 
-    def _reject(self, rejected: Sequence[Rejected]) -> None:
+    def _reject(self, rejected: Sequence[RejectedSubmission]) -> None:
         if not rejected:
             return
         submissions.set_aside(rejected)
@@ -96,7 +96,9 @@ class SubmissionRole:
         reason = f"inserting it failed: {type(error).__name__}: {error}"
         with transaction.atomic():
             messages = [message for message in submissions.take(1) if message[1].order_id in order_ids]
-            self._reject([Rejected(submission=submission, reason=reason) for _, submission in messages])
+            self._reject(
+                [RejectedSubmission(submission=submission, reason=reason) for _, submission in messages]
+            )
             submissions.delete([message_id for message_id, _ in messages])
             wake(Topic.PROGRESS)
 

@@ -11,7 +11,7 @@ from orders.vocabulary import AlertKind, CircuitState
 class AlertGroup(models.Model):
     """Alerts of one cause: what an operator looks at, acknowledges, annotates and resubmits as one.
 
-    `pattern` is the message with whatever differs from order to order taken out (`orders.engine.cause_pattern`).
+    `pattern` is the message with whatever differs from order to order taken out (`orders.engine.alerts`).
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -161,7 +161,7 @@ class AgentInstance(models.Model):
 class Circuit(models.Model):
     """The circuit breaker of one agent, shared by all its instances and all schedulers (A8).
 
-    `orders.engine.circuits.rules` draws the states and rules on the transitions; `orders.engine.circuits.store` alone
+    `orders.engine.circuits.rules` draws the states and rules on the transitions; `orders.engine.circuits` alone
     writes it.
     `window_*` count the calls of the present window. While `forced` is set the state is an operator's, until
     `forced_until`. A paused agent is given nothing new.

@@ -57,7 +57,7 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
         step = next((one for one in steps if one.name == PAYMENT and _waits_for_customer(one)), None)
         if step is None:
             return Result(act=Act.ALREADY, said="No payment of this order is waiting for its customer.")
-        state_store.edit_request(step, {"payment_method": payment_method})
+        state_store.edit_request(step, {"payment_method": payment_method}, keep_original=False)
         afresh = again(step, row.goal)._replace(error=None)
         state_store.write_steps([StepWrite(afresh, step.attempt)])
         if row.process_state != ProcessState.ERROR:
@@ -73,7 +73,7 @@ def _waits_for_customer(step: StepRow) -> bool:
 
 def order_of_key(*, client: str, key: str) -> UUID | None:
     """The order that this client placed with this idempotency key; None if there is none."""
-    known = submissions.posted(client=client, key=key)
+    known = submissions.find_record(client=client, key=key)
     return known.order_id if known else None
 
 

@@ -98,7 +98,7 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
     `MixedCurrenciesError` and `KeyReusedError`.
     """
     body_hash = _hash(order)
-    if idempotency_key is not None and (known := submissions.posted(client=client, key=idempotency_key)):
+    if idempotency_key is not None and (known := submissions.find_record(client=client, key=idempotency_key)):
         return _replayed(known, body_hash)
     body = _describe(order)
     order_id = uuid7()
@@ -117,7 +117,7 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
     return placed
 
 
-def _replayed(known: submissions.Posted, body_hash: str) -> Placed:
+def _replayed(known: submissions.IdempotencyRecord, body_hash: str) -> Placed:
     if known.body_hash != body_hash:
         raise KeyReusedError("this Idempotency-Key was used for another order")
     return Placed(order_id=known.order_id, replayed=True)

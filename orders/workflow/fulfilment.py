@@ -10,7 +10,7 @@ The description that the `data` functions read is the one that `orders.workflow.
 from functools import partial
 from typing import Any
 
-from orders.engine.contracts import Json, Remedy, Step, Undo, Workflow
+from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
 
 NAME = "fulfil-order"
 VERSION = 1
@@ -68,7 +68,7 @@ def fulfil_order(
             after=("capture-payment",),
             needs=("create-shipment",),
             remedy=MAIL_WAITS,
-            undo=Undo.NOTICE,
+            compensation=Compensation.NOTICE,
             editable=("email",),
         ),
     )

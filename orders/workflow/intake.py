@@ -2,19 +2,23 @@
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
 
-from orders.engine.contracts import Accepted, Duplicate, Rejected, Submission, Workflow
+from orders.engine.contracts import (
+    AcceptedOrder,
+    DuplicateSubmission,
+    IntakeAnswer,
+    RejectedSubmission,
+    Submission,
+    Workflow,
+)
 from orders.models import Order, OrderLine, Product
 from orders.workflow.description import BadDescriptionError, Description, as_json, parse
 
 GUEST = "guest"
 LARGEST_KEY = 2**31 - 1
-
-Answer: TypeAlias = Accepted | Duplicate | Rejected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +36,7 @@ class OrderIntake:
 
     workflow: Workflow
 
-    def __call__(self, submissions: Sequence[Submission]) -> Sequence[Answer]:
+    def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         """Answers for each submission, in their order, and inserts those it accepts.
 
         At most five statements for any number of submissions, inside the caller's transaction. Raises `IntegrityError`
@@ -47,14 +51,14 @@ class OrderIntake:
         customers = _customers({draft.customer_id for draft in drafts if draft.customer_id is not None})
         accepted: list[Draft] = []
         rejected: set[UUID] = set()
-        answers: list[Answer] = []
+        answers: list[IntakeAnswer] = []
         for submission, draft in zip(submissions, read, strict=True):
             answer = self._judge(submission, draft, currencies, customers)
             if submission.order_id in known or (
-                isinstance(answer, Rejected) and submission.order_id in rejected
+                isinstance(answer, RejectedSubmission) and submission.order_id in rejected
             ):
-                answer = Duplicate(submission=submission)
-            elif isinstance(answer, Rejected):
+                answer = DuplicateSubmission(submission=submission)
+            elif isinstance(answer, RejectedSubmission):
                 rejected.add(submission.order_id)
             elif isinstance(draft, Draft):
                 known.add(submission.order_id)
@@ -66,15 +70,15 @@ class OrderIntake:
     def _judge(
         self,
         submission: Submission,
-        draft: Draft | Rejected,
+        draft: Draft | RejectedSubmission,
         currencies: Mapping[str, str],
         customers: Container[int],
-    ) -> Answer:
-        if isinstance(draft, Rejected):
+    ) -> IntakeAnswer:
+        if isinstance(draft, RejectedSubmission):
             return draft
         if reason := mismatch(draft, currencies, customers):
-            return Rejected(submission=submission, reason=reason)
-        return Accepted(
+            return RejectedSubmission(submission=submission, reason=reason)
+        return AcceptedOrder(
             submission=submission,
             workflow=self.workflow,
             priority=draft.order.priority,
@@ -83,7 +87,7 @@ class OrderIntake:
         )
 
 
-def read_submission(submission: Submission) -> Draft | Rejected:
+def read_submission(submission: Submission) -> Draft | RejectedSubmission:
     """What a submission says, or why it can never be an order. Pure."""
     try:
         return Draft(
@@ -92,7 +96,7 @@ def read_submission(submission: Submission) -> Draft | Rejected:
             customer_id=read_client(submission.client),
         )
     except BadDescriptionError as error:
-        return Rejected(submission=submission, reason=str(error))
+        return RejectedSubmission(submission=submission, reason=str(error))
 
 
 def read_client(client: str) -> int | None:

@@ -115,14 +115,14 @@ def forward(step: str, **changes: Any) -> Request:
         key=f"{order_id}/{step}/1",
         data=declared.data({**DESCRIPTION, **changes}),
         results={"authorise-payment": {"authorisation": "auth_1"}, "create-shipment": {"tracking": "trk_1"}},
-        undo=False,
+        compensates=False,
         reverses="",
         seconds_left=30.0,
     )
 
 
 def undo_of(request: Request) -> Request:
-    return replace(request, attempt=2, key=f"{request.key}/undo", reverses=request.key, undo=True)
+    return replace(request, attempt=2, key=f"{request.key}/undo", reverses=request.key, compensates=True)
 
 
 def http_agent(case: Case, sandbox: Sandbox) -> Agent:

@@ -23,7 +23,7 @@ PURE = [
     *(
         f"orders.engine.{name}"
         for name in (
-            *("errors", "contracts", "rows", "cause_pattern"),
+            *("errors", "contracts", "rows", "retry_rules"),
             *("runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
@@ -58,7 +58,7 @@ ROOMS = {
     "orders.selectors": (
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime.sql", "orders.engine.rows", "orders.engine.circuits.rules"),
-        "orders.engine.supervisor.remedies",
+        "orders.engine.retry_rules",
         *("orders.workflow.customer_steps", "orders.workflow.versions", "orders.engine.contracts"),
     ),
     "orders.wording": (

@@ -17,8 +17,8 @@ from orders.engine.channels import leases
 from orders.engine.circuits.rules import BreakerRules
 from orders.engine.circuits.store import HEARTBEAT_LIMIT
 from orders.engine.contracts import Step
+from orders.engine.retry_rules import RetryRules
 from orders.engine.scheduler.role import SchedulerConfig
-from orders.engine.supervisor.remedies import SupervisorRules
 from orders.engine.supervisor.role import SupervisorConfig
 from orders.live.hub import HubConfig
 from orders.live.streams import StreamsConfig
@@ -216,7 +216,7 @@ FIGURES = [
     ("docs/sandbox.md", r"`card_slow` \((\d+) s\)", SLOW_SECONDS),
     ("docs/agents.md", r"Keys have at most (\d+) characters", AgentRequest._meta.get_field("key").max_length),
     ("docs/state-machines.md", r"── (\d+) failures in a window", BREAKER.least_failures),
-    ("docs/state-machines.md", r"may fail (twice) as often", SupervisorRules().undo_patience),
+    ("docs/state-machines.md", r"may fail (twice) as often", RetryRules().compensation_patience),
     ("README.md", r"after (\w+) failed calls it waits", BREAKER.least_failures),
     ("README.md", r"waits (\w+) minutes for its customer", 120 / 60),
     ("README.md", r"your own server \((\d+) or newer\)", launch.OLDEST_POSTGRES / 10_000),

@@ -160,7 +160,7 @@ def test_an_agent_is_given_all_that_was_asked() -> None:
     a_host(kitchen).run_once()
     (given,) = kitchen.asked
     assert (given.order_id, given.step, given.operation) == (request.order_id, "mix", "mix-it")
-    assert (given.attempt, given.key, given.undo, given.reverses) == (4, request.key, False, "")
+    assert (given.attempt, given.key, given.compensates, given.reverses) == (4, request.key, False, "")
     assert (given.data, given.results) == ({"portions": 3}, {"mix": {"dough": 1}})
     assert 15 < given.seconds_left <= 20
 

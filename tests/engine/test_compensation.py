@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orders.engine.contracts import Undo
+from orders.engine.contracts import Compensation
 from orders.models import AgentRequest, Alert, OrderProcess, StepState
 from orders.services.orders import Act, compensate, resubmit
 from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
@@ -80,7 +80,7 @@ def test_from_every_point_what_was_done_or_may_have_been_is_undone_in_reverse_an
         dict.fromkeys(done, "completed") | {name: unknown() for name in lost},
     )
     waves = undo_all(order)
-    to_undo = {name for name in done | lost if CAKE.by_name[name].undo is Undo.REVERSE}
+    to_undo = {name for name in done | lost if CAKE.by_name[name].compensation is Compensation.REVERSE}
     assert set().union(*waves) == to_undo | {"tell"}
     assert sum(len(wave) for wave in waves) == len(to_undo) + 1  # nothing twice
     assert waves[-1] == {"tell"}

@@ -12,7 +12,7 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from orders.engine import state_store
-from orders.engine.contracts import Accepted, Json, Request, Step, Submission, Undo, Workflow
+from orders.engine.contracts import AcceptedOrder, Compensation, Json, Request, Step, Submission, Workflow
 from orders.engine.errors import Refused, Transient
 from orders.models import AgentReply, AgentRequest, Event
 from orders.services.orders import Act, compensate, resubmit
@@ -40,8 +40,8 @@ def _said(description: Json) -> Json:
     return {"said": description["said"]}
 
 
-def _step(name: str, *after: str, undo: Undo = Undo.REVERSE) -> Step:
-    return Step(name=name, agent="hand", operation="do", data=_said, after=after, undo=undo)
+def _step(name: str, *after: str, compensation: Compensation = Compensation.REVERSE) -> Step:
+    return Step(name=name, agent="hand", operation="do", data=_said, after=after, compensation=compensation)
 
 
 LONE = Workflow(name="lone", version=1, steps=(_step("only"),))
@@ -54,7 +54,7 @@ FAN = Workflow(
     steps=(
         _step("open"),
         *(_step(f"leaf-{n}", "open") for n in range(6)),
-        _step("close", *(f"leaf-{n}" for n in range(6)), undo=Undo.NONE),
+        _step("close", *(f"leaf-{n}" for n in range(6)), compensation=Compensation.NONE),
     ),
 )
 SHAPES = [CAKE, LONE, CHAIN, FAN]
@@ -65,7 +65,7 @@ each_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.na
 def create(workflow: Workflow) -> UUID:
     """What a submission does for an order that its intake has accepted."""
     submission = Submission(order_id=uuid7(), client="guest", body={}, posted_at=ahead(0))
-    accepted = Accepted(
+    accepted = AcceptedOrder(
         submission=submission,
         workflow=workflow,
         priority=5,
@@ -129,15 +129,15 @@ def test_an_order_of_any_shape_is_undone_in_reverse_after_it_was_processed(shape
     undone = turns(order_id)
     assert stored(order_id).process_state == "compensated"
     names = [request.step for request in undone]
-    reversed_steps = [step.name for step in shape.steps if step.undo is Undo.REVERSE]
-    notices = [step.name for step in shape.steps if step.undo is Undo.NOTICE]
+    reversed_steps = [step.name for step in shape.steps if step.compensation is Compensation.REVERSE]
+    notices = [step.name for step in shape.steps if step.compensation is Compensation.NOTICE]
     assert sorted(names) == sorted(reversed_steps + notices)
     assert names[len(reversed_steps) :] == notices
     for name in reversed_steps:
         for later in set(shape.dependents[name]) & set(reversed_steps):
             assert names.index(later) < names.index(name)
     for request in undone:
-        assert request.undo
+        assert request.compensates
         assert (request.reverses, request.key) == (
             f"{order_id}/{request.step}/1",
             f"{order_id}/{request.step}/1/undo",
@@ -162,7 +162,8 @@ def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_undone(shape: W
     assert sorted(undone) == sorted(
         step.name
         for step in shape.steps
-        if step.undo is Undo.NOTICE or (step.undo is Undo.REVERSE and step is not last)
+        if step.compensation is Compensation.NOTICE
+        or (step.compensation is Compensation.REVERSE and step is not last)
     )
     assert told(order_id) == ["started", "failed", "compensated"]
 

@@ -12,8 +12,13 @@ from django.test.utils import CaptureQueriesContext
 from uuid_utils.compat import uuid7
 
 from orders.engine.channels import submissions
-from orders.engine.contracts import Accepted, Duplicate, Intake, Rejected, Submission, Workflow
-from orders.engine.submission import SubmissionConfig, SubmissionRole
+from orders.engine.contracts import (
+    Intake,
+    IntakeAnswer,
+    Submission,
+    Workflow,
+)
+from orders.engine.submission import Submitter, SubmitterConfig
 from orders.models import (
     Alert,
     Event,
@@ -65,11 +70,9 @@ def post(order_id: UUID | None = None, **changes: Any) -> UUID:
     return order_id
 
 
-def a_role(
-    *, instance: str = "submission:a", batch: int = 200, intake: Intake | None = None
-) -> SubmissionRole:
-    config = SubmissionConfig(instance=instance, batch=batch)
-    return SubmissionRole(config=config, intake=intake or OrderIntake(workflow=CAKE))
+def a_role(*, instance: str = "submission:a", batch: int = 200, intake: Intake | None = None) -> Submitter:
+    config = SubmitterConfig(instance=instance, batch=batch)
+    return Submitter(config=config, intake=intake or OrderIntake(workflow=CAKE))
 
 
 class Brittle:
@@ -79,7 +82,7 @@ class Brittle:
         self._words = words
         self._inner = OrderIntake(workflow=CAKE)
 
-    def __call__(self, given: Sequence[Submission]) -> Sequence[Accepted | Duplicate | Rejected]:
+    def __call__(self, given: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         answers = self._inner(given)
         if any(one.body["payment_method"] == "boom" for one in given):
             raise ValueError(self._words)
@@ -295,7 +298,7 @@ def test_a_message_that_breaks_a_pass_only_once_is_not_set_aside() -> None:
     sound = OrderIntake(workflow=CAKE)
     broken = iter([True])
 
-    def at_first(given: Sequence[Submission]) -> Sequence[Accepted | Duplicate | Rejected]:
+    def at_first(given: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         if next(broken, False):
             raise ValueError("it collided with another instance")
         return sound(given)
@@ -308,7 +311,7 @@ def test_a_message_that_breaks_a_pass_only_once_is_not_set_aside() -> None:
 
 
 def test_a_database_in_trouble_is_no_reason_to_set_a_message_aside() -> None:
-    def broken(_: Sequence[Submission]) -> Sequence[Accepted | Duplicate | Rejected]:
+    def broken(_: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         raise OperationalError("the connection is lost")
 
     order_id = post()

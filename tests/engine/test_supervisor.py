@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from orders.engine.contracts import Workflow
 from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.sql import run
-from orders.engine.supervisor import leadership as leases
+from orders.engine.supervisor import leadership
 from orders.engine.supervisor.role import LEASE
 from orders.models import Alert, Event, LeaderLease, OrderProcess, StepState
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
@@ -393,7 +393,7 @@ def test_a_successor_waits_until_the_sweep_that_is_under_way_has_ended(new_sessi
     assert step_of(order, "mix").failure_count == 1
     LeaderLease.objects.update(expires_at=ago(1))
     sweeping.begin()
-    sweeping.do(lambda: leases.check(LEASE, term=1))
+    sweeping.do(lambda: leadership.check(LEASE, term=1))
     acquiring = successor.start(new.acquire)
     successor.await_wait()
     sweeping.commit()

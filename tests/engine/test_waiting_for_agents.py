@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from orders.engine.circuits import store as circuits
+from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
+from orders.engine.circuits.store import RETRY_BUDGET, register_agents
 from orders.engine.contracts import Step, Workflow, Workflows
 from orders.engine.errors import Transient
 from orders.engine.runtime.sql import fetch, run
@@ -59,7 +60,7 @@ DOWN = Transient("http_503", "it is down")
 
 def shut(agent: str = "kitchen", **fields: Any) -> None:
     """The agent's circuit is open, and no probe is due."""
-    circuits.declare([agent], rate=None)
+    register_agents([agent], rate=None)
     given = {
         "state": "open",
         "openings": 1,
@@ -91,7 +92,7 @@ def waited(seconds: float) -> dict[str, Any]:
 
 
 def has_waiting(agent: str = "kitchen") -> bool:
-    return agent in circuits.credit([agent], rules=BreakerRules(), now=ago(0)).waiting
+    return agent in grant_credit([agent], rules=BreakerRules(), now=ago(0)).waiting
 
 
 def failures(order: OrderProcess) -> int:
@@ -512,7 +513,7 @@ def test_retries_wait_for_the_budget_and_new_work_does_not() -> None:
     again = PACKED | {"decorate": {"attempt": 1, "outcome": "unknown", "failure_count": 1}}
     clones(make_order(again), 49)
     staff()
-    RetryBudget.objects.create(name=circuits.BUDGET, tokens=0.0, refilled_at=ahead(300))
+    RetryBudget.objects.create(name=RETRY_BUDGET, tokens=0.0, refilled_at=ahead(300))
     scheduler = Scheduler(
         config=SchedulerConfig(instance="scheduler:a", retries=10.0, batch=40), workflows=CAKES
     )
@@ -535,7 +536,7 @@ def test_a_pass_draws_no_more_retries_than_it_has_room_for() -> None:
     clones(make_order(again), 49)
     scheduler = a_scheduler()
     hire("kitchen", 1)
-    RetryBudget.objects.create(name=circuits.BUDGET, tokens=20.0, refilled_at=ahead(300))
+    RetryBudget.objects.create(name=RETRY_BUDGET, tokens=20.0, refilled_at=ahead(300))
     scheduler.run_once()
     assert AgentRequest.objects.count() == 2
     assert RetryBudget.objects.get().tokens == 18.0
@@ -611,7 +612,7 @@ def test_a_host_hands_requests_back_uncalled_while_the_circuit_is_open() -> None
 
 @pytest.mark.django_db(transaction=True)
 def test_a_host_makes_one_probe_of_a_half_open_circuit_and_closes_it() -> None:
-    circuits.declare(["kitchen"], rate=None)
+    register_agents(["kitchen"], rate=None)
     for _ in range(3):
         a_request_for_mix()
     shut(state="half_open", probe_at=ahead(45))

@@ -95,8 +95,8 @@ MUTANTS = (
     Mutant(
         name="recalls-what-was-begun",
         path=f"{CHANNELS}/requests.py",
-        old="WHERE step_id = ANY(%s) AND deliveries = 0 ORDER BY id",
-        new="WHERE step_id = ANY(%s) ORDER BY id",
+        old="WHERE step_id = ANY(%s) AND deliveries = 0",
+        new="WHERE step_id = ANY(%s)",
         test="tests/store/test_requests.py::test_only_what_no_agent_was_ever_given_is_recalled",
     ),
     # Keys (P1, P2)
@@ -117,8 +117,8 @@ MUTANTS = (
     Mutant(
         name="a-new-key-for-every-attempt",
         path=f"{ENGINE}/scheduler/order_pass.py",
-        old="key = step.undo_key() if undo else step.key()",
-        new='key = step.undo_key() if undo else f"{step.key()}/{step.attempt}"',
+        old="key = step.compensation_key() if undo else step.key()",
+        new='key = step.compensation_key() if undo else f"{step.key()}/{step.attempt}"',
         test="tests/unit/test_order_pass.py::test_an_automatic_retry_is_a_new_attempt_with_the_same_key",
     ),
     Mutant(
@@ -161,7 +161,7 @@ MUTANTS = (
     Mutant(
         name="no-circuit-check",
         path=f"{ENGINE}/agent_host/call.py",
-        old="if not self._lane.admits():",
+        old="if not self._circuit.admits():",
         new="if False:",
         test="tests/engine/test_waiting_for_agents.py::test_a_host_hands_requests_back_uncalled_while_the_circuit_is_open",
     ),
@@ -174,7 +174,7 @@ MUTANTS = (
     ),
     Mutant(
         name="no-credit",
-        path=f"{ENGINE}/circuits/store.py",
+        path=f"{ENGINE}/circuits/credit.py",
         old="if self.rooms.get(agent, 0) <= 0 or (is_retry and self.retries <= 0):",
         new="if is_retry and self.retries <= 0:",
         test="tests/engine/test_waiting_for_agents.py::test_a_step_without_room_waits_with_no_complete_by_and_no_failure",
@@ -182,7 +182,7 @@ MUTANTS = (
     Mutant(
         name="no-budget",
         path=f"{ENGINE}/circuits/store.py",
-        old="granted = min(wanted, int(full))",
+        old="granted = min(wanted, int(available))",
         new="granted = wanted",
         test="tests/store/test_circuits.py::test_retries_are_granted_up_to_two_seconds_worth_and_then_at_the_rate",
     ),

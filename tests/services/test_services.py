@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
-from orders.engine.submission import SubmissionConfig, SubmissionRole
+from orders.engine.submission import Submitter, SubmitterConfig
 from orders.models import (
     AgentRequest,
     Alert,
@@ -100,7 +100,7 @@ def an_order(quantity: int = 1, sku: str = "nap", reply_to: str = "app-1") -> Ne
 
 
 def take_in() -> dict[str, int]:
-    role = SubmissionRole(config=SubmissionConfig(instance="submission:a"), intake=OrderIntake(workflow=CAKE))
+    role = Submitter(config=SubmitterConfig(instance="submission:a"), intake=OrderIntake(workflow=CAKE))
     return role.run_once().done
 
 

@@ -7,8 +7,18 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from orders.engine.circuits import store as circuits
-from orders.engine.circuits.rules import BreakerRules, Tally
+from orders.engine.circuits.credit import charge_credit, grant_credit
+from orders.engine.circuits.overrides import force, pause, resume, unforce
+from orders.engine.circuits.rules import HEARTBEAT_LIMIT, BreakerRules, Tally
+from orders.engine.circuits.store import (
+    RETRY_BUDGET,
+    alert_host_changes,
+    draw_retries,
+    find_host_changes,
+    register_agents,
+    report_calls,
+    unavailable_agents,
+)
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Alert, Circuit, RetryBudget
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
@@ -25,7 +35,7 @@ FINE = Tally(calls=1)
 
 
 def a_circuit(agent: str = "kitchen", rate: float | None = None, **fields: Any) -> None:
-    circuits.declare([agent], rate=rate)
+    register_agents([agent], rate=rate)
     Circuit.objects.filter(agent=agent).update(**fields)
 
 
@@ -53,22 +63,22 @@ def stored(agent: str = "kitchen") -> Circuit:
 
 def report(tally: Tally, agent: str = "kitchen") -> bool:
     with transaction.atomic():
-        return circuits.report({agent: tally}, rules=RULES)
+        return report_calls({agent: tally}, rules=RULES)
 
 
 def room(agent: str = "kitchen") -> int:
     """What one scheduler may dispatch, in a transaction that ends at once."""
     with transaction.atomic():
-        return circuits.credit([agent], rules=RULES, now=database_now()).rooms[agent]
+        return grant_credit([agent], rules=RULES, now=database_now()).rooms[agent]
 
 
 def dispatch(number: int, agent: str = "kitchen") -> int:
     """A pass of a scheduler that would dispatch so many; returns how many it could."""
     with transaction.atomic():
         now = database_now()
-        credit = circuits.credit([agent], rules=RULES, now=now)
+        credit = grant_credit([agent], rules=RULES, now=now)
         taken = sum(credit.take(agent, False) for _ in range(number))
-        circuits.settle(credit, rules=RULES, now=now)
+        charge_credit(credit, rules=RULES, now=now)
         return taken
 
 
@@ -111,7 +121,7 @@ def test_a_probe_that_fails_is_the_same_outage_and_a_new_outage_is_a_new_alert_o
 def test_the_wait_before_a_probe_is_between_half_of_its_ceiling_and_all_of_it() -> None:
     a_circuit()
     with transaction.atomic():
-        circuits.report({"kitchen": BROKEN}, rules=RULES, rng=random.Random(7))
+        report_calls({"kitchen": BROKEN}, rules=RULES, rng=random.Random(7))
     row = stored()
     assert row.probe_at is not None
     assert 0.5 <= (row.probe_at - row.since).total_seconds() <= 1.0
@@ -129,7 +139,7 @@ def test_a_report_about_an_agent_that_was_never_declared_changes_nothing() -> No
 def test_there_is_no_room_where_nobody_runs_the_agent_and_a_stale_heartbeat_does_not_count() -> None:
     a_circuit()
     assert room() == 0
-    a_host(silent_for=circuits.HEARTBEAT_LIMIT + 1)
+    a_host(silent_for=HEARTBEAT_LIMIT + 1)
     assert room() == 0
     a_host(instance="b", capacity=3)
     assert room() == 6
@@ -222,7 +232,7 @@ def test_agents_that_nothing_is_sent_to_are_named_with_the_cause() -> None:
         a_host(agent, instance=agent)
     open_circuit(cause_code="http_503")
     a_circuit("post", paused=True)
-    found = circuits.unavailable(["kitchen", "oven", "post", "courier"], database_now())
+    found = unavailable_agents(["kitchen", "oven", "post", "courier"], database_now())
     assert found == {"kitchen": "http_503", "post": "paused", "courier": "no_host"}
 
 
@@ -234,15 +244,15 @@ def test_an_agent_that_steps_wait_for_and_nobody_runs_has_one_alert_until_somebo
     make_order({"mix": {"waiting_since": ago(5)}})
     agents = ["kitchen", "oven"]
     for _ in range(2):
-        circuits.alert_of_hosts(circuits.hosts(agents))
+        alert_host_changes(find_host_changes(agents))
     alert = Alert.objects.get()
     assert (alert.kind, alert.agent, alert.code) == ("outage", "kitchen", "no_host")
     assert alert.message == "no process runs the agent kitchen, and its steps wait"
     a_host()
-    circuits.alert_of_hosts(circuits.hosts(agents))
+    alert_host_changes(find_host_changes(agents))
     alert.refresh_from_db()
     assert (alert.closed_by, alert.resolution) == ("the supervisor", "the agent runs again")
-    assert circuits.hosts(agents) == ([], [])
+    assert find_host_changes(agents) == ([], [])
 
 
 @pytest.mark.pattern("O1")
@@ -250,34 +260,34 @@ def test_a_running_host_does_not_close_the_alert_of_an_outage_that_goes_on() -> 
     a_host()
     a_circuit()
     report(BROKEN)
-    assert circuits.hosts(["kitchen"]).back == []
+    assert find_host_changes(["kitchen"]).back == []
 
 
 # --- the budget of retries
 
 
 def test_retries_are_granted_up_to_two_seconds_worth_and_then_at_the_rate() -> None:
-    assert circuits.draw_retries(0, rate=100.0) == 0
+    assert draw_retries(0, rate=100.0) == 0
     assert not RetryBudget.objects.exists()
-    assert circuits.draw_retries(150, rate=100.0) == 150
+    assert draw_retries(150, rate=100.0) == 150
     RetryBudget.objects.update(tokens=0.0, refilled_at=ago(0.5))
-    assert 50 <= circuits.draw_retries(1000, rate=100.0) <= 200
+    assert 50 <= draw_retries(1000, rate=100.0) <= 200
     RetryBudget.objects.update(tokens=0.0, refilled_at=ago(3600))
-    assert circuits.draw_retries(1000, rate=100.0) == 200
+    assert draw_retries(1000, rate=100.0) == 200
     RetryBudget.objects.update(tokens=5.0, refilled_at=ahead(300))  # the clock was put back
-    assert circuits.draw_retries(1000, rate=100.0) == 5
+    assert draw_retries(1000, rate=100.0) == 5
 
 
 @both_sessions
 def test_a_crowd_is_never_granted_more_retries_than_the_budget() -> None:
     rate = 0.01  # it hardly refills meanwhile
-    RetryBudget.objects.create(name=circuits.BUDGET, tokens=40.0)
+    RetryBudget.objects.create(name=RETRY_BUDGET, tokens=40.0)
 
     def draw(n: int) -> int:
         with transaction.atomic():
-            return sum(circuits.draw_retries(9, rate=rate) for _ in range(2))
+            return sum(draw_retries(9, rate=rate) for _ in range(2))
 
-    circuits.draw_retries(1, rate=rate)
+    draw_retries(1, rate=rate)
     RetryBudget.objects.update(tokens=40.0)
     assert sum(all_at_once(8, draw)) <= 40
 
@@ -288,45 +298,45 @@ def test_a_crowd_is_never_granted_more_retries_than_the_budget() -> None:
 def test_an_operator_pauses_an_agent_and_resumes_it_on_a_ramp() -> None:
     a_host(capacity=500)
     a_circuit()
-    assert circuits.pause("kitchen", by="ada", reason="they migrate")
+    assert pause("kitchen", by="ada", reason="they migrate")
     assert (stored().paused, stored().held_by, stored().held_reason) == (True, "ada", "they migrate")
     assert room() == 0
-    assert circuits.pause("kitchen", by="eve", reason="") is False
+    assert pause("kitchen", by="eve", reason="") is False
     assert stored().held_by == "ada"
-    assert circuits.resume("kitchen", by="ada")
+    assert resume("kitchen", by="ada")
     assert 1 <= room() < 1000
-    assert circuits.resume("kitchen", by="ada") is False
-    assert circuits.pause("ghost", by="ada", reason="") is False
+    assert resume("kitchen", by="ada") is False
+    assert pause("ghost", by="ada", reason="") is False
 
 
 def test_an_operator_forces_a_circuit_for_a_time_and_leaves_it_to_its_calls_again() -> None:
     a_host(capacity=500)
     open_circuit()
-    assert circuits.force("kitchen", "closed", seconds=60, by="ada", reason="I know better")
+    assert force("kitchen", "closed", seconds=60, by="ada", reason="I know better")
     assert (room(), stored().state, stored().forced, stored().held_by) == (1000, "open", "closed", "ada")
-    assert circuits.unforce("kitchen", by="ada")
+    assert unforce("kitchen", by="ada")
     assert (room(), stored().forced) == (1, "")
-    assert circuits.unforce("kitchen", by="ada") is False
+    assert unforce("kitchen", by="ada") is False
     a_circuit("kitchen", state="closed", probe_at=None)
-    assert circuits.force("kitchen", "open", seconds=60, by="ada", reason="")
-    assert (room(), circuits.unavailable(["kitchen"], database_now())) == (0, {"kitchen": "paused"})
+    assert force("kitchen", "open", seconds=60, by="ada", reason="")
+    assert (room(), unavailable_agents(["kitchen"], database_now())) == (0, {"kitchen": "paused"})
     Circuit.objects.update(forced_until=ago(0))
     assert 1 <= room() < 1000  # its time is over: a ramp
-    assert circuits.unforce("kitchen", by="ada")
+    assert unforce("kitchen", by="ada")
     assert 1 <= room() < 1000
-    assert circuits.force("ghost", "open", seconds=60, by="ada", reason="") is False
+    assert force("ghost", "open", seconds=60, by="ada", reason="") is False
 
 
 def test_a_host_that_starts_sets_the_rate_and_leaves_the_rest_as_it_is() -> None:
     open_circuit(cause_code="http_503", paused=True, held_by="ada", openings=3)
     before = Circuit.objects.values().get()
-    circuits.declare(["kitchen", "oven"], rate=5.0)
+    register_agents(["kitchen", "oven"], rate=5.0)
     assert Circuit.objects.values().get(agent="kitchen") == before | {"rate": 5.0}
     assert (stored("oven").state, stored("oven").rate, stored("oven").paused) == ("closed", 5.0, False)
 
 
 def test_a_circuit_that_hosts_report_about_at_the_same_time_as_an_operator_keeps_both_words() -> None:
     a_circuit()
-    circuits.pause("kitchen", by="ada", reason="")
+    pause("kitchen", by="ada", reason="")
     report(BROKEN)
     assert (stored().state, stored().paused, stored().held_by) == ("open", True, "ada")

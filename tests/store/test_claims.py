@@ -309,8 +309,8 @@ def test_overdue_orders_that_cannot_be_had_are_passed_over() -> None:
     late = make_order(
         {"mix": {"state": "running", "complete_by": ago(5)}}, process_state="processing"
     ).order_id
-    assert state_store.overdue(1, database_now(), passing_over=passed_over) == [late]
-    assert state_store.overdue(9, database_now(), passing_over=[*passed_over, late]) == []
+    assert state_store.overdue(1, database_now(), passed_over=passed_over) == [late]
+    assert state_store.overdue(9, database_now(), passed_over=[*passed_over, late]) == []
 
 
 @pytest.mark.django_db

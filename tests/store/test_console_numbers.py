@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from orders.engine.runtime.sql import database_now
-from orders.engine.supervisor import leadership as leases
+from orders.engine.supervisor import leadership
 from orders.models import (
     AgentInstance,
     Alert,
@@ -239,8 +239,8 @@ def test_the_supervisor_page_tells_lag_and_what_sweeps_found() -> None:
         swept_at=ago(1),
         last_sweep={"found": 2, "recovered": 1, "escalated": 1, "steps_timed_out": 2},
     )
-    leases.record_sweep("supervisor", term=3, report={"found": 2, "recovered": 1, "escalated": 1})
-    leases.record_sweep("supervisor", term=2, report={"found": 9})  # its term is over
+    leadership.record_sweep("supervisor", term=3, report={"found": 2, "recovered": 1, "escalated": 1})
+    leadership.record_sweep("supervisor", term=2, report={"found": 9})  # its term is over
     SweepRecord.objects.create(
         at=ago(7_200),
         holder="supervisor:old",
@@ -263,10 +263,10 @@ def test_the_supervisor_page_tells_lag_and_what_sweeps_found() -> None:
 
 def test_only_the_newest_sweeps_are_kept() -> None:
     LeaderLease.objects.create(name="supervisor", holder="supervisor:a", term=1, expires_at=ahead(9))
-    for found in range(leases.SWEEPS_KEPT + 5):
-        leases.record_sweep("supervisor", term=1, report={"found": found + 1})
+    for found in range(leadership.SWEEPS_KEPT + 5):
+        leadership.record_sweep("supervisor", term=1, report={"found": found + 1})
     kept = list(SweepRecord.objects.order_by("id").values_list("found", flat=True))
-    assert kept == list(range(6, leases.SWEEPS_KEPT + 6))
+    assert kept == list(range(6, leadership.SWEEPS_KEPT + 6))
 
 
 @pytest.mark.pattern("V1", "V6")

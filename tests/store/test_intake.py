@@ -10,7 +10,13 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from orders.engine.contracts import Accepted, Duplicate, Rejected, Submission
+from orders.engine.contracts import (
+    AcceptedOrder,
+    DuplicateSubmission,
+    IntakeAnswer,
+    RejectedSubmission,
+    Submission,
+)
 from orders.models import Order, OrderLine, Product
 from orders.workflow.fulfilment import fulfil_order
 from orders.workflow.intake import OrderIntake
@@ -62,7 +68,7 @@ def submission(*, client: str = "guest", order_id: uuid.UUID | None = None, **ch
     )
 
 
-def take(*submissions: Submission) -> list[Accepted | Duplicate | Rejected]:
+def take(*submissions: Submission) -> list[IntakeAnswer]:
     return list(OrderIntake(workflow=WORKFLOW)(submissions))
 
 
@@ -70,7 +76,7 @@ def take(*submissions: Submission) -> list[Accepted | Duplicate | Rejected]:
 def test_an_order_is_inserted_as_the_customer_saw_it(customer: User) -> None:
     sent = submission(client=f"user:{customer.pk}", priority=7, reply_to="app-1")
     (answer,) = take(sent)
-    assert isinstance(answer, Accepted)
+    assert isinstance(answer, AcceptedOrder)
     assert (answer.submission, answer.workflow) == (sent, WORKFLOW)
     assert (answer.priority, answer.reply_to) == (7, "app-1")
     assert answer.description["order_id"] == str(sent.order_id)
@@ -86,7 +92,7 @@ def test_an_order_is_inserted_as_the_customer_saw_it(customer: User) -> None:
 
 def test_every_step_can_read_the_description_of_an_accepted_order() -> None:
     (answer,) = take(submission())
-    assert isinstance(answer, Accepted)
+    assert isinstance(answer, AcceptedOrder)
     for step in answer.workflow.steps:
         assert step.data(answer.description)
 
@@ -101,7 +107,13 @@ def test_a_guests_order_has_no_customer() -> None:
 def test_a_bad_one_does_not_hold_up_the_others() -> None:
     sent = [submission(), submission(total=1), submission(), submission(client="user:999999"), submission()]
     answers = take(*sent)
-    assert [type(answer) for answer in answers] == [Accepted, Rejected, Accepted, Rejected, Accepted]
+    assert [type(answer) for answer in answers] == [
+        AcceptedOrder,
+        RejectedSubmission,
+        AcceptedOrder,
+        RejectedSubmission,
+        AcceptedOrder,
+    ]
     assert [answer.submission for answer in answers] == sent
     assert set(Order.objects.values_list("pk", flat=True)) == {sent[n].order_id for n in (0, 2, 4)}
 
@@ -111,7 +123,7 @@ def test_what_the_shop_does_not_sell_is_rejected() -> None:
     line = {"sku": "no-such", "title": "No", "quantity": 1, "unit_price": 100}
     forint = {"sku": "nap", "title": "Nap", "quantity": 1, "unit_price": 100}
     answers = take(submission(lines=[line], total=100), submission(lines=[forint], total=100))
-    assert [answer.reason for answer in answers if isinstance(answer, Rejected)] == [
+    assert [answer.reason for answer in answers if isinstance(answer, RejectedSubmission)] == [
         "there is no product 'no-such'.",
         "the product 'nap' is sold in HUF, not in EUR.",
     ]
@@ -121,8 +133,8 @@ def test_what_the_shop_does_not_sell_is_rejected() -> None:
 @pytest.mark.pattern("S3")
 def test_the_same_message_twice_makes_one_order() -> None:
     sent = submission()
-    assert [type(answer) for answer in take(sent, sent)] == [Accepted, Duplicate]
-    assert [type(answer) for answer in take(sent)] == [Duplicate]
+    assert [type(answer) for answer in take(sent, sent)] == [AcceptedOrder, DuplicateSubmission]
+    assert [type(answer) for answer in take(sent)] == [DuplicateSubmission]
     assert Order.objects.count() == 1
     assert OrderLine.objects.count() == 2
 
@@ -130,17 +142,22 @@ def test_the_same_message_twice_makes_one_order() -> None:
 def test_a_broken_copy_of_a_known_order_changes_nothing() -> None:
     sent = submission()
     take(sent)
-    assert [type(answer) for answer in take(submission(order_id=sent.order_id, total=1))] == [Duplicate]
+    assert [type(answer) for answer in take(submission(order_id=sent.order_id, total=1))] == [
+        DuplicateSubmission
+    ]
 
 
 def test_a_bad_message_twice_is_set_aside_once() -> None:
     sent = submission(total=1)
-    assert [type(answer) for answer in take(sent, sent)] == [Rejected, Duplicate]
+    assert [type(answer) for answer in take(sent, sent)] == [RejectedSubmission, DuplicateSubmission]
 
 
 def test_a_mended_message_is_taken_even_beside_the_bad_one() -> None:
     bad = submission(total=1)
-    assert [type(answer) for answer in take(bad, submission(order_id=bad.order_id))] == [Rejected, Accepted]
+    assert [type(answer) for answer in take(bad, submission(order_id=bad.order_id))] == [
+        RejectedSubmission,
+        AcceptedOrder,
+    ]
 
 
 def test_no_submission_is_no_work() -> None:
@@ -156,7 +173,7 @@ def test_an_order_that_another_process_has_just_inserted_can_be_tried_again(
         blind.setattr(Order.objects, "filter", lambda **_: Order.objects.none())
         with pytest.raises(IntegrityError), transaction.atomic():
             take(sent)
-    assert [type(answer) for answer in take(sent)] == [Duplicate]
+    assert [type(answer) for answer in take(sent)] == [DuplicateSubmission]
 
 
 @pytest.mark.parametrize("number", [1, 200])
@@ -166,7 +183,7 @@ def test_the_number_of_statements_does_not_grow_with_the_batch(
     sent = [submission(client=f"user:{customer.pk}") for _ in range(number)]
     with django_assert_num_queries(STATEMENTS):
         answers = take(*sent)
-    assert {type(answer) for answer in answers} == {Accepted}
+    assert {type(answer) for answer in answers} == {AcceptedOrder}
     assert Order.objects.count() == number
 
 

@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.sql import database_now
-from orders.engine.supervisor import leadership as leases
+from orders.engine.supervisor import leadership
 from orders.models import LeaderLease
 from tests.support.factories import ago
 from tests.support.two_sessions import PATIENCE, Session, all_at_once
@@ -18,11 +18,11 @@ NAME = LeaderLease.SUPERVISOR
 
 
 def acquire(holder: str = "one") -> int | None:
-    return leases.acquire(NAME, holder=holder, seconds=10.0)
+    return leadership.acquire(NAME, holder=holder, seconds=10.0)
 
 
 def check(term: int) -> None:
-    leases.check(NAME, term=term)
+    leadership.check(NAME, term=term)
 
 
 def lapse() -> None:
@@ -44,7 +44,7 @@ def test_the_first_to_ask_leads_for_the_given_time_and_no_other() -> None:
     assert (lease.holder, lease.term, lease.swept_at, lease.last_sweep) == ("one", 1, None, {})
     assert lease.expires_at is not None
     assert 10.0 < (lease.expires_at - before).total_seconds() < 11.0
-    assert leases.acquire("something else", holder="two", seconds=10.0) == 1
+    assert leadership.acquire("something else", holder="two", seconds=10.0) == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -57,7 +57,7 @@ def test_of_eight_contenders_exactly_one_leads(state: str) -> None:
         if state == "lapsed":
             lapse()
         else:
-            leases.release(NAME, term=terms_before)
+            leadership.release(NAME, term=terms_before)
     answers = all_at_once(8, lambda n: acquire(f"contender {n}"))
     (term,) = [answer for answer in answers if answer is not None]
     assert term == terms_before + 1
@@ -95,7 +95,7 @@ def test_a_lease_that_lapsed_goes_to_the_next_with_a_higher_term() -> None:
 @pytest.mark.pattern("V6")
 def test_a_lease_that_was_given_up_is_free_at_once() -> None:
     assert acquire("one") == 1
-    leases.release(NAME, term=1)
+    leadership.release(NAME, term=1)
     assert (stored().holder, stored().expires_at, stored().term) == (None, None, 1)
     assert acquire("two") == 2
 
@@ -111,11 +111,11 @@ def test_an_earlier_term_is_refused_everywhere_and_changes_nothing() -> None:
     with pytest.raises(LeadershipLost, match="term 1 of supervisor is over"):
         check(1)
     with pytest.raises(LeadershipLost, match="term 1 of supervisor is over"):
-        leases.renew(NAME, term=1, seconds=100.0, report={"found": 1})
-    leases.release(NAME, term=1)
+        leadership.renew(NAME, term=1, seconds=100.0, report={"found": 1})
+    leadership.release(NAME, term=1)
     assert LeaderLease.objects.values().get() == before
     check(2)
-    leases.renew(NAME, term=2, seconds=10.0, report={})
+    leadership.renew(NAME, term=2, seconds=10.0, report={})
 
 
 @pytest.mark.django_db
@@ -127,15 +127,15 @@ def test_nobody_leads_before_the_first_term_or_with_one_that_is_yet_to_come(term
     with pytest.raises(LeadershipLost):
         check(term)
     with pytest.raises(LeadershipLost):
-        leases.renew(NAME, term=term, seconds=10.0, report={})
+        leadership.renew(NAME, term=term, seconds=10.0, report={})
 
 
 @pytest.mark.django_db
 def test_a_term_that_was_given_up_cannot_be_renewed() -> None:
     acquire("one")
-    leases.release(NAME, term=1)
+    leadership.release(NAME, term=1)
     with pytest.raises(LeadershipLost):
-        leases.renew(NAME, term=1, seconds=10.0, report={})
+        leadership.renew(NAME, term=1, seconds=10.0, report={})
     assert stored().expires_at is None
 
 
@@ -146,7 +146,7 @@ def test_a_leader_may_go_on_after_its_lease_lapsed_while_nobody_has_taken_it() -
     lapse()
     check(1)
     before = database_now()
-    leases.renew(NAME, term=1, seconds=10.0, report={"found": 3, "recovered": 2})
+    leadership.renew(NAME, term=1, seconds=10.0, report={"found": 3, "recovered": 2})
     lease = stored()
     assert lease.expires_at is not None
     assert lease.swept_at is not None

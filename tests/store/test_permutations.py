@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from orders.engine.channels import leases
-from orders.engine.channels.leases import Answered
+from orders.engine.channels.leases import Answer
 from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.sql import run
 from orders.models import AgentReply, AgentRequest, Alert, Event, LeaderLease, OrderProcess, StepState
@@ -98,7 +98,7 @@ def take_request(order: OrderProcess) -> int:
 def post_answer(order: OrderProcess) -> int:
     """The host that holds the request answers it."""
     request_id, deliveries = held[order.pk]
-    return leases.complete([Answered(request_id, deliveries, "done", '{"did": "mix"}', 1)], me=HOST)
+    return leases.complete([Answer(request_id, deliveries, "done", '{"did": "mix"}', 1)], me=HOST)
 
 
 scheduler_a: Any

@@ -15,11 +15,12 @@ from pytest_django.plugin import DjangoDbBlocker
 from orders.engine import alerts, state_store
 from orders.engine.channels import leases as request_leases
 from orders.engine.channels import replies, requests, submissions
-from orders.engine.circuits import store as circuits
+from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
+from orders.engine.circuits.store import unavailable_agents
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.engine.state_store.writes import StepWrite
-from orders.engine.supervisor import leadership as leases
+from orders.engine.supervisor import leadership
 from orders.models import AgentRequest, OrderProcess, StepState
 from tests.support.workflows import CAKES
 
@@ -232,10 +233,10 @@ def test_what_waits_for_an_agent_is_found_by_priority_and_only_as_much_as_there_
 def test_whether_steps_wait_and_an_outage_is_known_is_read_by_index() -> None:
     """The requests are counted: a queue as long as the credit, whatever is stored."""
     agents = ["kitchen", "oven"]
-    _, credit = plans_of(lambda: circuits.credit(agents, rules=BreakerRules(), now=database_now()))
+    _, credit = plans_of(lambda: grant_credit(agents, rules=BreakerRules(), now=database_now()))
     assert {"step_waiting_for_agent", "one_open_outage_per_agent"} <= credit.indexes
     assert credit.scanned_whole <= {"orders_agentrequest"}
-    _, unavailable = plans_of(lambda: circuits.unavailable(agents, database_now()))
+    _, unavailable = plans_of(lambda: unavailable_agents(agents, database_now()))
     assert unavailable.scanned_whole == set()
 
 
@@ -340,7 +341,7 @@ def test_no_statement_of_a_pass_reads_a_whole_table(number: int) -> None:
         row.id: row for rows in state_store.steps_of(orders).values() for row in rows if row.attempt == 1
     }
     ask = [
-        requests.Ask(step_id, "mix-it", "mix,bake", False, f"key{step_id}", "", 5)
+        requests.NewRequest(step_id, "mix-it", "mix,bake", False, f"key{step_id}", "", 5)
         for step_id in list(steps)[:number]
     ]
     acts: dict[str, Callable[[], object]] = {
@@ -354,8 +355,8 @@ def test_no_statement_of_a_pass_reads_a_whole_table(number: int) -> None:
         "post requests": lambda: requests.post(ask),
         "recall requests": lambda: requests.recall(list(steps)),
         "close alerts": lambda: alerts.close_alerts(orders, by="ada", resolution="done"),
-        "check the lead": lambda: leases.renew(
-            "x", term=leases.acquire("x", holder="me", seconds=9) or 0, seconds=9, report={}
+        "check the lead": lambda: leadership.renew(
+            "x", term=leadership.acquire("x", holder="me", seconds=9) or 0, seconds=9, report={}
         ),
     }
     whole = {what: set.union(*(plan.scanned_whole for plan in plans_of(act))) for what, act in acts.items()}
@@ -365,7 +366,7 @@ def test_no_statement_of_a_pass_reads_a_whole_table(number: int) -> None:
 @pytest.mark.parametrize("number", [1, 20])
 def test_no_statement_of_an_agent_host_reads_the_whole_request_queue(number: int) -> None:
     held = [(request.pk, request.deliveries) for request in some_leases(number)]
-    answers = [request_leases.Answered(pk, deliveries, "done", "{}", 1) for pk, deliveries in held]
+    answers = [request_leases.Answer(pk, deliveries, "done", "{}", 1) for pk, deliveries in held]
     acts: dict[str, Callable[[], object]] = {
         "renew": lambda: request_leases.renew(held, me="agents:1", seconds=8.0),
         "complete": lambda: request_leases.complete(answers, me="agents:1"),

@@ -10,7 +10,7 @@ from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
 from orders.engine.channels import leases, requests
-from orders.engine.channels.leases import SUSPECT_DELIVERIES, Answered, Lease
+from orders.engine.channels.leases import SUSPECT_DELIVERIES, Answer, Lease
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import AgentReply, AgentRequest
 from orders.vocabulary import ReplyOutcome
@@ -55,7 +55,7 @@ def ids(claimed: list[Lease]) -> list[int]:
 
 
 def complete(lease: Lease, outcome: str = "done", *, me: str = ME, body: str = "{}", calls: int = 1) -> int:
-    return leases.complete([Answered(lease.id, lease.deliveries, outcome, body, calls)], me=me)
+    return leases.complete([Answer(lease.id, lease.deliveries, outcome, body, calls)], me=me)
 
 
 def stored(request: AgentRequest) -> tuple[object, ...]:
@@ -240,7 +240,7 @@ def test_a_reply_says_how_long_its_request_waited_and_how_long_the_agent_had_it(
     made = [make_one(posted_at=ago(posted)) for posted in (10, 1)]
     claimed = claim()
     assert ids(claimed) == [request.pk for request in made]
-    answers = [Answered(lease.id, lease.deliveries, "done", "{}", 1, 2.5) for lease in claimed]
+    answers = [Answer(lease.id, lease.deliveries, "done", "{}", 1, 2.5) for lease in claimed]
     assert leases.complete(answers, me=ME) == 2
     first, second = AgentReply.objects.order_by("step_id")
     assert (first.seconds, second.seconds) == (2.5, 2.5)
@@ -285,9 +285,7 @@ def test_of_several_answers_only_those_in_time_by_their_holder_are_posted(
     with django_assert_num_queries(1):
         posted = leases.complete(
             [
-                Answered(
-                    one.id, one.deliveries, ReplyOutcome.ABANDONED if one is given_up else "done", "{}", 1
-                )
+                Answer(one.id, one.deliveries, ReplyOutcome.ABANDONED if one is given_up else "done", "{}", 1)
                 for one in claimed
             ],
             me=ME,
@@ -354,7 +352,7 @@ def test_a_lease_that_is_being_answered_at_this_moment_is_not_freed(new_session:
     request = make_one(leased_by=ME, leased_until=ago(1), deliveries=1)
     holder, other = new_session(), new_session()
     holder.begin()
-    answer = Answered(request.pk, 1, "done", "{}", 1)
+    answer = Answer(request.pk, 1, "done", "{}", 1)
     assert holder.do(lambda: leases.complete([answer], me=ME)) == 1
     assert other.do(leases.free_lapsed) == 0
     holder.commit()
@@ -396,7 +394,7 @@ def test_what_is_given_back_can_be_claimed_at_once_and_stays_counted() -> None:
 
 
 TOUCHES: dict[str, Callable[[AgentRequest], object]] = {
-    "complete": lambda request: leases.complete([Answered(request.pk, 1, "done", "{}", 1)], me=ME),
+    "complete": lambda request: leases.complete([Answer(request.pk, 1, "done", "{}", 1)], me=ME),
     "renew": lambda request: leases.renew([(request.pk, 1)], me=ME, seconds=8.0),
     "release": lambda request: leases.release([(request.pk, 1)], me=ME),
     "discard": lambda request: requests.discard([request.step_id]),
@@ -463,7 +461,7 @@ def test_answering_never_deadlocks_with_what_else_touches_the_same_requests(
     leased = {"leased_by": ME, "leased_until": ahead(8), "deliveries": 1}
     # The later the request the earlier its step: an index on either gives another order.
     made = [make_request(step, **leased) for step in reversed(steps)]
-    answers = [Answered(made[n].pk, 1, "done", "{}", 1) for n in (1, 2, 0)]
+    answers = [Answer(made[n].pk, 1, "done", "{}", 1) for n in (1, 2, 0)]
     wanted = [made[n] for n in (0, 1, 2) if n != busy]
     others: dict[str, Callable[[], object]] = {
         "renewal": lambda: leases.renew([(request.pk, 1) for request in wanted], me=ME, seconds=8.0),

@@ -8,8 +8,8 @@ from django.db import IntegrityError, transaction
 from pytest_django import DjangoAssertNumQueries
 
 from orders.engine.channels import leases, requests
-from orders.engine.channels.leases import Answered
-from orders.engine.channels.requests import Ask
+from orders.engine.channels.leases import Answer
+from orders.engine.channels.requests import NewRequest
 from orders.models import AgentReply, AgentRequest, StepState
 from tests.support.factories import ago, make_order, make_request, step_of
 from tests.support.two_sessions import PATIENCE, Session, held
@@ -17,7 +17,7 @@ from tests.support.two_sessions import PATIENCE, Session, held
 NewSession = Callable[[], Session]
 
 
-def ask(step: StepState, **fields: Any) -> Ask:
+def ask(step: StepState, **fields: Any) -> NewRequest:
     declared: dict[str, Any] = {
         "step_id": step.pk,
         "operation": "bake-it",
@@ -27,7 +27,7 @@ def ask(step: StepState, **fields: Any) -> Ask:
         "reverses": "",
         "priority": 5,
     }
-    return Ask(**(declared | fields))
+    return NewRequest(**(declared | fields))
 
 
 def lease(*, me: str = "agents:1") -> list[leases.Lease]:
@@ -116,7 +116,7 @@ def test_a_step_is_asked_again_only_after_its_earlier_request_was_discarded() ->
     requests.discard([mix.pk])
     requests.post([ask(mix)])
     assert set(AgentRequest.objects.values_list("step", "attempt")) == {("mix", 2), ("box", 1)}
-    answer = Answered(former.id, former.deliveries, "done", "{}", 1)
+    answer = Answer(former.id, former.deliveries, "done", "{}", 1)
     assert leases.complete([answer], me="agents:1") == 0
     assert AgentRequest.objects.count() == 2
     assert AgentReply.objects.count() == 0

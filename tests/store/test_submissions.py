@@ -9,8 +9,8 @@ from django.db import transaction
 from uuid_utils.compat import uuid7
 
 from orders.engine.channels import submissions
-from orders.engine.channels.submissions import Posted
-from orders.engine.contracts import Rejected, Submission
+from orders.engine.channels.submissions import IdempotencyRecord
+from orders.engine.contracts import RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch
 from orders.models import SetAside, SubmissionKey, SubmissionMessage
 from tests.support.two_sessions import PATIENCE, Session, all_at_once, switch_off
@@ -21,17 +21,19 @@ BODY = {"lines": [{"sku": "há", "quantity": 2}], "note": None, "deep": {"a": [1
 HASH = "h"
 
 
-def post_once(order_id: UUID, *, client: str = "app", key: str = "k", body_hash: str = HASH) -> Posted:
+def post_once(
+    order_id: UUID, *, client: str = "app", key: str = "k", body_hash: str = HASH
+) -> IdempotencyRecord:
     with transaction.atomic():
         return submissions.post_once(
             order_id=order_id, client=client, body=BODY, key=key, body_hash=body_hash
         )
 
 
-def rejected(order_id: UUID | None = None, reason: str = "no such product") -> Rejected:
+def rejected(order_id: UUID | None = None, reason: str = "no such product") -> RejectedSubmission:
     posted_at = datetime(2030, 1, 1, tzinfo=UTC)
     submission = Submission(order_id=order_id or uuid7(), client="app", body=BODY, posted_at=posted_at)
-    return Rejected(submission=submission, reason=reason)
+    return RejectedSubmission(submission=submission, reason=reason)
 
 
 def take(limit: int = 100) -> list[UUID]:
@@ -75,9 +77,11 @@ def test_of_twenty_posts_with_one_key_exactly_one_is_new() -> None:
 def test_a_used_key_with_another_body_is_told_apart_and_posts_nothing() -> None:
     """F4."""
     first, second = uuid7(), uuid7()
-    assert post_once(first) == Posted(order_id=first, body_hash=HASH, is_new=True)
-    assert post_once(second) == Posted(order_id=first, body_hash=HASH, is_new=False)
-    assert post_once(second, body_hash="other") == Posted(order_id=first, body_hash=HASH, is_new=False)
+    assert post_once(first) == IdempotencyRecord(order_id=first, body_hash=HASH, is_new=True)
+    assert post_once(second) == IdempotencyRecord(order_id=first, body_hash=HASH, is_new=False)
+    assert post_once(second, body_hash="other") == IdempotencyRecord(
+        order_id=first, body_hash=HASH, is_new=False
+    )
     assert take() == [first]
 
 
@@ -95,10 +99,12 @@ def test_a_key_belongs_to_its_client() -> None:
 @pytest.mark.pattern("S3")
 def test_what_was_posted_with_a_key_can_be_looked_up() -> None:
     first = uuid7()
-    assert submissions.posted(client="app", key="k") is None
+    assert submissions.find_record(client="app", key="k") is None
     post_once(first)
-    assert submissions.posted(client="app", key="k") == Posted(order_id=first, body_hash=HASH, is_new=False)
-    assert submissions.posted(client="another", key="k") is None
+    assert submissions.find_record(client="app", key="k") == IdempotencyRecord(
+        order_id=first, body_hash=HASH, is_new=False
+    )
+    assert submissions.find_record(client="another", key="k") is None
 
 
 @pytest.mark.pattern("S3")
@@ -111,7 +117,7 @@ def test_a_key_whose_post_was_rolled_back_is_free_again(new_session: NewSession)
     waiting = other.start(lambda: post_once(second))
     other.await_wait()
     one.rollback()
-    assert waiting.result(timeout=PATIENCE) == Posted(order_id=second, body_hash=HASH, is_new=True)
+    assert waiting.result(timeout=PATIENCE) == IdempotencyRecord(order_id=second, body_hash=HASH, is_new=True)
     assert list(SubmissionMessage.objects.values_list("order_id", flat=True)) == [second]
 
 
@@ -170,7 +176,7 @@ def test_eight_takers_take_every_message_exactly_once() -> None:
 def test_what_is_set_aside_is_kept_whole_with_its_reason_once() -> None:
     one, other = rejected(), rejected(reason="no address")
     submissions.set_aside([one, other])
-    submissions.set_aside([Rejected(submission=one.submission, reason="a better reason")])
+    submissions.set_aside([RejectedSubmission(submission=one.submission, reason="a better reason")])
     assert list(
         SetAside.objects.order_by("id").values_list("order_id", "client", "body", "reason", "posted_at")
     ) == [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orders.engine.circuits import store as circuits
+from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Circuit
@@ -16,5 +16,5 @@ def test_an_open_circuit_whose_probe_is_due_has_room_for_one_of_those_that_wait(
     AgentInstance.objects.create(agent="oven", instance="agents:1", capacity=8)
     Circuit.objects.create(agent="oven", state="open", probe_at=ago(5))
     make_order({"bake": {"waiting_since": ago(60)}}, process_state="pending")
-    credit = circuits.credit(["kitchen", "oven"], rules=BreakerRules(), now=database_now())
+    credit = grant_credit(["kitchen", "oven"], rules=BreakerRules(), now=database_now())
     assert (credit.rooms["oven"], credit.for_waiting(), credit.for_probes()) == (1, {}, ["oven"])

@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 
 from orders.engine import state_store
 from orders.engine.alerts import NewAlert, open_alerts
-from orders.engine.contracts import Accepted, Submission
+from orders.engine.contracts import AcceptedOrder, Submission
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now, fetch
@@ -256,11 +256,11 @@ def test_a_process_says_when_it_finished_and_forgets_it_when_it_goes_on(state: s
 # --- new orders
 
 
-def accepted(priority: int = 5, reply_to: str = "", portions: int = 1) -> Accepted:
+def accepted(priority: int = 5, reply_to: str = "", portions: int = 1) -> AcceptedOrder:
     submission = Submission(
         order_id=uuid7(), client="guest", body={}, posted_at=datetime(2030, 1, 1, tzinfo=UTC)
     )
-    return Accepted(
+    return AcceptedOrder(
         submission=submission,
         workflow=CAKE,
         priority=priority,

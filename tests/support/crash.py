@@ -78,8 +78,8 @@ POINTS: dict[str, dict[str, Place]] = {
         write_processes=f"{STORE}:write_processes",
         post=f"{CHANNELS}.requests:post",
         events=f"{STORE}:record_events",
-        credit="orders.engine.circuits.store:credit",
-        settle="orders.engine.circuits.store:settle",
+        credit="orders.engine.scheduler.role:grant_credit",
+        settle="orders.engine.scheduler.role:charge_credit",
         notify="orders.engine.scheduler.role:wake",
         commit=COMMIT,
     ),
@@ -89,7 +89,7 @@ POINTS: dict[str, dict[str, Place]] = {
         answer="orders.engine.agent_host.call:Call.run",
         complete=f"{CHANNELS}.leases:complete",
         renew=f"{CHANNELS}.leases:renew",
-        report="orders.engine.circuits.store:report",
+        report="orders.engine.agent_host.records:report_calls",
         notify="orders.engine.agent_host.records:wake",
         commit=COMMIT,
     ),
@@ -107,7 +107,7 @@ POINTS: dict[str, dict[str, Place]] = {
 }
 PASSES = {
     "shop": ["orders.services.orders:place_order"],
-    "submission": ["orders.engine.submission:SubmissionRole._pass"],
+    "submission": ["orders.engine.submission:Submitter._pass"],
     "scheduler": ["orders.engine.scheduler.role:Scheduler._pass"],
     "agents": [
         "orders.engine.agent_host.records:HostRecords.exchange",

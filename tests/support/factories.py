@@ -7,7 +7,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from orders.engine.cause_pattern import pattern
+from orders.engine.alerts import message_pattern
 from orders.engine.contracts import Workflow
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentReply, AgentRequest, Alert, AlertGroup, OrderProcess, StepState
@@ -92,7 +92,10 @@ def make_alert(order_id: UUID | None, **fields: Any) -> Alert:
     """An alert, open unless fields say otherwise, in the group of its cause."""
     asked = {"kind": "step_failed", "code": "no", "message": "no", "agent": ""} | fields
     group, _ = AlertGroup.objects.get_or_create(
-        kind=asked["kind"], agent=asked["agent"], code=asked["code"], pattern=pattern(asked["message"])
+        kind=asked["kind"],
+        agent=asked["agent"],
+        code=asked["code"],
+        pattern=message_pattern(asked["message"]),
     )
     return Alert.objects.create(order_id=order_id, group=group, **asked)
 

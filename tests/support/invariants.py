@@ -47,7 +47,7 @@ class Limits:
     """What the invariants that are about amounts hold the system to. Times are seconds."""
 
     threshold: int = 3
-    undo_patience: int = 2
+    compensation_patience: int = 2
     calls_per_attempt: int = 100
     retries_per_second: float = 100.0
     """The budget fills at this rate, up to twice as many."""
@@ -217,7 +217,7 @@ def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limi
         if kind in ("step_timed_out", "undo_timed_out"):
             declared = workflow.by_name[step]
             most = limits.threshold + declared.remedy.extended_waits
-            most = most if kind == "step_timed_out" else limits.threshold * limits.undo_patience
+            most = most if kind == "step_timed_out" else limits.threshold * limits.compensation_patience
             assert detail["failures"] <= most, (
                 f"I8: {order_id} {step}: {detail['failures']} failures, {most} allowed"
             )
@@ -269,7 +269,9 @@ def undone_in_reverse(acknowledged: Collection[UUID], workflow: Workflow) -> Non
                 undone.add(step)
             elif kind == "undo_started" and step in standing:
                 from_later = (set(workflow.dependents[step]) & standing) - undone
-                from_later -= {name for name in from_later if workflow.by_name[name].undo.value != "reverse"}
+                from_later -= {
+                    name for name in from_later if workflow.by_name[name].compensation.value != "reverse"
+                }
                 assert not from_later, f"I10: {order_id} undid {step} before {from_later}"
 
 

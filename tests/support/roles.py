@@ -13,10 +13,10 @@ from django.db import connection
 
 from orders.engine.agent_host.role import AgentHost, HostConfig
 from orders.engine.contracts import Agent, Workflows
+from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import fetch, run
 from orders.engine.scheduler.role import Scheduler, SchedulerConfig
-from orders.engine.supervisor.remedies import SupervisorRules
 from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 from orders.models import AgentReply, AgentRequest, Alert, Event, OrderProcess, StatusMessage, StepState
 from tests.support.factories import make_reply
@@ -66,7 +66,7 @@ def a_supervisor(
     instance: str = "supervisor:a", *, batch: int = 500, threshold: int = 3, workflows: Workflows = CAKES
 ) -> Supervisor:
     staff(workflows)
-    rules = SupervisorRules(threshold=threshold)
+    rules = RetryRules(threshold=threshold)
     return Supervisor(
         config=SupervisorConfig(instance=instance, batch=batch, rules=rules), workflows=workflows
     )

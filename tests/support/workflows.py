@@ -5,7 +5,7 @@ mix ───────┐               ┌─▶ decorate ─┐
 heat-oven ─┘               └─▶ box ──────┘
 """
 
-from orders.engine.contracts import Json, Remedy, Step, Undo, Workflow
+from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
 
 
 def _portion(description: Json) -> Json:
@@ -22,12 +22,12 @@ CAKE = Workflow(
     complete_by=600.0,
     steps=(
         _step("mix", "kitchen", customer_wait=60.0),
-        _step("heat-oven", "oven", undo=Undo.NONE),
+        _step("heat-oven", "oven", compensation=Compensation.NONE),
         _step("bake", "oven", after=("mix", "heat-oven"), needs=("mix",)),
         _step("decorate", "kitchen", after=("bake",), remedy=Remedy(extended_waits=2, wait=120.0)),
         _step("box", "kitchen", after=("bake",), remedy=Remedy(then="compensate")),
         _step("deliver", "courier", after=("decorate", "box"), needs=("bake", "box")),
-        _step("tell", "post", after=("deliver",), undo=Undo.NOTICE),
+        _step("tell", "post", after=("deliver",), compensation=Compensation.NOTICE),
     ),
 )
 CAKES = {(CAKE.name, CAKE.version): CAKE}

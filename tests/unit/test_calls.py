@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from orders.engine.agent_host.call import FAILURES_KEPT, MARGIN, Call, CallStats
-from orders.engine.channels.leases import Answered, Lease
+from orders.engine.channels.leases import Answer, Lease
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.vocabulary import ReplyOutcome
@@ -43,8 +43,8 @@ def make(agent: ScriptedAgent, leased: Lease | None = None) -> Call:
     return Call(lease=leased or lease(), agent=agent, stats=CallStats(), lease_seconds=8.0)
 
 
-def run(agent: ScriptedAgent, seconds_left: float = PLENTY) -> tuple[Answered, Call]:
-    async def in_loop() -> tuple[Answered, Call]:
+def run(agent: ScriptedAgent, seconds_left: float = PLENTY) -> tuple[Answer, Call]:
+    async def in_loop() -> tuple[Answer, Call]:
         call = make(agent, lease(seconds_left))
         return await call.run(), call
 
@@ -80,7 +80,7 @@ def test_the_agent_is_given_the_whole_request() -> None:
             key=f"{ORDER}/mix/1",
             data={"portions": 3},
             results={},
-            undo=False,
+            compensates=False,
             reverses="",
             seconds_left=42.0,
         )
@@ -97,7 +97,7 @@ def test_an_undo_is_the_agents_compensate(undo: bool, method: str) -> None:
         async def compensate(self, request: Request) -> Json:
             return {"method": "compensate"}
 
-    async def in_loop() -> Answered:
+    async def in_loop() -> Answer:
         return await make(Twofold("kitchen"), lease(undo=undo)).run()
 
     assert json.loads(asyncio.run(in_loop()).body) == {"method": method}

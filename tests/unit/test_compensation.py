@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from orders.engine.contracts import Undo, Workflow
+from orders.engine.contracts import Compensation, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import StepRow
-from orders.engine.scheduler.compensation import is_settled, next_undo_moves
-from orders.engine.scheduler.progress import Moves, Verdict
+from orders.engine.scheduler.compensation import is_settled, next_compensation_moves
+from orders.engine.scheduler.progress import Decision, Moves
 from tests.support.workflows import CAKE
 from tests.unit.rows import NOW, at, chain, step_row, step_rows
 
@@ -25,11 +25,11 @@ def names(moves: Moves) -> list[str]:
 def rounds(workflow: Workflow, steps: list[StepRow]) -> list[list[str]]:
     """Which steps are undone together, round by round, when each undo succeeds."""
     found = []
-    while (moves := next_undo_moves(workflow, steps, NOW)).verdict is Verdict.GOING:
+    while (moves := next_compensation_moves(workflow, steps, NOW)).decision is Decision.CONTINUE:
         found.append(names(moves))
         steps = [step._replace(state="compensated") if step.name in found[-1] else step for step in steps]
         assert len(found) <= len(steps)
-    assert moves == Moves(verdict=Verdict.FINISHED)
+    assert moves == Moves(decision=Decision.FINISH)
     return found
 
 
@@ -48,7 +48,7 @@ def test_a_notice_is_sent_even_when_nothing_was_ever_done() -> None:
 
 def test_an_order_with_nothing_to_undo_and_nobody_to_tell_is_finished() -> None:
     workflow = chain("first", "second")
-    assert next_undo_moves(workflow, step_rows({}, workflow), NOW) == Moves(verdict=Verdict.FINISHED)
+    assert next_compensation_moves(workflow, step_rows({}, workflow), NOW) == Moves(decision=Decision.FINISH)
 
 
 def test_a_step_that_the_remote_refused_has_nothing_to_undo() -> None:
@@ -63,7 +63,9 @@ def test_a_skipped_step_that_was_never_asked_has_nothing_to_undo() -> None:
 
 def test_a_step_without_an_effect_does_not_break_the_reverse_order() -> None:
     first, second, third = chain("first", "second", "third").steps
-    workflow = Workflow(name="chain", version=1, steps=(first, replace(second, undo=Undo.NONE), third))
+    workflow = Workflow(
+        name="chain", version=1, steps=(first, replace(second, compensation=Compensation.NONE), third)
+    )
     done = step_rows(dict.fromkeys(("first", "second", "third"), "completed"), workflow)
     assert rounds(workflow, done) == [["third"], ["first"]]
 
@@ -79,66 +81,70 @@ def test_a_step_without_an_effect_is_never_undone(state: str) -> None:
 def test_a_forward_call_under_way_is_awaited(running: str) -> None:
     """Also of a step that has nothing to undo: the order has not ended while something of it runs."""
     workflow_states = {"mix": "completed", running: "running"}
-    moves = next_undo_moves(CAKE, step_rows(workflow_states), NOW)
-    assert moves.verdict is Verdict.GOING
+    moves = next_compensation_moves(CAKE, step_rows(workflow_states), NOW)
+    assert moves.decision is Decision.CONTINUE
     assert moves.in_flight
     assert running not in names(moves)
 
 
 def test_nothing_is_undone_before_a_forward_call_that_depends_on_it_has_ended() -> None:
-    moves = next_undo_moves(CAKE, step_rows({"mix": "completed", "bake": "running"}), NOW)
-    assert moves == Moves(verdict=Verdict.GOING, start=[], in_flight=True)
+    moves = next_compensation_moves(CAKE, step_rows({"mix": "completed", "bake": "running"}), NOW)
+    assert moves == Moves(decision=Decision.CONTINUE, start=[], in_flight=True)
 
 
 def test_what_nothing_under_way_depends_on_is_undone_meanwhile() -> None:
     states = {"mix": "completed", "heat-oven": "completed", "bake": "completed"}
-    moves = next_undo_moves(CAKE, step_rows(states | {"decorate": "completed", "box": "running"}), NOW)
+    moves = next_compensation_moves(
+        CAKE, step_rows(states | {"decorate": "completed", "box": "running"}), NOW
+    )
     assert (names(moves), moves.in_flight) == (["decorate"], True)
 
 
 def test_no_notice_is_sent_while_something_is_still_to_be_undone() -> None:
-    moves = next_undo_moves(CAKE, step_rows({"mix": "compensating"}), NOW)
+    moves = next_compensation_moves(CAKE, step_rows({"mix": "compensating"}), NOW)
     assert (names(moves), moves.in_flight) == ([], True)
 
 
 @pytest.mark.parametrize("state", ["not_started", "failed"])
 def test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first(state: str) -> None:
     unknown = {"state": state, "attempt": 1, "outcome": "unknown", "settles_at": at(3)}
-    moves = next_undo_moves(CAKE, step_rows({"mix": unknown}), NOW)
-    assert moves == Moves(verdict=Verdict.GOING, start=[], in_flight=False, wake_at=at(3))
+    moves = next_compensation_moves(CAKE, step_rows({"mix": unknown}), NOW)
+    assert moves == Moves(decision=Decision.CONTINUE, start=[], in_flight=False, wake_at=at(3))
 
 
 @pytest.mark.parametrize("state", ["not_started", "failed"])
 def test_a_call_whose_outcome_is_unknown_is_undone_once_it_can_no_longer_land(state: str) -> None:
     unknown = {"state": state, "attempt": 1, "outcome": "unknown", "settles_at": NOW}
-    assert names(next_undo_moves(CAKE, step_rows({"mix": unknown}), NOW)) == ["mix"]
+    assert names(next_compensation_moves(CAKE, step_rows({"mix": unknown}), NOW)) == ["mix"]
 
 
 def test_the_wait_before_a_retry_forward_does_not_delay_the_undo() -> None:
     unknown = {"attempt": 1, "outcome": "unknown", "settles_at": NOW, "not_before": at(60)}
-    assert names(next_undo_moves(CAKE, step_rows({"mix": unknown}), NOW)) == ["mix"]
+    assert names(next_compensation_moves(CAKE, step_rows({"mix": unknown}), NOW)) == ["mix"]
 
 
 def test_a_completed_step_is_undone_without_any_wait() -> None:
     states = {"mix": {"state": "completed", "settles_at": at(30)}}
-    assert names(next_undo_moves(CAKE, step_rows(states), NOW)) == ["mix"]
+    assert names(next_compensation_moves(CAKE, step_rows(states), NOW)) == ["mix"]
 
 
 def test_an_undo_under_way_is_not_sent_again() -> None:
-    moves = next_undo_moves(CAKE, step_rows({"mix": "compensating"}), NOW)
-    assert moves == Moves(verdict=Verdict.GOING, start=[], in_flight=True)
+    moves = next_compensation_moves(CAKE, step_rows({"mix": "compensating"}), NOW)
+    assert moves == Moves(decision=Decision.CONTINUE, start=[], in_flight=True)
 
 
 def test_an_undo_that_timed_out_is_sent_again_after_its_backoff() -> None:
     timed_out = {"state": "compensating", "complete_by": None, "not_before": at(4)}
     steps = step_rows({"mix": timed_out})
-    assert next_undo_moves(CAKE, steps, NOW) == Moves(verdict=Verdict.GOING, start=[], wake_at=at(4))
-    assert names(next_undo_moves(CAKE, steps, at(4))) == ["mix"]
+    assert next_compensation_moves(CAKE, steps, NOW) == Moves(
+        decision=Decision.CONTINUE, start=[], wake_at=at(4)
+    )
+    assert names(next_compensation_moves(CAKE, steps, at(4))) == ["mix"]
 
 
 def test_the_undos_before_it_wait_for_one_that_is_to_be_sent_again() -> None:
     timed_out = {"state": "compensating", "complete_by": None, "not_before": at(4)}
-    moves = next_undo_moves(CAKE, step_rows({"mix": "completed", "bake": timed_out}), NOW)
+    moves = next_compensation_moves(CAKE, step_rows({"mix": "completed", "bake": timed_out}), NOW)
     assert (names(moves), moves.wake_at) == ([], at(4))
 
 
@@ -152,18 +158,20 @@ def test_a_resubmitted_undo_still_waits_until_the_forward_call_can_no_longer_lan
         "outcome": "unknown",
         "settles_at": at(3),
     }
-    moves = next_undo_moves(CAKE, step_rows({"mix": resubmitted}), NOW)
-    assert moves == Moves(verdict=Verdict.GOING, start=[], in_flight=False, wake_at=at(3))
+    moves = next_compensation_moves(CAKE, step_rows({"mix": resubmitted}), NOW)
+    assert moves == Moves(decision=Decision.CONTINUE, start=[], in_flight=False, wake_at=at(3))
 
 
 def test_a_notice_is_sent_once() -> None:
-    assert next_undo_moves(CAKE, step_rows({"tell": "compensated"}), NOW) == Moves(verdict=Verdict.FINISHED)
+    assert next_compensation_moves(CAKE, step_rows({"tell": "compensated"}), NOW) == Moves(
+        decision=Decision.FINISH
+    )
 
 
 def test_a_confirmation_that_was_sent_is_followed_by_a_notice() -> None:
-    assert names(next_undo_moves(CAKE, step_rows({"tell": "completed"}), NOW)) == ["tell"]
+    assert names(next_compensation_moves(CAKE, step_rows({"tell": "completed"}), NOW)) == ["tell"]
 
 
 def test_stored_steps_that_are_not_those_of_the_workflow_are_an_error() -> None:
     with pytest.raises(WorkflowError, match="are not those of bake-cake v3"):
-        next_undo_moves(CAKE, step_rows()[1:], NOW)
+        next_compensation_moves(CAKE, step_rows()[1:], NOW)

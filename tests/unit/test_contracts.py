@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from orders.engine.contracts import Step, Undo, Workflow
+from orders.engine.contracts import Compensation, Step, Workflow
 from orders.engine.errors import SaswebError, WorkflowError
 from tests.support.workflows import CAKE
 
@@ -88,7 +88,7 @@ def test_the_steps_are_found_by_name_in_the_order_of_their_declaration() -> None
 
 def test_a_step_is_reversed_and_escalated_unless_it_says_otherwise() -> None:
     declared = step("a")
-    assert declared.undo is Undo.REVERSE
+    assert declared.compensation is Compensation.REVERSE
     assert (declared.remedy.extended_waits, declared.remedy.then) == (0, "error")
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from orders.engine.agent_host.call import Call, CallStats
-from orders.engine.agent_host.circuit_view import Lane
+from orders.engine.agent_host.circuit_view import CircuitView
 from orders.engine.channels.leases import Lease
 from orders.engine.contracts import Step, Workflow
 from orders.engine.scheduler.order_pass import OrderPass
@@ -21,12 +21,12 @@ def test_what_an_earlier_host_may_have_called_does_not_pass_for_never_begun(
 ) -> None:
     """Its host died with the call under way; the next one finds the circuit open. If it then counted as never begun, an
     order that is cancelled would not undo it."""
-    lane = Lane("kitchen")
-    lane.is_clear = False
+    circuit = CircuitView("kitchen")
+    circuit.is_clear = False
     lease = Lease(7, deliveries, ORDER, "mix", "kitchen", "mix-it", 1, False, "k", "", {}, 60.0)
     lease = lease._replace(body={"data": {}, "results": {}})
     agent = ScriptedAgent("kitchen")
-    call = Call(lease=lease, agent=agent, stats=CallStats(), lease_seconds=8.0, lane=lane)
+    call = Call(lease=lease, agent=agent, stats=CallStats(), lease_seconds=8.0, circuit=circuit)
     answer = asyncio.run(call.run())
     assert (answer.outcome, agent.asked) == ("deferred", [])
     workflow = Workflow(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orders.demo.posters import POSTERS
-from orders.engine.contracts import Step, Undo, Workflow
+from orders.engine.contracts import Compensation, Step, Workflow
 from orders.workflow.fulfilment import fulfil_order
 
 ORDER: dict[str, Any] = {
@@ -79,9 +79,9 @@ def test_what_an_agent_is_told_can_be_stored_and_edited() -> None:
 
 @pytest.mark.pattern("C10")
 def test_every_effect_is_reversed_and_the_mail_is_answered_by_a_notice() -> None:
-    undo = {one.name: one.undo for one in workflow().steps}
-    assert undo.pop("send-confirmation") is Undo.NOTICE
-    assert set(undo.values()) == {Undo.REVERSE}
+    compensations = {step.name: step.compensation for step in workflow().steps}
+    assert compensations.pop("send-confirmation") is Compensation.NOTICE
+    assert set(compensations.values()) == {Compensation.REVERSE}
 
 
 @pytest.mark.pattern("V4")

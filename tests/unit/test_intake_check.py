@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.engine.contracts import Rejected, Submission
+from orders.engine.contracts import RejectedSubmission, Submission
 from orders.workflow.description import BadDescriptionError, as_json, check, parse
 from orders.workflow.intake import Draft, mismatch, read_client, read_submission
 
@@ -184,7 +184,7 @@ def submission(body: dict[str, Any], client: str = "user:7") -> Submission:
 
 def test_a_submission_that_is_no_order_is_rejected_with_its_reason() -> None:
     answer = read_submission(submission({}))
-    assert isinstance(answer, Rejected)
+    assert isinstance(answer, RejectedSubmission)
     assert answer.reason == check({})
 
 

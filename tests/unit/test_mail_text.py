@@ -50,7 +50,7 @@ def request(*, key: str = "", results: dict[str, Json] | None = None, **data: An
             **data,
         },
         results=results or {},
-        undo=False,
+        compensates=False,
         reverses="",
         seconds_left=30.0,
     )

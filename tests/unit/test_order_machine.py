@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from orders.engine.contracts import Undo, Workflow
+from orders.engine.contracts import Compensation, Workflow
 from orders.services.orders import again
 from tests.unit.rows import reply_to
 from tests.unit.test_progress_properties import COMPLETE_BY, RULES, SETTLE, SOME_TURNS, Call, World, workflows
@@ -45,7 +45,7 @@ class WholeWorld(World):
     grants: int = 0
     """How often something besides the engine's own rules allowed a further attempt: a deferral, an operator."""
 
-    def may_ask(self, agent: str, is_retry: bool) -> bool:
+    def take_credit(self, agent: str, is_retry: bool) -> bool:
         if not self.is_available or self.credit == 0:
             return False
         if self.credit is not None:
@@ -105,7 +105,7 @@ class WholeWorld(World):
         for name, step in self.steps.items():
             if step.state == "failed":
                 self.steps[name] = again(step, self.row.goal)
-        self.grants += 2 * RULES.threshold * (1 + RULES.undo_patience)
+        self.grants += 2 * RULES.threshold * (1 + RULES.compensation_patience)
         self.row = self.row._replace(
             process_state="pending", locked_by=None, not_before=None, complete_by=None, overruns=0
         )
@@ -133,15 +133,15 @@ class WholeWorld(World):
     def check_the_end(self) -> None:
         """I2, I8: what the remote did is what the state says, and nothing was tried more often than was allowed."""
         for name, step in self.steps.items():
-            undo = self.workflow.by_name[name].undo
+            compensation = self.workflow.by_name[name].compensation
             mine = {key for key in self.effects if key.startswith(f"{step.order_id}/{name}/")}
             assert len(mine) <= 1, (name, self.story)
             if self.row.process_state == "processed":
                 assert mine == {step.key()}, (name, self.story)
             elif self.row.process_state == "compensated":
-                assert undo is not Undo.REVERSE or not mine, (name, self.story)
+                assert compensation is not Compensation.REVERSE or not mine, (name, self.story)
             most = (
-                RULES.threshold * (1 + RULES.undo_patience)
+                RULES.threshold * (1 + RULES.compensation_patience)
                 + self.workflow.by_name[name].remedy.extended_waits
             )
             assert step.attempt <= most + self.grants, (name, self.story)

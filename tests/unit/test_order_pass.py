@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orders.engine.alerts import NewAlert
-from orders.engine.channels.requests import Ask
+from orders.engine.channels.requests import NewRequest
 from orders.engine.channels.status import Status
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import StepRow
@@ -37,7 +37,7 @@ def written(one: OrderPass) -> list[str]:
 
 def asked(one: OrderPass) -> list[str]:
     names = {step.id: name for name, step in one.steps.items()}
-    return [names[ask.step_id] for ask in one.asks]
+    return [names[request.step_id] for request in one.new_requests]
 
 
 def take(one: OrderPass, name: str, outcome: str = "done", **fields: Any) -> None:
@@ -86,8 +86,8 @@ def test_a_started_step_is_running_with_a_complete_by_of_its_own() -> None:
 def test_a_request_carries_operation_key_needs_and_the_orders_priority() -> None:
     one = processing(BAKED | {"decorate": "completed", "box": "completed"}, priority=8)
     one.advance(NOW)
-    assert one.asks == [
-        Ask(
+    assert one.new_requests == [
+        NewRequest(
             step_id=6,
             operation="deliver-it",
             needs="bake,box",
@@ -118,7 +118,7 @@ def test_an_order_that_comes_back_keeps_the_time_it_was_started_at() -> None:
 def test_an_order_with_nothing_to_do_is_not_written() -> None:
     one = processing({"mix": "running", "heat-oven": "running"}, locked_by=ME)
     one.advance(NOW)
-    assert (one.row_changed(), written(one), one.asks, one.events) == (False, [], [], [])
+    assert (one.row_changed(), written(one), one.new_requests, one.events) == (False, [], [], [])
 
 
 # Replies
@@ -190,7 +190,7 @@ def test_a_reply_for_an_earlier_attempt_changes_nothing() -> None:
     one = processing({"mix": {"state": "running", "attempt": 2}, "heat-oven": "running"}, locked_by=ME)
     take(one, "mix", attempt=1)
     one.advance(NOW)
-    assert (one.row_changed(), written(one), one.asks) == (False, [], [])
+    assert (one.row_changed(), written(one), one.new_requests) == (False, [], [])
     (event,) = one.events
     assert (event.kind, event.step, event.attempt) == ("reply_ignored", "mix", 1)
 
@@ -243,7 +243,7 @@ def test_an_order_that_has_ended_starts_nothing(process_state: str) -> None:
     one = order({"mix": "running", "heat-oven": "completed"}, process_state=process_state)
     take(one, "mix")
     one.advance(NOW)
-    assert (one.row_changed(), one.asks, one.statuses, one.alerts) == (False, [], [], [])
+    assert (one.row_changed(), one.new_requests, one.statuses, one.alerts) == (False, [], [], [])
 
 
 # Faults
@@ -283,7 +283,7 @@ def test_a_step_that_failed_starts_nothing_that_was_ready() -> None:
     one = processing({"mix": "running"})
     take(one, "mix", "refused")
     one.advance(NOW)
-    assert one.asks == []
+    assert one.new_requests == []
 
 
 @pytest.mark.pattern("C7", "O1")
@@ -330,7 +330,7 @@ def test_an_order_that_the_customer_did_not_mend_in_time_is_undone() -> None:
     one = order({"mix": declined, "heat-oven": "completed"}, not_before=NOW, started_at=at(-60))
     one.advance(NOW)
     assert (one.row.goal, one.row.process_state, one.row.not_before) == ("compensate", "processing", None)
-    assert [ask.key for ask in one.asks] == [f"{ORDER}/tell/1/undo"]
+    assert [request.key for request in one.new_requests] == [f"{ORDER}/tell/1/undo"]
     assert kinds(one) == ["claimed", "undo_requested", "undo_started"]
 
 
@@ -373,7 +373,7 @@ def test_an_order_past_its_complete_by_records_the_reply_and_starts_nothing(comp
     one = processing({"mix": "running", "heat-oven": "completed"}, complete_by=at(complete_by))
     take(one, "mix")
     one.advance(NOW)
-    assert (one.steps["mix"].state, one.asks) == ("completed", [])
+    assert (one.steps["mix"].state, one.new_requests) == ("completed", [])
     assert (one.row.process_state, one.row.locked_by) == ("processing", "scheduler:other")
 
 
@@ -407,28 +407,28 @@ def test_an_automatic_retry_is_a_new_attempt_with_the_same_key() -> None:
     one = order({"mix": {"attempt": 2, "outcome": "unknown"}, "heat-oven": "completed"}, started_at=at(-60))
     one.advance(NOW)
     assert one.steps["mix"].attempt == 3
-    assert [ask.key for ask in one.asks] == [f"{ORDER}/mix/1"]
+    assert [request.key for request in one.new_requests] == [f"{ORDER}/mix/1"]
 
 
 def test_what_is_left_of_the_request_of_an_earlier_attempt_is_discarded() -> None:
     one = order({"mix": {"attempt": 2, "outcome": "unknown"}}, started_at=at(-60))
     one.advance(NOW)
-    assert one.asked_before == [one.steps["mix"].id]
+    assert one.superseded == [one.steps["mix"].id]
 
 
 @pytest.mark.pattern("A3", "O2")
 def test_the_next_generation_has_a_key_of_its_own() -> None:
     one = order({"mix": {"attempt": 1, "answered": 1, "generation": 2}, "heat-oven": "completed"})
     one.advance(NOW)
-    assert [ask.key for ask in one.asks] == [f"{ORDER}/mix/2"]
+    assert [request.key for request in one.new_requests] == [f"{ORDER}/mix/2"]
 
 
 @pytest.mark.pattern("A3", "C10", "T5")
 def test_an_undo_names_the_forward_key_and_carries_the_steps_own_result() -> None:
     one = undoing(BAKED | {"bake": {"state": "completed", "generation": 2}})
     one.advance(NOW)
-    assert one.asks == [
-        Ask(
+    assert one.new_requests == [
+        NewRequest(
             step_id=3,
             operation="bake-it",
             needs="mix,bake",
@@ -452,14 +452,14 @@ def test_an_undo_that_was_refused_is_tried_again_under_another_key() -> None:
     one = undoing({"mix": "compensating", "heat-oven": "completed"})
     take(one, "mix", "refused")
     step = one.steps["mix"]
-    assert (step.undo_key(), step.key()) == (f"{ORDER}/mix/1/undo2", f"{ORDER}/mix/1")
+    assert (step.compensation_key(), step.key()) == (f"{ORDER}/mix/1/undo2", f"{ORDER}/mix/1")
 
 
 @pytest.mark.pattern("A3", "C10")
 def test_an_undo_whose_outcome_is_unknown_keeps_its_key() -> None:
     one = undoing({"mix": "compensating", "heat-oven": "completed"})
     take(one, "mix", "failed")
-    assert one.steps["mix"].undo_key() == f"{ORDER}/mix/1/undo"
+    assert one.steps["mix"].compensation_key() == f"{ORDER}/mix/1/undo"
 
 
 # Undoing
@@ -519,7 +519,7 @@ def test_a_forward_call_that_completes_while_the_order_is_undone_is_undone_at_on
     one = undoing({"mix": "completed", "heat-oven": "completed", "bake": "running"})
     take(one, "bake")
     one.advance(NOW)
-    assert [ask.key for ask in one.asks] == [f"{ORDER}/bake/1/undo"]
+    assert [request.key for request in one.new_requests] == [f"{ORDER}/bake/1/undo"]
 
 
 @pytest.mark.pattern("C10")
@@ -527,7 +527,7 @@ def test_a_forward_call_that_is_refused_while_the_order_is_undone_is_no_error() 
     one = undoing({"mix": "completed", "heat-oven": "completed", "bake": "running"})
     take(one, "bake", "refused")
     one.advance(NOW)
-    assert ([ask.key for ask in one.asks], one.alerts) == ([f"{ORDER}/mix/1/undo"], [])
+    assert ([request.key for request in one.new_requests], one.alerts) == ([f"{ORDER}/mix/1/undo"], [])
 
 
 @pytest.mark.pattern("C10")
@@ -535,7 +535,7 @@ def test_a_call_that_may_still_land_is_waited_for_and_nobody_holds_the_order() -
     unknown = {"state": "not_started", "attempt": 1, "outcome": "unknown", "settles_at": at(5)}
     one = order({"mix": unknown}, goal="compensate", started_at=at(-60))
     one.advance(NOW)
-    assert (one.row.process_state, one.row.not_before, one.asks) == ("pending", at(5), [])
+    assert (one.row.process_state, one.row.not_before, one.new_requests) == ("pending", at(5), [])
 
 
 # Taking back what nobody has begun
@@ -579,7 +579,7 @@ def test_an_order_whose_only_request_was_taken_back_is_undone_without_waiting() 
     one = undoing({"mix": "running"})
     one.recalled(one.steps["mix"].id)
     one.advance(NOW)
-    assert [ask.key for ask in one.asks] == [f"{ORDER}/tell/1/undo"]
+    assert [request.key for request in one.new_requests] == [f"{ORDER}/tell/1/undo"]
 
 
 @pytest.mark.pattern("A7")

@@ -3,7 +3,7 @@
 import pytest
 
 from orders.engine.errors import WorkflowError
-from orders.engine.scheduler.progress import Moves, Verdict, answers, next_moves
+from orders.engine.scheduler.progress import Decision, Moves, answers, next_moves
 from tests.support.workflows import CAKE
 from tests.unit.rows import NOW, at, reply_to, step_row, step_rows
 
@@ -19,7 +19,7 @@ def names(moves: Moves) -> list[str]:
 def test_a_new_order_starts_every_step_that_depends_on_nothing() -> None:
     moves = next_moves(CAKE, step_rows(), NOW)
     assert names(moves) == ["mix", "heat-oven"]
-    assert (moves.verdict, moves.in_flight, moves.wake_at) == (Verdict.GOING, False, None)
+    assert (moves.decision, moves.in_flight, moves.wake_at) == (Decision.CONTINUE, False, None)
 
 
 @pytest.mark.pattern("C1")
@@ -60,12 +60,14 @@ def test_a_skipped_step_counts_as_finished() -> None:
 @pytest.mark.pattern("C6")
 def test_an_order_is_finished_after_its_last_step() -> None:
     states = dict.fromkeys(ALL, "completed") | {"decorate": "skipped"}
-    assert next_moves(CAKE, step_rows(states), NOW) == Moves(verdict=Verdict.FINISHED)
+    assert next_moves(CAKE, step_rows(states), NOW) == Moves(decision=Decision.FINISH)
 
 
 def test_an_order_whose_last_step_runs_is_not_finished() -> None:
     states = dict.fromkeys(ALL, "completed") | {"tell": "running"}
-    assert next_moves(CAKE, step_rows(states), NOW) == Moves(verdict=Verdict.GOING, start=[], in_flight=True)
+    assert next_moves(CAKE, step_rows(states), NOW) == Moves(
+        decision=Decision.CONTINUE, start=[], in_flight=True
+    )
 
 
 @pytest.mark.pattern("V4")
@@ -95,26 +97,26 @@ def test_the_wait_of_a_step_that_is_not_ready_wakes_nobody() -> None:
 @pytest.mark.pattern("C7")
 def test_a_failed_step_fails_the_order_and_starts_nothing_more() -> None:
     moves = next_moves(CAKE, step_rows({"mix": "failed"}), NOW)
-    assert moves == Moves(verdict=Verdict.FAILED, in_flight=False)
+    assert moves == Moves(decision=Decision.FAIL, in_flight=False)
 
 
 @pytest.mark.pattern("C7")
 def test_a_failed_step_fails_the_order_also_while_another_one_runs() -> None:
     moves = next_moves(CAKE, step_rows(BAKED | {"decorate": "failed", "box": "running"}), NOW)
-    assert moves == Moves(verdict=Verdict.FAILED, in_flight=True)
+    assert moves == Moves(decision=Decision.FAIL, in_flight=True)
 
 
 def test_a_declined_step_waits_for_the_customer_while_the_others_go_on() -> None:
     states = {"mix": {"state": "failed", "not_before": at(60)}}
     moves = next_moves(CAKE, step_rows(states), NOW)
-    assert (moves.verdict, names(moves), moves.wake_at) == (Verdict.GOING, ["heat-oven"], at(60))
+    assert (moves.decision, names(moves), moves.wake_at) == (Decision.CONTINUE, ["heat-oven"], at(60))
 
 
 @pytest.mark.pattern("V4", "C10")
 @pytest.mark.parametrize("other", ["not_started", "running", "completed"])
 def test_a_declined_step_that_the_customer_did_not_mend_undoes_the_order(other: str) -> None:
     states = {"mix": {"state": "failed", "not_before": NOW}, "heat-oven": other}
-    assert next_moves(CAKE, step_rows(states), NOW) == Moves(verdict=Verdict.UNDO)
+    assert next_moves(CAKE, step_rows(states), NOW) == Moves(decision=Decision.COMPENSATE)
 
 
 @pytest.mark.parametrize("lost", ["tell", "mix"])

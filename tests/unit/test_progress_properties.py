@@ -3,7 +3,7 @@
 A whole world in memory: the rows, the requests, a remote service with its ledger, a supervisor and a clock that only
 moves when it is told to. Hypothesis makes up a workflow and a course of events; afterwards the world is left in peace,
 and the order has to come to an end. Only the decisions are the real ones: `OrderPass` (which asks `next_moves` and
-`next_undo_moves`) and `rule_on`.
+`next_compensation_moves`) and `rule_on`.
 """
 
 from dataclasses import dataclass, field
@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orders.engine.contracts import Remedy, Step, Undo, Workflow
+from orders.engine.contracts import Compensation, Remedy, Step, Workflow
+from orders.engine.retry_rules import RetryRules
 from orders.engine.rows import ReplyRow, StepRow
 from orders.engine.scheduler.order_pass import ENDED, OrderPass
-from orders.engine.supervisor.remedies import Ruling, SupervisorRules, rule_on
+from orders.engine.supervisor.remedies import Ruling, rule_on
 from tests.unit.rows import ME, NOW, process_row, reply_to, step_rows
 
-RULES = SupervisorRules(threshold=3, undo_patience=2)
+RULES = RetryRules(threshold=3, compensation_patience=2)
 COMPLETE_BY, SETTLE, CUSTOMER_WAIT, EXTENDED_WAIT = 30.0, 5.0, 60.0, 120.0
 SOME_TURNS = 300
 """Turns of a world left in peace that no order comes near."""
@@ -34,7 +35,9 @@ def workflows(draw: st.DrawFn) -> Workflow:
     steps = []
     for number, name in enumerate(names):
         after = tuple(earlier for earlier in names[:number] if draw(st.booleans()))
-        undo = draw(st.sampled_from([Undo.REVERSE, Undo.REVERSE, Undo.REVERSE, Undo.NOTICE, Undo.NONE]))
+        compensation = draw(
+            st.sampled_from([*[Compensation.REVERSE] * 3, Compensation.NOTICE, Compensation.NONE])
+        )
         remedy = draw(
             st.sampled_from(
                 [Remedy(), Remedy(then="compensate"), Remedy(extended_waits=1, wait=EXTENDED_WAIT)]
@@ -50,7 +53,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 complete_by=COMPLETE_BY,
                 settle=SETTLE,
                 customer_wait=CUSTOMER_WAIT,
-                undo=undo,
+                compensation=compensation,
                 remedy=remedy,
             )
         )
@@ -103,22 +106,22 @@ class World:
             if step.id in never_begun:
                 one.recalled(step.id)
                 self.calls = [call for call in self.calls if call.step.id != step.id]
-        one.advance(self.now, self.may_ask)
+        one.advance(self.now, self.take_credit)
         self.story += [f"{event.kind} {event.step}" for event in one.events]
         self.check_attempts_only_grow(one)
-        self.calls = [call for call in self.calls if call.begun or call.step.id not in one.asked_before]
+        self.calls = [call for call in self.calls if call.begun or call.step.id not in one.superseded]
         by_id = {step.id: step for step in one.steps.values()}
-        for ask in one.asks:
-            step = by_id[ask.step_id]
-            if ask.undo:
+        for request in one.new_requests:
+            step = by_id[request.step_id]
+            if request.undo:
                 self.check_everything_after_it_is_undone(step, one.steps)
             else:
                 self.check_everything_before_it_is_finished(step, one.steps)
-            self.calls.append(Call(step, ask.undo, ask.key, ask.reverses))
+            self.calls.append(Call(step, request.undo, request.key, request.reverses))
         self.row, self.steps = one.row, dict(one.steps)
         self.check_what_is_in_flight_has_an_end()
 
-    def may_ask(self, agent: str, is_retry: bool) -> bool:
+    def take_credit(self, agent: str, is_retry: bool) -> bool:
         """Whether a request may be sent."""
         return True
 
@@ -197,7 +200,7 @@ class World:
     # What must hold
 
     def check_attempts_only_grow(self, one: OrderPass) -> None:
-        asked = {ask.step_id for ask in one.asks}
+        asked = {request.step_id for request in one.new_requests}
         for name, after in one.steps.items():
             before = self.steps[name]
             assert after.attempt == before.attempt + (after.id in asked), (name, self.story)
@@ -211,11 +214,11 @@ class World:
     def check_everything_after_it_is_undone(self, step: StepRow, steps: dict[str, StepRow]) -> None:
         """And the step's own forward call can no longer land either (rule 8)."""
         declared = self.workflow.by_name[step.name]
-        assert declared.undo is not Undo.NONE, (step.name, self.story)
-        is_notice = declared.undo is Undo.NOTICE
+        assert declared.compensation is not Compensation.NONE, (step.name, self.story)
+        is_notice = declared.compensation is Compensation.NOTICE
         later = [name for name in self.workflow.by_name if name != step.name]
         for name in later if is_notice else self.workflow.dependents[step.name]:
-            if self.workflow.by_name[name].undo is Undo.REVERSE:
+            if self.workflow.by_name[name].compensation is Compensation.REVERSE:
                 assert steps[name].key() not in self.effects, (step.name, name, self.story)
                 assert not self.may_land(name), (step.name, name, self.story)
             assert steps[name].state != "running", (step.name, name, self.story)
@@ -300,14 +303,20 @@ def check_the_end(world: World) -> None:
         assert world.effects == {step.key() for step in steps}, world.story
     elif world.row.process_state == "compensated":
         for step in steps:
-            undo = world.workflow.by_name[step.name].undo
-            assert undo is not Undo.REVERSE or step.key() not in world.effects, (step.name, world.story)
-            assert undo is not Undo.NOTICE or step.state == "compensated", (step.name, world.story)
+            compensation = world.workflow.by_name[step.name].compensation
+            assert compensation is not Compensation.REVERSE or step.key() not in world.effects, (
+                step.name,
+                world.story,
+            )
+            assert compensation is not Compensation.NOTICE or step.state == "compensated", (
+                step.name,
+                world.story,
+            )
     else:
         assert any(step.state == "failed" for step in steps), world.story
     for step in steps:
         remedy = world.workflow.by_name[step.name].remedy
-        most = RULES.threshold * (1 + RULES.undo_patience) + remedy.extended_waits
+        most = RULES.threshold * (1 + RULES.compensation_patience) + remedy.extended_waits
         assert step.attempt <= most, (step.name, world.story)
 
 

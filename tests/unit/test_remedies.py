@@ -3,16 +3,17 @@
 import pytest
 
 from orders.engine.contracts import Step
+from orders.engine.retry_rules import RetryRules
 from orders.engine.rows import StepRow
-from orders.engine.supervisor.remedies import Ruling, SupervisorRules, rule_on
+from orders.engine.supervisor.remedies import Ruling, rule_on
 from tests.support.workflows import CAKE
 from tests.unit.rows import NOW, at, step_row
 
-RULES = SupervisorRules(threshold=3, undo_patience=2)
+RULES = RetryRules(threshold=3, compensation_patience=2)
 
 
 def rule(
-    step: StepRow, *, goal: str = "complete", rules: SupervisorRules = RULES, declared: Step | None = None
+    step: StepRow, *, goal: str = "complete", rules: RetryRules = RULES, declared: Step | None = None
 ) -> tuple[Ruling, StepRow]:
     """The ruling, with a backoff of ten seconds a failure."""
     return rule_on(
@@ -64,7 +65,7 @@ def test_at_the_threshold_a_step_fails_for_an_operator() -> None:
 
 @pytest.mark.pattern("V3")
 def test_a_threshold_of_one_gives_no_second_try() -> None:
-    assert rule(overdue("mix"), rules=SupervisorRules(threshold=1))[0] is Ruling.FAIL
+    assert rule(overdue("mix"), rules=RetryRules(threshold=1))[0] is Ruling.FAIL
 
 
 @pytest.mark.pattern("V1", "V3")

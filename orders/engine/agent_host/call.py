@@ -9,8 +9,8 @@ from typing import Any
 
 import structlog
 
-from orders.engine.agent_host.circuit_view import Lane
-from orders.engine.channels.leases import Answered, Lease
+from orders.engine.agent_host.circuit_view import CircuitView
+from orders.engine.channels.leases import Answer, Lease
 from orders.engine.contracts import Agent, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.backoff import full_jitter
@@ -71,10 +71,10 @@ class Call:
         agent: Agent,
         stats: CallStats,
         lease_seconds: float,
-        lane: Lane | None = None,
+        circuit: CircuitView | None = None,
     ) -> None:
         self.lease = lease
-        self._lane = lane or Lane(lease.agent)
+        self._circuit = circuit or CircuitView(lease.agent)
         self.failures: list[dict[str, Any]] = []
         self.held_until = Deadline.after(lease_seconds)
         self._agent = agent
@@ -92,14 +92,14 @@ class Call:
         """Notes that the lease is ours for that long from now, at least."""
         self.held_until = Deadline.after(seconds)
 
-    async def run(self) -> Answered:
+    async def run(self) -> Answer:
         """Tries until there is an answer, or until complete-by; then it is abandoned in silence (A5).
 
         While the agent's circuit is not closed nothing is tried again, and nothing but a probe at all: the request is
         handed back as deferred.
         """
         request = self._request()
-        if not self._lane.admits():
+        if not self._circuit.admits():
             return self._deferred()
         while self._complete_by.left() > 0:
             self._tries += 1
@@ -108,19 +108,19 @@ class Call:
                 result = await self._try(request)
             except Transient as fault:
                 self._note(fault, began)
-                self._lane.count(failed=True, is_retry=self._tries > 1, fault=fault)
-                if self._lane.is_clear and not await self._pause(fault):
+                self._circuit.count(failed=True, is_retry=self._tries > 1, fault=fault)
+                if self._circuit.is_clear and not await self._pause(fault):
                     break
-                if not self._lane.is_clear:
+                if not self._circuit.is_clear:
                     return self._deferred(fault)
             except Fault as fault:
                 self._note(fault, began)
-                self._lane.count(failed=False, is_retry=self._tries > 1)  # it answered
+                self._circuit.count(failed=False, is_retry=self._tries > 1)  # it answered
                 error = {"code": fault.code, "message": keepable(fault.message)}
                 return self._ended(_outcome(fault), json.dumps(error))
             else:
                 self._stats.record(seconds=time.monotonic() - began, failed=False)
-                self._lane.count(failed=False, is_retry=self._tries > 1)
+                self._circuit.count(failed=False, is_retry=self._tries > 1)
                 return self._ended(ReplyOutcome.DONE, result)
         return self._ended(ReplyOutcome.ABANDONED, "{}")
 
@@ -134,7 +134,7 @@ class Call:
         if wait >= left:
             return False
         await asyncio.sleep(wait)
-        return not self._lane.is_clear or await self._lane.retry(within=self._complete_by.left())
+        return not self._circuit.is_clear or await self._circuit.retry(within=self._complete_by.left())
 
     async def _try(self, request: Request) -> str:
         """One try; returns the answer as JSON.
@@ -143,7 +143,7 @@ class Call:
         happened.
         """
         limit = max(0.0, min(self._agent.call_timeout, self._complete_by.left()))
-        method = self._agent.compensate if request.undo else self._agent.perform
+        method = self._agent.compensate if request.compensates else self._agent.perform
         try:
             async with asyncio.timeout(limit):
                 return strict_json(await method(request))
@@ -165,14 +165,14 @@ class Call:
             key=lease.key,
             data=lease.body["data"],
             results=lease.body["results"],
-            undo=lease.undo,
+            compensates=lease.undo,
             reverses=lease.reverses,
             seconds_left=lease.seconds_left,
         )
 
-    def _deferred(self, fault: Fault | None = None) -> Answered:
+    def _deferred(self, fault: Fault | None = None) -> Answer:
         """Hands the request back, for the step to wait until its agent can be used again."""
-        code, message = (fault.code, fault.message) if fault else ("not_called", self._lane.cause)
+        code, message = (fault.code, fault.message) if fault else ("not_called", self._circuit.cause)
         answer = self._ended(ReplyOutcome.DEFERRED, json.dumps({"code": code, "message": keepable(message)}))
         # The host of an earlier delivery may have called before it died: this must not pass for a call never begun.
         return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))
@@ -190,9 +190,9 @@ class Call:
                 }
             )
 
-    def _ended(self, outcome: ReplyOutcome, body: str) -> Answered:
+    def _ended(self, outcome: ReplyOutcome, body: str) -> Answer:
         seconds = round(time.monotonic() - self._began, 3)
-        return Answered(self.lease.id, self.lease.deliveries, outcome, body, self._tries, seconds)
+        return Answer(self.lease.id, self.lease.deliveries, outcome, body, self._tries, seconds)
 
 
 def _outcome(fault: Fault) -> ReplyOutcome:

@@ -5,13 +5,12 @@ from collections import deque
 from collections.abc import Callable
 from datetime import datetime
 
-from orders.engine.circuits import rules as breaker
-from orders.engine.circuits.rules import CircuitRow, Tally
+from orders.engine.circuits.rules import CircuitRow, Tally, lets_calls_through, state_of
 from orders.engine.errors import Fault
 from orders.vocabulary import CircuitState
 
 
-class Purse:
+class RetryQueue:
     """Retries out of the global budget (I8): whoever wants to try again asks for one, and waits until it is granted."""
 
     def __init__(self, on_want: Callable[[], None]) -> None:
@@ -43,16 +42,16 @@ class Purse:
                 number -= 1
 
 
-class Lane:
+class CircuitView:
     """The calls to one agent. `is_clear`: they may be made; otherwise nothing but a probe, where one is asked for."""
 
     def __init__(
-        self, agent: str, *, purse: Purse | None = None, on_news: Callable[[], None] | None = None
+        self, agent: str, *, retry_queue: RetryQueue | None = None, on_news: Callable[[], None] | None = None
     ) -> None:
         self.agent = agent
         self.is_clear = True
         self.cause = ""
-        self._purse = purse
+        self._retry_queue = retry_queue
         self._on_news = on_news
         self._tally = Tally()
         self._half_open_since: datetime | None = None
@@ -60,9 +59,9 @@ class Lane:
 
     def follow(self, circuit: CircuitRow, now: datetime) -> None:
         """Notes the circuit as it is. A period of half-open allows one probe."""
-        self.is_clear = breaker.lets_calls_through(circuit, now)
+        self.is_clear = lets_calls_through(circuit, now)
         self.cause = "the agent is paused" if circuit.paused else circuit.cause_message
-        is_half_open = breaker.state_of(circuit, now) == CircuitState.HALF_OPEN and not circuit.paused
+        is_half_open = state_of(circuit, now) == CircuitState.HALF_OPEN and not circuit.paused
         self._half_open_since = circuit.since if is_half_open else None
 
     def admits(self) -> bool:
@@ -105,4 +104,4 @@ class Lane:
 
     async def retry(self, *, within: float) -> bool:
         """Waits for leave to try again, out of the global budget; False when none comes in that many seconds."""
-        return within > 0 and (self._purse is None or await self._purse.take(within=within))
+        return within > 0 and (self._retry_queue is None or await self._retry_queue.take(within=within))

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from django.db import transaction
 
 from orders.engine import state_store
-from orders.engine.agent_host import heartbeat as health
+from orders.engine.agent_host import heartbeat
 from orders.engine.agent_host.call import CallStats
 from orders.engine.channels import leases
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.circuits import store as circuits
 from orders.engine.circuits.rules import BreakerRules, CircuitRow, Tally
+from orders.engine.circuits.store import draw_retries, read_circuits, register_agents, report_calls
 from orders.engine.rows import EventRow
 from orders.engine.runtime.sql import database_now
 
@@ -38,14 +38,14 @@ class HostConfig:
     breaker: BreakerRules = field(default_factory=BreakerRules)
 
 
-class Known(NamedTuple):
+class CircuitSnapshot(NamedTuple):
     """The circuits as they were at a moment."""
 
     circuits: Mapping[str, CircuitRow]
     at: datetime
 
 
-NOTHING_NEW = Known({}, datetime.min.replace(tzinfo=UTC))
+NO_SNAPSHOT = CircuitSnapshot({}, datetime.min.replace(tzinfo=UTC))
 
 
 class Load(NamedTuple):
@@ -65,11 +65,11 @@ class HostRecords:
 
     def exchange(
         self,
-        ended: Sequence[leases.Answered],
+        ended: Sequence[leases.Answer],
         notes: Sequence[EventRow],
         room: Mapping[str, int],
         alone: bool,
-    ) -> tuple[list[leases.Lease], Known]:
+    ) -> tuple[list[leases.Lease], CircuitSnapshot]:
         """Posts what has ended and claims new requests; with `alone`, one that may have killed its hosts, if there is.
 
         Also says how the circuits are: a probe is committed together with the circuit's word that it is one.
@@ -83,7 +83,7 @@ class HostRecords:
             if alone:
                 claimed = leases.claim_suspect(agents=self._agents, me=me, seconds=seconds)
             claimed = claimed or leases.claim(room=room, me=me, seconds=seconds)
-            return claimed, self._known() if claimed else NOTHING_NEW
+            return claimed, self._snapshot() if claimed else NO_SNAPSHOT
 
     def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
         """Renews leases; returns those that are confirmed, and whether a request waits that has to be run alone."""
@@ -94,23 +94,23 @@ class HostRecords:
                 wake(Topic.AGENTS)
             return confirmed, leases.has_suspects(self._agents)
 
-    def report(self, tallies: Mapping[str, Tally], wanted: int) -> tuple[Known, int]:
+    def report(self, tallies: Mapping[str, Tally], wanted: int) -> tuple[CircuitSnapshot, int]:
         """Reports how calls went, and asks for retries; returns the circuits, and how many retries are granted."""
         granted = 0
         if wanted:
             with transaction.atomic():
-                granted = circuits.draw_retries(wanted, rate=self._config.retries)
+                granted = draw_retries(wanted, rate=self._config.retries)
         with transaction.atomic():
-            if tallies and circuits.report(tallies, rules=self._config.breaker):
+            if tallies and report_calls(tallies, rules=self._config.breaker):
                 wake(Topic.SCHEDULER, Topic.PROGRESS)
-            return self._known(), granted
+            return self._snapshot(), granted
 
     def beat(self, loads: Mapping[str, Load], *, is_first: bool) -> None:
         """Says that the host is there: the first time to the schedulers too, which send nothing where nobody is."""
         if is_first:
-            circuits.declare(sorted(loads), rate=self._config.rate)
+            register_agents(sorted(loads), rate=self._config.rate)
         for name, load in loads.items():
-            health.beat(instance=self._config.instance, agent=name, **load._asdict())
+            heartbeat.beat(instance=self._config.instance, agent=name, **load._asdict())
         if is_first:
             wake(Topic.SCHEDULER)
 
@@ -119,7 +119,7 @@ class HostRecords:
         with transaction.atomic():
             if leases.release(held, me=self._config.instance):
                 wake(Topic.AGENTS)
-            health.forget(self._config.instance)
+            heartbeat.forget(self._config.instance)
 
-    def _known(self) -> Known:
-        return Known(circuits.read(self._agents), database_now())
+    def _snapshot(self) -> CircuitSnapshot:
+        return CircuitSnapshot(read_circuits(self._agents), database_now())

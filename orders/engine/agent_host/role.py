@@ -19,8 +19,8 @@ import structlog
 from django.db import connection
 
 from orders.engine.agent_host.call import Call, CallStats
-from orders.engine.agent_host.circuit_view import Lane, Purse
-from orders.engine.agent_host.records import HostConfig, HostRecords, Known, Load
+from orders.engine.agent_host.circuit_view import CircuitView, RetryQueue
+from orders.engine.agent_host.records import CircuitSnapshot, HostConfig, HostRecords, Load
 from orders.engine.channels import leases
 from orders.engine.circuits.rules import Tally
 from orders.engine.contracts import Agent
@@ -39,11 +39,11 @@ Result = TypeVar("Result")
 
 
 @dataclass
-class Hosted:
+class HostedAgent:
     """An agent, the calls it has under way, and how they have gone."""
 
     agent: Agent
-    lane: Lane
+    circuit: CircuitView
     calls: dict[tuple[int, int], Call] = field(default_factory=dict)
     stats: CallStats = field(default_factory=CallStats)
 
@@ -55,12 +55,14 @@ class AgentHost:
         self._config = config
         self._records = HostRecords(config=config, agents=[agent.name for agent in agents])
         self._news = asyncio.Event()
-        self._purse = Purse(self._news.set)
+        self._retry_queue = RetryQueue(self._news.set)
         self._hosted = {
-            agent.name: Hosted(agent, Lane(agent.name, purse=self._purse, on_news=self._news.set))
+            agent.name: HostedAgent(
+                agent, CircuitView(agent.name, retry_queue=self._retry_queue, on_news=self._news.set)
+            )
             for agent in agents
         }
-        self._ended: list[leases.Answered] = []
+        self._ended: list[leases.Answer] = []
         self._notes: list[EventRow] = []
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
@@ -154,7 +156,7 @@ class AgentHost:
             room = {}
         alone = self._suspects and idle and claim
         try:
-            claimed, known = await self._in_thread(
+            claimed, snapshot = await self._in_thread(
                 self._exchanges, partial(self._records.exchange, ended, notes, room, alone)
             )
         except BaseException:
@@ -163,38 +165,38 @@ class AgentHost:
         if alone:
             self._suspects = False
         if claimed:
-            self._follow(known)
+            self._follow(snapshot)
             self._told += 1
         for lease in claimed:
             self._begin(lease)
         return len(claimed)
 
-    def _follow(self, known: Known) -> None:
-        for name, circuit in known.circuits.items():
-            self._hosted[name].lane.follow(circuit, known.at)
+    def _follow(self, snapshot: CircuitSnapshot) -> None:
+        for name, circuit in snapshot.circuits.items():
+            self._hosted[name].circuit.follow(circuit, snapshot.at)
 
     async def _report_calls(self) -> None:
         """Reports how calls went, at once when they failed, asks for retries, and learns how the circuits are."""
         failures = 0
         while True:
             self._news.clear()
-            tallies, wanted, told = self._tallies(), self._purse.wanted(), self._told
+            tallies, wanted, told = self._tallies(), self._retry_queue.wanted(), self._told
             try:
-                known, granted = await self._in_thread(
+                snapshot, granted = await self._in_thread(
                     self._reports, partial(self._records.report, tallies, wanted)
                 )
             except DATABASE_TROUBLE as error:
                 failures += 1
                 log.warning("calls not reported", action="report", error=str(error).strip().split("\n")[0])
                 for name, tally in tallies.items():
-                    self._hosted[name].lane.put_back(tally)
+                    self._hosted[name].circuit.put_back(tally)
                 await asyncio.sleep(full_jitter(failures, first=0.1, cap=2.0))
                 continue
             failures = 0
-            self._purse.grant(granted)
+            self._retry_queue.grant(granted)
             is_news = told == self._told
             if is_news:  # otherwise an exchange may have claimed a probe meanwhile, and knows better
-                self._follow(known)
+                self._follow(snapshot)
             await asyncio.sleep(REPORT_GAP)
             if granted < wanted or not is_news:
                 continue
@@ -202,7 +204,7 @@ class AgentHost:
                 await asyncio.wait_for(self._news.wait(), REPORT_PERIOD)
 
     def _tallies(self) -> dict[str, Tally]:
-        taken = {name: hosted.lane.take() for name, hosted in self._hosted.items()}
+        taken = {name: hosted.circuit.take() for name, hosted in self._hosted.items()}
         return {name: tally for name, tally in taken.items() if tally.calls}
 
     def _runs_a_suspect(self) -> bool:
@@ -219,12 +221,12 @@ class AgentHost:
             agent=hosted.agent,
             stats=hosted.stats,
             lease_seconds=self._config.lease,
-            lane=hosted.lane,
+            circuit=hosted.circuit,
         )
         hosted.calls[call.held] = call
         self._tasks[call.held] = asyncio.create_task(self._make(hosted, call))
 
-    async def _make(self, hosted: Hosted, call: Call) -> None:
+    async def _make(self, hosted: HostedAgent, call: Call) -> None:
         """Makes one call to its end and hands the answer over; one that is cancelled leaves its request to others."""
         try:
             answer = await call.run()

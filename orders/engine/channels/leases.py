@@ -34,7 +34,7 @@ class Lease(NamedTuple):
     seconds_left: float
 
 
-class Answered(NamedTuple):
+class Answer(NamedTuple):
     """How a leased request ended: done, refused, declined, failed; deferred, to be asked again when its agent can be
     used; or abandoned, which posts nothing (A5)."""
 
@@ -101,7 +101,7 @@ def _lease(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
     return sorted(claimed, key=lambda lease: lease.id)
 
 
-def complete(answers: Sequence[Answered], *, me: str) -> int:
+def complete(answers: Sequence[Answer], *, me: str) -> int:
     """Deletes the requests and posts their replies, in one statement; returns how many replies were posted.
 
     A reply is posted only by the holder of the delivery, and only before complete-by by the database's clock (A4, A5).

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from orders.engine.contracts import Json, Rejected, Submission
+from orders.engine.contracts import Json, RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.models import SubmissionMessage
 
 
-class Posted(NamedTuple):
-    """Which order a key stands for, what it was posted with, and whether this very call posted it."""
+class IdempotencyRecord(NamedTuple):
+    """The order that an idempotency key stands for, the hash of its body, and whether this very call posted it."""
 
     order_id: UUID
     body_hash: str
@@ -26,7 +26,7 @@ def post(*, order_id: UUID, client: str, body: Json) -> None:
     )
 
 
-def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: str) -> Posted:
+def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: str) -> IdempotencyRecord:
     """Puts an order on the submission queue unless this client has used this idempotency key before.
 
     Of any number of posts with one key at the same time exactly one is new: the unique index decides, and the others
@@ -41,18 +41,18 @@ def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: s
     )
     if inserted:
         post(order_id=order_id, client=client, body=body)
-        return Posted(order_id=order_id, body_hash=body_hash, is_new=True)
-    known = posted(client=client, key=key)
+        return IdempotencyRecord(order_id=order_id, body_hash=body_hash, is_new=True)
+    known = find_record(client=client, key=key)
     assert known is not None, "the key that was in the way is gone"
     return known
 
 
-def posted(*, client: str, key: str) -> Posted | None:
+def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
     """What this client has posted with this idempotency key."""
     rows = fetch(
         "SELECT order_id, body_hash FROM orders_submissionkey WHERE client = %s AND key = %s", [client, key]
     )
-    return Posted._make((*rows[0], False)) if rows else None
+    return IdempotencyRecord._make((*rows[0], False)) if rows else None
 
 
 def take(limit: int) -> list[tuple[int, Submission]]:
@@ -73,7 +73,7 @@ def delete(message_ids: Sequence[int]) -> None:
     run("DELETE FROM orders_submissionmessage WHERE id = ANY(%s)", [list(message_ids)])
 
 
-def set_aside(rejected: Sequence[Rejected]) -> None:
+def set_aside(rejected: Sequence[RejectedSubmission]) -> None:
     """Keeps submissions that can never be inserted, with the reason, for an operator (S3)."""
     latest = {one.submission.order_id: one for one in rejected}
     run(

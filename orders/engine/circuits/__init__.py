@@ -1,1 +1,1 @@
-"""The circuit breakers of the agents: pure rules, and the rows that all processes share."""
+"""The circuit breakers of the agents: the pure rules, the rows that all processes share, credit, and overrides."""

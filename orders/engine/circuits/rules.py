@@ -1,17 +1,17 @@
-"""The circuit breaker of one agent (A8), as pure rules.
+"""The circuit breaker of one agent (A8), as pure rules. `orders.engine.circuits.store` keeps it for all processes.
 
-`orders.engine.circuits.store` keeps it in the database, for all.
+    closed ──least_failures in a window, half of its calls──▶ open ──a probe is sent──▶ half_open
+       ▲                                                       ▲                           │  │
+       └──────────────────── the probe succeeds ───────────────┼───────────────────────────┘  │
+                                                               └──────── the probe fails ─────┘
 
-    closed ──least_failures in a window, half of its calls──▶ open ──probe due──▶ half_open
-       ▲                                                       ▲                     │  │
-       └──────────────────── the probe succeeds ───────────────┼─────────────────────┘  │
-                                                               └── it fails, or is lost ─┘
-
-While it is open nothing is sent but, now and then, one probe; what is to be done waits, and no failure is counted.
-After it has closed, what has waited is met by a ramp and not all at once (FAULTS, trap 10). Times are in seconds.
+While a circuit is open nothing is sent but a probe now and then; steps wait, and no failure is counted. A probe that is
+lost is sent again. After the circuit has closed, a ramp lets through what has waited, not all of it at once: the rush
+would bring the remote service down again. Times are in seconds.
 """
 
 import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,27 +19,38 @@ from typing import NamedTuple
 
 from orders.vocabulary import CircuitState
 
+HEARTBEAT_LIMIT = 15.0
+"""Seconds without a heartbeat after which an agent instance no longer counts as alive. A host sends one every 5 s, so
+it may miss two of them."""
+
+LEAST_RAMP = 0.05
+"""The share of an agent's rate that is let through at the start of a ramp. Above 0, or nothing would ever start."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BreakerRules:
-    """When a circuit opens, how soon it is probed, and how slowly what has waited is let through afterwards.
-
-    `probe_patience` is how long a probe may take, in its queue and at the remote service, before it counts as lost.
-    """
+    """When a circuit opens, how soon it is probed, and how slowly what has waited is let through afterwards."""
 
     window: float = 20.0
+    """How long calls are counted before the counting starts again. Long enough for several calls to time out (5 s)."""
     least_failures: int = 5
+    """Failures in a window below which a circuit never opens: a few failed calls are no outage."""
     share: float = 0.5
+    """The share of a window's calls that must have failed. Below half, most orders still succeed at first try."""
     first_probe: float = 1.0
     probe_cap: float = 15.0
+    """A probe comes about this often in a long outage: recovery is noticed soon, at next to no load."""
     probe_patience: float = 45.0
+    """How long a probe may take before it counts as lost: a step's complete-by (30 s) and time to be claimed."""
     ramp: float = 30.0
+    """How long it takes after a circuit has closed until everything is let through again."""
     ahead: float = 2.0
-    """How many times an agent's capacity may be outstanding."""
+    """How many times an agent's capacity may be outstanding: what it works on, and as much again, so that a call that
+    ends finds the next request in the queue. More would only wait there, with its complete-by running."""
 
 
 class CircuitRow(NamedTuple):
-    """A `Circuit` as it was read."""
+    """A row of `Circuit`, without the names and reasons of its overrides."""
 
     agent: str
     state: str = CircuitState.CLOSED.value
@@ -62,7 +73,10 @@ class CircuitRow(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How calls went since the last report. `retries` of them were further tries of the same request."""
+    """How calls went since the last report. `retries` of them were further tries of the same request.
+
+    `code` and `message` are those of the last failure.
+    """
 
     calls: int = 0
     failures: int = 0
@@ -72,7 +86,7 @@ class Tally(NamedTuple):
 
 
 def state_of(circuit: CircuitRow, now: datetime) -> str:
-    """The state that counts: an operator's, while it is forced, or else its own."""
+    """The state that counts: the one an operator has forced, or else the circuit's own."""
     return circuit.forced if _is_forced(circuit, now) else circuit.state
 
 
@@ -88,7 +102,7 @@ def lets_calls_through(circuit: CircuitRow, now: datetime) -> bool:
 def after_calls(
     circuit: CircuitRow, tally: Tally, *, rules: BreakerRules, now: datetime, jitter: Callable[[int], float]
 ) -> CircuitRow:
-    """The circuit after some calls. `jitter` gives the wait before the probe that follows so many openings."""
+    """The circuit after some calls. `jitter` gives the wait for a probe after that many openings in a row."""
     if circuit.rate is not None:
         circuit = circuit._replace(tokens=circuit.tokens - tally.retries)
     successes = tally.calls - tally.failures
@@ -97,7 +111,7 @@ def after_calls(
             return _closed(circuit, now)
         return _opened(circuit, tally, now, jitter) if tally.failures else circuit
     if circuit.state == CircuitState.OPEN:
-        return circuit  # a late answer to an earlier call; only a probe closes it
+        return circuit  # a late answer to an earlier call: only a probe closes the circuit
     if circuit.window_at is None or now - circuit.window_at > timedelta(seconds=rules.window):
         circuit = circuit._replace(window_at=now, window_calls=0, window_failures=0)
     circuit = circuit._replace(
@@ -142,7 +156,7 @@ def _closed(circuit: CircuitRow, now: datetime) -> CircuitRow:
 
 
 def is_probe_due(circuit: CircuitRow, now: datetime) -> bool:
-    """Whether one request may be sent to see if the remote service is back; a probe that was lost is sent again."""
+    """Whether one request may be sent to see if the remote service is back."""
     if circuit.paused or circuit.state == CircuitState.CLOSED or _is_forced(circuit, now):
         return False
     return circuit.probe_at is not None and circuit.probe_at <= now
@@ -155,8 +169,17 @@ def probing(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> Circu
     )
 
 
+def probe_wait(openings: int, *, rules: BreakerRules, rng: random.Random | None = None) -> float:
+    """Seconds to wait before the next probe, after that many openings in a row: exponential, with equal jitter.
+
+    At least half of the ceiling, unlike full jitter, so that a remote service that is down is never probed at once.
+    """
+    ceiling = min(rules.probe_cap, rules.first_probe * 2.0 ** min(openings - 1, 30))
+    return (rng or random).uniform(ceiling / 2, ceiling)
+
+
 def ramp(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> float:
-    """How much of the usual is let through since the circuit has closed: from 0 to 1."""
+    """The share of the usual that is let through, from 0 when the circuit closed to 1 at the end of the ramp."""
     began = circuit.closed_at
     if circuit.forced == CircuitState.OPEN and circuit.forced_until is not None:
         began = max(began or circuit.forced_until, circuit.forced_until)
@@ -166,16 +189,16 @@ def ramp(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> float:
 
 
 def refilled(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> CircuitRow:
-    """The circuit with its tokens as of now. At most one second's worth is saved up."""
+    """The circuit with its tokens as of now. At most one second's worth is saved, so no burst exceeds the rate."""
     if circuit.rate is None:
         return circuit
-    rate = circuit.rate * max(ramp(circuit, rules=rules, now=now), 0.05)
+    rate = circuit.rate * max(ramp(circuit, rules=rules, now=now), LEAST_RAMP)
     passed = 1.0 if circuit.tokens_at is None else max(0.0, (now - circuit.tokens_at).total_seconds())
     return circuit._replace(tokens=min(max(rate, 1.0), circuit.tokens + rate * passed), tokens_at=now)
 
 
 def is_limited(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> bool:
-    """Whether what is dispatched has to be counted at this circuit: then only one scheduler does so at a time."""
+    """Whether dispatches must be counted at this circuit, which then only one scheduler can do at a time."""
     return (
         circuit.rate is not None
         or not lets_calls_through(circuit, now)
@@ -184,7 +207,7 @@ def is_limited(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> bo
 
 
 def room(circuit: CircuitRow, *, capacity: int, outstanding: int, rules: BreakerRules, now: datetime) -> int:
-    """How many requests may be dispatched now (rule 9): up to about twice the live capacity outstanding."""
+    """How many requests may be dispatched now, given those outstanding and the capacity of the live hosts (rule 9)."""
     if not capacity or circuit.paused:
         return 0
     if not lets_calls_through(circuit, now):

@@ -8,10 +8,10 @@ still land after we stopped waiting for it. Notices are sent last.
 from collections.abc import Iterable
 from datetime import datetime
 
-from orders.engine.contracts import Step, Undo, Workflow
+from orders.engine.contracts import Compensation, Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import StepRow
-from orders.engine.scheduler.progress import Moves, Verdict
+from orders.engine.scheduler.progress import Decision, Moves
 from orders.vocabulary import Outcome, StepStatus
 
 
@@ -19,12 +19,12 @@ def is_settled(row: StepRow, declared: Step) -> bool:
     """Whether nothing of this step's effect is left, or ever was."""
     if row.state == StepStatus.RUNNING:
         return False
-    if row.state == StepStatus.COMPENSATED or declared.undo is Undo.NONE:
+    if row.state == StepStatus.COMPENSATED or declared.compensation is Compensation.NONE:
         return True
-    return declared.undo is Undo.REVERSE and row.outcome in (Outcome.NONE, Outcome.REFUSED)
+    return declared.compensation is Compensation.REVERSE and row.outcome in (Outcome.NONE, Outcome.REFUSED)
 
 
-def next_undo_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> Moves:
+def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> Moves:
     """The undos that are due. Raises `WorkflowError` when the stored steps are not those of the workflow."""
     rows = {step.name: step for step in steps}
     if rows.keys() != workflow.by_name.keys():
@@ -52,9 +52,9 @@ def next_undo_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime)
             else:
                 waits.append(due)
     if not open_steps:
-        return Moves(verdict=Verdict.FINISHED)
+        return Moves(decision=Decision.FINISH)
     return Moves(
-        verdict=Verdict.GOING,
+        decision=Decision.CONTINUE,
         start=start,
         in_flight=in_flight,
         wake_at=min(waits, default=None),
@@ -62,7 +62,7 @@ def next_undo_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime)
 
 
 def _is_notice(row: StepRow, declared: Step) -> bool:
-    return declared.undo is Undo.NOTICE and row.state != StepStatus.RUNNING
+    return declared.compensation is Compensation.NOTICE and row.state != StepStatus.RUNNING
 
 
 def _due_at(row: StepRow) -> datetime | None:

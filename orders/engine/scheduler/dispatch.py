@@ -8,11 +8,11 @@ from orders.engine.contracts import Step
 from orders.engine.rows import StepRow
 from orders.vocabulary import Goal, Outcome, StepStatus
 
-MayAsk: TypeAlias = Callable[[str, bool], bool]
+TakeCredit: TypeAlias = Callable[[str, bool], bool]
 """Says whether a request may be sent to this agent now, and counts it; the flag says that it is a retry."""
 
 
-def always(agent: str, is_retry: bool) -> bool:
+def unlimited(agent: str, is_retry: bool) -> bool:
     """No limit to what is sent."""
     return True
 
@@ -22,14 +22,14 @@ def is_retry(step: StepRow, goal: str) -> bool:
     return (step.undo_failure_count if goal == Goal.COMPENSATE else step.failure_count) > 0
 
 
-def unsent(step: StepRow, *, was_begun: bool) -> StepRow:
+def reset_unanswered(step: StepRow, *, was_begun: bool) -> StepRow:
     """A forward step whose present attempt ended without an answer, to be asked for again."""
     if was_begun or step.attempt > 1:  # this attempt, or an earlier one, may have had its effect
         return step._replace(state=StepStatus.NOT_STARTED, outcome=Outcome.UNKNOWN)
     return step._replace(state=StepStatus.NOT_STARTED, outcome=Outcome.NONE, sent_at=None)
 
 
-def why_not_again(step: StepRow, declared: Step, goal: str, now: datetime) -> dict[str, Any] | None:
+def key_expiry_error(step: StepRow, declared: Step, goal: str, now: datetime) -> dict[str, Any] | None:
     """The error of a step whose key the remote service may have forgotten, or None.
 
     Nobody knows whether it was done, and sending it again might do it twice (P2, F14).
@@ -45,7 +45,7 @@ def why_not_again(step: StepRow, declared: Step, goal: str, now: datetime) -> di
     }
 
 
-def out_of_patience(step: StepRow, declared: Step) -> dict[str, Any]:
+def patience_error(step: StepRow, declared: Step) -> dict[str, Any]:
     """The error of a step that has waited for its agent for as long as it may."""
     return {
         "code": "agent_unavailable",

@@ -9,14 +9,23 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from orders.engine.alerts import NewAlert
-from orders.engine.channels.requests import Ask
+from orders.engine.channels.requests import NewRequest
 from orders.engine.channels.status import Status
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import EventRow, ProcessRow, ReplyRow, StepRow
-from orders.engine.scheduler.compensation import next_undo_moves
-from orders.engine.scheduler.dispatch import MayAsk, always, is_retry, out_of_patience, unsent, why_not_again
-from orders.engine.scheduler.progress import FAILURES, FINISHED, Moves, Verdict, answers, next_moves
+from orders.engine.scheduler import dispatch
+from orders.engine.scheduler.compensation import next_compensation_moves
+from orders.engine.scheduler.progress import (
+    ENDED,
+    FAILURES,
+    FINISHED,
+    Decision,
+    Moves,
+    answers,
+    needs_operator,
+    next_moves,
+)
 from orders.engine.state_store.writes import StepWrite
 from orders.vocabulary import (
     AlertKind,
@@ -29,8 +38,6 @@ from orders.vocabulary import (
     StepStatus,
 )
 
-ENDED = frozenset({ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value, ProcessState.ERROR.value})
-
 
 class OrderPass:
     """Replies are taken first, then `advance` decides; the rest are the results."""
@@ -40,8 +47,8 @@ class OrderPass:
     ) -> None:
         self.row = row
         self.steps = {step.name: step for step in steps}
-        self.asks: list[Ask] = []
-        self.asked_before: list[int] = []
+        self.new_requests: list[NewRequest] = []
+        self.superseded: list[int] = []
         self.alerts: list[NewAlert] = []
         self.statuses: list[Status] = []
         self.events: list[EventRow] = []
@@ -51,7 +58,7 @@ class OrderPass:
         self._results: dict[str, str] = {}
         self._workflow = workflow
         self._instance = instance
-        self._failed_undo: StepRow | None = None
+        self._failed_compensation: StepRow | None = None
         self._next: Moves | None = None
         self._waits: set[str] = set()
 
@@ -78,54 +85,50 @@ class OrderPass:
             self._deferred(step, reply)
             return
         step = step._replace(wanted_since=None)
-        told = {
-            "calls": reply.calls,
-            "waited": reply.waited,
-            "seconds": reply.seconds,
-            "instance": reply.instance,
-        }
+        call: dict[str, Any] = {"calls": reply.calls, "waited": reply.waited, "seconds": reply.seconds}
+        call |= {"instance": reply.instance}
         if reply.outcome == ReplyOutcome.DONE:
-            self._succeeded(step, reply, told)
+            self._succeeded(step, reply, call)
         elif reply.undo:
-            self._undo_failed(step, reply, told)
+            self._compensation_failed(step, reply, call)
         else:
-            self._failed(step, reply, told, now)
+            self._failed(step, reply, call, now)
 
-    def _succeeded(self, step: StepRow, reply: ReplyRow, told: dict[str, Any]) -> None:
+    def _succeeded(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
         if reply.undo:
             self.steps[step.name] = step._replace(state=StepStatus.COMPENSATED, error=None)
-            self._note(EventKind.STEP_COMPENSATED, step, answer=json.loads(reply.body), **told)
+            self._note(EventKind.STEP_COMPENSATED, step, answer=json.loads(reply.body), **call)
         else:
             self.steps[step.name] = step._replace(
                 state=StepStatus.COMPLETED, outcome=Outcome.DONE, error=None
             )
             self._results[step.name] = reply.body
-            self._note(EventKind.STEP_COMPLETED, step, **told)
+            self._note(EventKind.STEP_COMPLETED, step, **call)
 
-    def _failed(self, step: StepRow, reply: ReplyRow, told: dict[str, Any], now: datetime) -> None:
+    def _failed(self, step: StepRow, reply: ReplyRow, call: dict[str, Any], now: datetime) -> None:
         error = json.loads(reply.body)
         outcome = Outcome.UNKNOWN if reply.outcome == ReplyOutcome.FAILED else Outcome.REFUSED
         waits_until = None
         if reply.outcome == ReplyOutcome.DECLINED:
             waits_until = now + timedelta(seconds=self._workflow.by_name[step.name].customer_wait)
             error["waits_for"] = "customer"
-            told["waits_until"] = waits_until
+            call["waits_until"] = waits_until
         self.steps[step.name] = step._replace(
             state=StepStatus.FAILED, outcome=outcome, error=error, not_before=waits_until
         )
-        self._note(FAILURES[ReplyOutcome(reply.outcome)], step, error=error, **told)
+        self._note(FAILURES[ReplyOutcome(reply.outcome)], step, error=error, **call)
 
     def _deferred(self, step: StepRow, reply: ReplyRow) -> None:
         """The agent cannot be used at present: the step waits for it, and no failure is counted (rule 9)."""
         if reply.undo:
             self.steps[step.name] = step._replace(state=StepStatus.COMPENSATING)
         else:
-            self.steps[step.name] = unsent(step, was_begun=bool(reply.calls))
+            self.steps[step.name] = dispatch.reset_unanswered(step, was_begun=bool(reply.calls))
         self._note(EventKind.STEP_DEFERRED, step, cause=json.loads(reply.body), calls=reply.calls)
 
-    def _undo_failed(self, step: StepRow, reply: ReplyRow, told: dict[str, Any]) -> None:
+    def _compensation_failed(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
         error = json.loads(reply.body)
-        # An undo that was definitely refused needs a key of its own to be tried again; see StepRow.undo_key.
+        # A compensation that was refused needs a new key to be tried again (StepRow.compensation_key).
         refused = reply.outcome in (ReplyOutcome.REFUSED, ReplyOutcome.DECLINED)
         failed = step._replace(
             state=StepStatus.FAILED,
@@ -133,9 +136,9 @@ class OrderPass:
             undo_failure_count=step.undo_failure_count + 1,
             undo_generation=step.undo_generation + (1 if refused else 0),
         )
-        self.steps[step.name] = self._failed_undo = failed
+        self.steps[step.name] = self._failed_compensation = failed
         self.row = self.row._replace(failure_count=self.row.failure_count + 1)
-        self._note(EventKind.COMPENSATION_FAILED, step, error=error, **told)
+        self._note(EventKind.COMPENSATION_FAILED, step, error=error, **call)
 
     def urgency(self) -> tuple[int, Any]:
         """What orders an agent's room is given out by: priority, then age (A9)."""
@@ -148,7 +151,9 @@ class OrderPass:
         return [
             step.agent
             for step in self.steps.values()
-            if is_retry(step, self.row.goal) and step.complete_by is None and step.state not in FINISHED
+            if dispatch.is_retry(step, self.row.goal)
+            and step.complete_by is None
+            and step.state not in FINISHED
         ]
 
     def recallable(self) -> list[StepRow]:
@@ -160,7 +165,7 @@ class OrderPass:
     def recalled(self, step_id: int) -> None:
         """Notes that the step's request was taken back before any agent had it."""
         step = self.steps[self._names[step_id]]
-        self.steps[step.name] = unsent(
+        self.steps[step.name] = dispatch.reset_unanswered(
             step._replace(answered=step.attempt, complete_by=None), was_begun=False
         )
         self._next = None
@@ -168,28 +173,28 @@ class OrderPass:
 
     def turn(self, now: datetime) -> None:
         """Decides whether the order is to be undone from here on; before the recall, which that makes possible."""
-        if self._is_open(now) and self._failed_undo is None:
+        if self._is_open(now) and self._failed_compensation is None:
             self._next = self._moves(now)
-            if self._next.verdict is Verdict.UNDO:
+            if self._next.decision is Decision.COMPENSATE:
                 self.row = self.row._replace(goal=Goal.COMPENSATE)
                 why = "the customer did not mend the refusal in time"
                 self._note(EventKind.COMPENSATION_REQUESTED, None, why=why)
                 self._next = None
 
-    def advance(self, now: datetime, may_ask: MayAsk = always) -> None:
+    def advance(self, now: datetime, take_credit: dispatch.TakeCredit = dispatch.unlimited) -> None:
         """Decides what comes next. An order that has ended, or has passed its complete-by, starts nothing (C8).
 
-        What `may_ask` does not let through waits for its agent.
+        What `take_credit` does not let through waits for its agent.
         """
-        self._advance(now, may_ask)
+        self._advance(now, take_credit)
         if self.row.process_state in ENDED or self._is_open(now):
             for step in list(self.steps.values()):
                 if step.waiting_since is not None and step.name not in self._waits:
                     self.steps[step.name] = step._replace(waiting_since=None, wanted_since=None)
 
-    def _advance(self, now: datetime, may_ask: MayAsk) -> None:
-        if self._failed_undo is not None and self.row.process_state not in ENDED:
-            self._to_error(self._failed_undo, AlertKind.COMPENSATION_FAILED)
+    def _advance(self, now: datetime, take_credit: dispatch.TakeCredit) -> None:
+        if self._failed_compensation is not None and self.row.process_state not in ENDED:
+            self._to_error(self._failed_compensation, AlertKind.COMPENSATION_FAILED)
             return
         if not self._is_open(now):
             if self.row.process_state == ProcessState.PROCESSING:
@@ -200,14 +205,14 @@ class OrderPass:
         if self._next is None:
             self.turn(now)
         moves = self._next or self._moves(now)
-        if moves.verdict is Verdict.FINISHED:
+        if moves.decision is Decision.FINISH:
             self._finish()
-        elif moves.verdict is Verdict.FAILED:
+        elif moves.decision is Decision.FAIL:
             self._to_error(
-                next(step for step in self.steps.values() if _needs_a_person(step)), AlertKind.STEP_FAILED
+                next(step for step in self.steps.values() if needs_operator(step)), AlertKind.STEP_FAILED
             )
         else:
-            self._go_on(moves, now, may_ask)
+            self._go_on(moves, now, take_credit)
 
     def _is_open(self, now: datetime) -> bool:
         row = self.row
@@ -216,7 +221,7 @@ class OrderPass:
         return row.process_state == ProcessState.PENDING
 
     def _moves(self, now: datetime) -> Moves:
-        decide = next_moves if self.row.goal == Goal.COMPLETE else next_undo_moves
+        decide = next_moves if self.row.goal == Goal.COMPLETE else next_compensation_moves
         return decide(self._workflow, self.steps.values(), now)
 
     def _finish(self) -> None:
@@ -234,22 +239,22 @@ class OrderPass:
         self._note(EventKind.ERROR, step, alert=kind.value, error=error)
         self._tell(StatusKind.FAILED, step=step.name, code=code)
 
-    def _go_on(self, moves: Moves, now: datetime, may_ask: MayAsk) -> None:
+    def _go_on(self, moves: Moves, now: datetime, take_credit: dispatch.TakeCredit) -> None:
         waits = [] if moves.wake_at is None else [moves.wake_at]
         in_flight = moves.in_flight
         for step, declared in moves.start:
-            error = why_not_again(step, declared, self.row.goal, now)
-            if error is None and may_ask(step.agent, is_retry(step, self.row.goal)):
+            error = dispatch.key_expiry_error(step, declared, self.row.goal, now)
+            if error is None and take_credit(step.agent, dispatch.is_retry(step, self.row.goal)):
                 self._start(step, declared, now)
                 in_flight = True
                 continue
             wanted = step.wanted_since or now
             due = wanted + timedelta(seconds=declared.patience)
             if error is None and due <= now:
-                error = out_of_patience(step, declared)
+                error = dispatch.patience_error(step, declared)
             if error is not None:
                 self._give_up(step, declared, error)
-                self._advance(now, may_ask)
+                self._advance(now, take_credit)
                 return
             self._wait(step._replace(wanted_since=wanted), now)
             waits.append(due)
@@ -282,7 +287,7 @@ class OrderPass:
         self._waits.clear()
         self._note(EventKind.STEP_GIVEN_UP, step, error=error)
         if self.row.goal == Goal.COMPENSATE:
-            self._failed_undo = failed
+            self._failed_compensation = failed
         elif declared.remedy.then == "compensate" and error["code"] != "key_expired":
             self.row = self.row._replace(goal=Goal.COMPENSATE)
             self._note(EventKind.COMPENSATION_REQUESTED, step, why="the step's remedy")
@@ -301,7 +306,7 @@ class OrderPass:
     def _start(self, step: StepRow, declared: Step, now: datetime) -> None:
         undo = self.row.goal == Goal.COMPENSATE
         if step.attempt:
-            self.asked_before.append(step.id)
+            self.superseded.append(step.id)
         complete_by = now + timedelta(seconds=declared.complete_by)
         started = step._replace(
             attempt=step.attempt + 1, complete_by=complete_by, not_before=None, waiting_since=None
@@ -317,9 +322,9 @@ class OrderPass:
                 sent_at=step.sent_at or now,
             )
         self.steps[step.name] = started
-        key = step.undo_key() if undo else step.key()
-        self.asks.append(
-            Ask(
+        key = step.compensation_key() if undo else step.key()
+        self.new_requests.append(
+            NewRequest(
                 step_id=step.id,
                 operation=declared.operation,
                 needs=",".join((*declared.needs, step.name) if undo else declared.needs),
@@ -341,7 +346,3 @@ class OrderPass:
 
     def _tell(self, kind: StatusKind, **body: Any) -> None:
         self.statuses.append(Status(self.row.reply_to, self.row.order_id, kind, body))
-
-
-def _needs_a_person(step: StepRow) -> bool:
-    return step.state == StepStatus.FAILED and step.not_before is None

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import ReplyRow, StepRow
-from orders.vocabulary import EventKind, ReplyOutcome, StepStatus
+from orders.vocabulary import EventKind, ProcessState, ReplyOutcome, StepStatus
 
 FAILURES = {
     ReplyOutcome.REFUSED: EventKind.STEP_REFUSED,
@@ -23,13 +23,17 @@ FAILURES = {
 FINISHED = frozenset({StepStatus.COMPLETED.value, StepStatus.SKIPPED.value})
 
 
-class Verdict(Enum):
+ENDED = frozenset({ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value, ProcessState.ERROR.value})
+"""The states in which a scheduler does nothing for an order; an order in Error waits for an operator."""
+
+
+class Decision(Enum):
     """Where an order stands after a look at all its steps."""
 
-    GOING = auto()
-    FINISHED = auto()
-    FAILED = auto()
-    UNDO = auto()
+    CONTINUE = auto()
+    FINISH = auto()
+    FAIL = auto()
+    COMPENSATE = auto()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +41,7 @@ class Moves:
     """What to do with one order now. `in_flight` says that something runs already, apart from what is to be started;
     `wake_at` is when the earliest thing that waits becomes due."""
 
-    verdict: Verdict
+    decision: Decision
     start: Sequence[tuple[StepRow, Step]] = ()
     in_flight: bool = False
     wake_at: datetime | None = None
@@ -50,6 +54,11 @@ def answers(reply: ReplyRow, step: StepRow) -> bool:
     an earlier attempt, and a second copy, change nothing (I4).
     """
     return reply.attempt == step.attempt and step.answered != step.attempt
+
+
+def needs_operator(step: StepRow) -> bool:
+    """Whether a step has failed and waits for no customer."""
+    return step.state == StepStatus.FAILED and step.not_before is None
 
 
 def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> Moves:
@@ -76,7 +85,7 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
             if row.not_before is None:
                 failed = True
             elif row.not_before <= now:
-                return Moves(verdict=Verdict.UNDO)
+                return Moves(decision=Decision.COMPENSATE)
             else:
                 waits.append(row.not_before)
         elif all(rows[earlier].state in FINISHED for earlier in declared.after):
@@ -85,11 +94,11 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
             else:
                 waits.append(row.not_before)
     if failed:
-        return Moves(verdict=Verdict.FAILED, in_flight=in_flight)
+        return Moves(decision=Decision.FAIL, in_flight=in_flight)
     if not unfinished:
-        return Moves(verdict=Verdict.FINISHED)
+        return Moves(decision=Decision.FINISH)
     return Moves(
-        verdict=Verdict.GOING,
+        decision=Decision.CONTINUE,
         start=start,
         in_flight=in_flight,
         wake_at=min(waits, default=None),

@@ -18,8 +18,9 @@ from django.db import transaction
 from orders.engine import alerts, state_store
 from orders.engine.channels import replies, requests, status
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.circuits import store as circuits
+from orders.engine.circuits.credit import Credit, charge_credit, grant_credit
 from orders.engine.circuits.rules import BreakerRules
+from orders.engine.circuits.store import draw_retries
 from orders.engine.contracts import Workflows
 from orders.engine.rows import EventRow, ProcessRow, ReplyRow
 from orders.engine.runtime.batch import AdaptiveBatch
@@ -44,7 +45,7 @@ class SchedulerConfig:
     breaker: BreakerRules = field(default_factory=BreakerRules)
 
 
-class Gathered(NamedTuple):
+class Workload(NamedTuple):
     """The orders of a pass, and how many replies were taken. `is_held_up`: replies wait for an order in somebody else's
     hands; `is_full`: there may be more orders than fit in."""
 
@@ -79,7 +80,7 @@ class Scheduler:
     def _pass(self, limit: int, touched: list[UUID]) -> Counts:
         with transaction.atomic():
             now = database_now()
-            credit = circuits.credit(self._agents, rules=self._config.breaker, now=now)
+            credit = grant_credit(self._agents, rules=self._config.breaker, now=now)
             gathered = self._gather(limit, now, touched, credit)
             orders = gathered.orders
             for order in orders:
@@ -87,23 +88,23 @@ class Scheduler:
             recalled = self._recall(orders)
             again = Counter(agent for order in orders for agent in order.retries_ready())
             wanted = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in again.items())
-            credit.retries = circuits.draw_retries(wanted, rate=self._config.retries)
+            credit.retries = draw_retries(wanted, rate=self._config.retries)
             for order in sorted(orders, key=OrderPass.urgency):
                 order.advance(now, credit.take)
             self._write(orders)
-            circuits.settle(credit, rules=self._config.breaker, now=now)
+            charge_credit(credit, rules=self._config.breaker, now=now)
         changed = sum(order.row_changed() for order in orders)
         return Counts(
             busy=gathered.replies > 0 or gathered.is_held_up or (gathered.is_full and changed > 0),
             done={
                 "orders": len(orders),
                 "replies": gathered.replies,
-                "started": sum(len(order.asks) for order in orders),
+                "started": sum(len(order.new_requests) for order in orders),
                 "recalled": recalled,
             },
         )
 
-    def _gather(self, limit: int, now: datetime, touched: list[UUID], credit: circuits.Credit) -> Gathered:
+    def _gather(self, limit: int, now: datetime, touched: list[UUID], credit: Credit) -> Workload:
         """Locks the orders of this pass: those that were answered, those whose steps wait for an agent that can take
         them, then as many that want a scheduler as fit."""
         waiting, rows = self._answered(limit)
@@ -123,8 +124,8 @@ class Scheduler:
             rows += [row for row in claimed if row.order_id not in locked]
         touched.extend(row.order_id for row in rows)
         held = {order_id for _, order_id in waiting} - locked
-        is_held_up = bool(held) and state_store.are_known(held, self._workflows)
-        return Gathered(
+        is_held_up = bool(held) and state_store.any_supported(held, self._workflows)
+        return Workload(
             orders=self._load(rows, taken, now),
             replies=len(taken),
             is_held_up=is_held_up,
@@ -172,14 +173,14 @@ class Scheduler:
         state_store.write_steps([write for order in orders for write in order.step_writes()])
         rows = [order.row for order in orders if order.row_changed()]
         state_store.write_processes(rows)
-        asks = [ask for order in orders for ask in order.asks]
-        requests.discard([step_id for order in orders for step_id in order.asked_before])
-        requests.post(asks)
+        new_requests = [new for order in orders for new in order.new_requests]
+        requests.discard([step_id for order in orders for step_id in order.superseded])
+        requests.post(new_requests)
         alerts.open_alerts([alert for order in orders for alert in order.alerts])
         status.post(message for order in orders for message in order.statuses)
         events = [event for order in orders for event in order.events]
         state_store.record_events(events)
-        wake(*([Topic.AGENTS] if asks else []), *([Topic.PROGRESS] if rows or events else []))
+        wake(*([Topic.AGENTS] if new_requests else []), *([Topic.PROGRESS] if rows or events else []))
 
     def _tidy(self) -> None:
         """Tells the applications of orders that a supervisor put into Error, as it never touches a channel itself (V5);

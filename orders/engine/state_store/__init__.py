@@ -1,17 +1,19 @@
 """The state store: the one door to the rows of processes, steps and events (T1–T6).
 
-Every function runs inside the caller's transaction. Whoever writes a step has locked its process row first, by
-`lock` or `claim`; those never wait, so that nobody can deadlock and a stuck process holds up no order but its own.
+Every function runs inside the caller's transaction. Whoever writes a step has first locked its process row, with one of
+the `lock` or `claim` functions. A role never waits for such a lock, so nobody deadlocks, and a stuck process holds up
+only the orders it has locked.
 """
 
 from orders.engine.state_store.claims import (
-    are_known,
+    any_supported,
     claim,
     claim_probes,
     claim_waiting,
     lock,
     lock_one,
     overdue,
+    request_of,
     steps_of,
     unannounced,
 )
@@ -26,7 +28,7 @@ from orders.engine.state_store.writes import (
 )
 
 __all__ = [
-    "are_known",
+    "any_supported",
     "claim",
     "claim_probes",
     "claim_waiting",
@@ -37,6 +39,7 @@ __all__ = [
     "lock_one",
     "overdue",
     "record_events",
+    "request_of",
     "steps_of",
     "stop_waiting",
     "unannounced",

@@ -1,8 +1,12 @@
-"""Locking, claiming and reading the rows that a transaction is going to decide on."""
+"""Locking, claiming and reading the rows that a transaction decides on.
+
+Except for `lock_one`, nothing here waits for a lock: rows that another transaction has locked are skipped.
+"""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
@@ -13,41 +17,54 @@ from orders.engine.runtime.sql import fetch, run
 from orders.models import OrderProcess
 from orders.vocabulary import ProcessState
 
+_WAITING_STEPS = """
+                  SELECT s.order_id, s.priority, s.waiting_since
+                    FROM orders_stepstate AS s
+                    JOIN orders_orderprocess AS p ON p.order_id = s.order_id
+                   WHERE s.agent = wanted.agent
+                     AND s.waiting_since IS NOT NULL
+                     AND s.order_id <> ALL(%(except)s::uuid[])
+                     AND p.process_state IN ('pending', 'processing')
+                     AND (p.workflow, p.version) IN (
+                         SELECT * FROM unnest(%(workflows)s::text[], %(versions)s::smallint[])
+                     )
+"""
+"""The steps that wait for the agent `wanted.agent`, of orders that a scheduler may start steps of."""
 
-def _known(workflows: Collection[WorkflowKey]) -> Q:
-    """Orders on a workflow that this release does not know are left to one that does (rule 10)."""
-    known = Q(pk__in=[])
+
+def _supported(workflows: Collection[WorkflowKey]) -> Q:
+    """Leaves orders on a workflow that this release does not have to a release that has it (rule 10)."""
+    supported = Q(pk__in=[])
     for name, version in workflows:
-        known |= Q(workflow=name, version=version)
-    return known
+        supported |= Q(workflow=name, version=version)
+    return supported
 
 
 def lock(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> list[ProcessRow]:
-    """Locks these orders, leaving out any that somebody else has in hand at this moment.
+    """Locks these orders, skipping those that another transaction has locked.
 
-    The rows are locked in the order of their keys, without waiting; `no_key` lets rows that refer to them be inserted
-    meanwhile.
+    The rows are locked in the order of their keys: no deadlocks. `no_key` lets others insert rows that refer to them.
     """
     if not order_ids:
         return []
     rows = (
         OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)
-        .filter(_known(workflows), order_id__in=order_ids)
+        .filter(_supported(workflows), order_id__in=order_ids)
         .order_by("order_id")
         .values_list(*ProcessRow._fields)
     )
     return [ProcessRow._make(row) for row in rows]
 
 
-def are_known(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> bool:
-    """Whether any of these orders is there and on a workflow that this release knows, locked or not."""
-    return OrderProcess.objects.filter(_known(workflows), order_id__in=order_ids).exists()
+def any_supported(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> bool:
+    """Whether any of these orders exists, locked or not, on a workflow that this release has."""
+    return OrderProcess.objects.filter(_supported(workflows), order_id__in=order_ids).exists()
 
 
 def lock_one(order_id: UUID) -> ProcessRow | None:
-    """Locks one order, waiting for whoever has it in hand; None if there is no such order.
+    """Locks one order, waiting until it is free; None if there is no such order.
 
-    For operators' and customers' acts, which want an answer. Whoever waits holds no other lock, so it cannot deadlock.
+    For what operators and customers do, which must be answered. The caller holds no other lock, so it cannot deadlock.
     """
     row = (
         OrderProcess.objects.select_for_update(no_key=True)
@@ -59,19 +76,19 @@ def lock_one(order_id: UUID) -> ProcessRow | None:
 
 
 def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list[ProcessRow]:
-    """Locks up to `limit` orders that want a scheduler: first those whose wait is over, then the ready ones (C2).
+    """Locks up to `limit` orders that need a scheduler: first those whose wait is over, then those that are ready (C2).
 
-    Safe against a second claim of the same order: the row lock is exclusive, `skip_locked` passes over what another
-    scheduler is claiming, and PostgreSQL checks the condition again on the row that it has locked. Ready orders come by
-    priority and then by age, and each list has its own partial index, so finished orders cost nothing.
+    Safe against a second claim of the same order: the row lock is exclusive, `skip_locked` skips what another scheduler
+    is claiming, and PostgreSQL checks the condition again on the row once it is locked. Ready orders come by priority,
+    then by age. Each list has a partial index of its own, so finished orders cost nothing.
     """
-    free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True).filter(_known(workflows))
+    free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True).filter(_supported(workflows))
     due = free.filter(
         process_state__in=[ProcessState.PENDING, ProcessState.PROCESSING], not_before__lte=now
     ).order_by("not_before")
     rows = [ProcessRow._make(row) for row in due.values_list(*ProcessRow._fields)[:limit]]
     if len(rows) < limit:
-        # After a quiet day the planner expects few ready orders, and would sort a burst of them at every claim.
+        # After a quiet day the planner expects few ready orders, and would sort a sudden crowd of them at every claim.
         run("SET LOCAL enable_sort = off")
         ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True).order_by(
             "-priority", "order_id"
@@ -83,114 +100,142 @@ def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list
 def claim_waiting(
     rooms: Mapping[str, int],
     workflows: Collection[WorkflowKey],
-    passing_over: Collection[UUID],
+    already_locked: Collection[UUID],
     *,
     limit: int,
 ) -> list[ProcessRow]:
-    """Locks up to `limit` orders whose steps wait for these agents, at most as many as each has room for, those of
-    higher priority first and then the oldest (A9).
+    """Locks up to `limit` orders whose steps wait for these agents, at most as many per agent as it has room for.
 
-    The ids are chosen first and locked then, without waiting. `passing_over` are orders that are locked already.
+    Those of higher priority come first, then the oldest (A9). The orders are chosen without locks and then locked
+    without waiting, so another scheduler may have taken some of them in between.
     """
     if not rooms or limit <= 0:
         return []
     chosen = fetch(
-        """
-        SELECT free.order_id
-          FROM unnest(%s::text[], %s::int[]) AS wanted(agent, room),
-               LATERAL (SELECT s.order_id, s.priority FROM orders_stepstate AS s
-                          JOIN orders_orderprocess AS p ON p.order_id = s.order_id
-                         WHERE s.agent = wanted.agent AND s.waiting_since IS NOT NULL
-                           AND s.order_id <> ALL(%s::uuid[]) AND p.process_state IN ('pending', 'processing')
-                           AND (p.workflow, p.version) IN (SELECT * FROM unnest(%s::text[], %s::smallint[]))
-                         ORDER BY s.priority DESC, s.order_id LIMIT wanted.room) AS free
-         GROUP BY free.order_id ORDER BY max(free.priority) DESC, free.order_id LIMIT %s
+        f"""
+        SELECT waiting.order_id
+          FROM unnest(%(agents)s::text[], %(rooms)s::int[]) AS wanted (agent, room),
+               LATERAL (
+                  {_WAITING_STEPS}
+                   ORDER BY s.priority DESC, s.order_id
+                   LIMIT wanted.room
+               ) AS waiting
+         GROUP BY waiting.order_id
+         ORDER BY max(waiting.priority) DESC, waiting.order_id
+         LIMIT %(limit)s
         """,
-        [
-            list(rooms),
-            [min(room, limit) for room in rooms.values()],
-            list(passing_over),
-            [name for name, _ in workflows],
-            [version for _, version in workflows],
-            limit,
-        ],
+        {
+            "agents": list(rooms),
+            "rooms": [min(room, limit) for room in rooms.values()],
+            "limit": limit,
+            **_waiting_parameters(workflows, already_locked),
+        },
     )
     return lock({order_id for (order_id,) in chosen}, workflows)
 
 
 def claim_probes(
-    agents: Collection[str], workflows: Collection[WorkflowKey], passing_over: Collection[UUID]
+    agents: Collection[str], workflows: Collection[WorkflowKey], already_locked: Collection[UUID]
 ) -> list[ProcessRow]:
-    """Locks an order for each of these agents whose step can be its probe: the one that has waited longest since it was
-    last handed back. So a request that never succeeds is not the probe each time, and holds up no others."""
+    """Locks one order for each of these agents, whose step can be the agent's probe.
+
+    It is the step that has waited longest since it was last handed back. So a request that never succeeds is not the
+    probe every time and does not keep the circuit open for the others.
+    """
     if not agents:
         return []
     chosen = fetch(
-        """
+        f"""
         SELECT longest.order_id
-          FROM unnest(%s::text[]) AS wanted(agent),
-               LATERAL (SELECT s.order_id FROM orders_stepstate AS s
-                          JOIN orders_orderprocess AS p ON p.order_id = s.order_id
-                         WHERE s.agent = wanted.agent AND s.waiting_since IS NOT NULL
-                           AND s.order_id <> ALL(%s::uuid[]) AND p.process_state IN ('pending', 'processing')
-                           AND (p.workflow, p.version) IN (SELECT * FROM unnest(%s::text[], %s::smallint[]))
-                         ORDER BY s.waiting_since LIMIT 1) AS longest
+          FROM unnest(%(agents)s::text[]) AS wanted (agent),
+               LATERAL (
+                  {_WAITING_STEPS}
+                   ORDER BY s.waiting_since
+                   LIMIT 1
+               ) AS longest
         """,
-        [
-            list(agents),
-            list(passing_over),
-            [name for name, _ in workflows],
-            [version for _, version in workflows],
-        ],
+        {"agents": list(agents), **_waiting_parameters(workflows, already_locked)},
     )
     return lock({order_id for (order_id,) in chosen}, workflows)
 
 
+def _waiting_parameters(
+    workflows: Collection[WorkflowKey], already_locked: Collection[UUID]
+) -> dict[str, list[Any]]:
+    return {
+        "except": list(already_locked),
+        "workflows": [name for name, _ in workflows],
+        "versions": [version for _, version in workflows],
+    }
+
+
 def unannounced(limit: int, workflows: Collection[WorkflowKey]) -> list[ProcessRow]:
-    """Locks orders that a supervisor put into Error and whose applications have not been told yet (Q3)."""
+    """Locks orders that a supervisor has put into Error and whose applications do not know yet (Q3)."""
     rows = (
         OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)
-        .filter(_known(workflows), announced=False)
+        .filter(_supported(workflows), announced=False)
         .order_by("order_id")
         .values_list(*ProcessRow._fields)[:limit]
     )
     return [ProcessRow._make(row) for row in rows]
 
 
-def overdue(limit: int, now: datetime, *, passing_over: Collection[UUID] = ()) -> list[UUID]:
-    """Orders that have passed their own complete-by time or one of a step's (V1), the longest overdue first.
+def overdue(limit: int, now: datetime, *, passed_over: Collection[UUID] = ()) -> list[UUID]:
+    """Up to `limit` orders past their own complete-by time or a step's (V1), the longest overdue first.
 
-    Nothing is locked yet. `passing_over` are orders that the caller has found it cannot have.
+    Nothing is locked yet. `passed_over` are orders that the caller could not lock before, and leaves out.
     """
-    found = fetch(
+    late = fetch(
         """
-        SELECT order_id FROM (
-            (SELECT order_id, complete_by FROM orders_stepstate
-              WHERE complete_by <= %(now)s AND order_id <> ALL(%(over)s::uuid[])
-              ORDER BY complete_by LIMIT %(limit)s)
-            UNION ALL
-            (SELECT order_id, complete_by FROM orders_orderprocess
-              WHERE process_state = 'processing' AND complete_by <= %(now)s AND order_id <> ALL(%(over)s::uuid[])
-              ORDER BY complete_by LIMIT %(limit)s)
-        ) AS late GROUP BY order_id ORDER BY min(complete_by) LIMIT %(limit)s
+        SELECT order_id
+          FROM (
+               (SELECT order_id, complete_by
+                  FROM orders_stepstate
+                 WHERE complete_by <= %(now)s
+                   AND order_id <> ALL(%(passed_over)s::uuid[])
+                 ORDER BY complete_by
+                 LIMIT %(limit)s)
+                UNION ALL
+               (SELECT order_id, complete_by
+                  FROM orders_orderprocess
+                 WHERE process_state = 'processing'
+                   AND complete_by <= %(now)s
+                   AND order_id <> ALL(%(passed_over)s::uuid[])
+                 ORDER BY complete_by
+                 LIMIT %(limit)s)
+               ) AS late
+         GROUP BY order_id
+         ORDER BY min(complete_by)
+         LIMIT %(limit)s
         """,
-        {"now": now, "limit": limit, "over": list(passing_over)},
+        {"now": now, "limit": limit, "passed_over": list(passed_over)},
     )
-    return [order_id for (order_id,) in found]
+    return [order_id for (order_id,) in late]
 
 
 def steps_of(order_ids: Iterable[UUID]) -> dict[UUID, list[StepRow]]:
-    """The steps of these orders, each in the order of its workflow. To be called with the processes locked."""
-    found: dict[UUID, list[StepRow]] = {order_id: [] for order_id in order_ids}
-    if found:
+    """The steps of these orders, each in the order of its workflow. The caller has locked the processes."""
+    steps: dict[UUID, list[StepRow]] = {order_id: [] for order_id in order_ids}
+    if steps:
         rows = fetch(
-            f"SELECT {', '.join(StepRow._fields)} FROM orders_stepstate"
-            " WHERE order_id = ANY(%s) ORDER BY order_id, position",
-            [list(found)],
+            f"""
+            SELECT {", ".join(StepRow._fields)}
+              FROM orders_stepstate
+             WHERE order_id = ANY(%s)
+             ORDER BY order_id, position
+            """,
+            [list(steps)],
         )
         for row in rows:
             step = StepRow._make(row)
             if step.error is not None:
                 step = step._replace(error=json.loads(str(step.error)))
-            found[step.order_id].append(step)
-    return found
+            steps[step.order_id].append(step)
+    return steps
+
+
+def request_of(step: StepRow) -> dict[str, Any]:
+    """What a step sends its agent. The caller has locked its process."""
+    ((text,),) = fetch("SELECT request::text FROM orders_stepstate WHERE id = %s", [step.id])
+    request: dict[str, Any] = json.loads(text)
+    return request

@@ -1,18 +1,21 @@
-"""Writing the state store: a fixed number of statements for any number of orders."""
+"""Writing the state store: a fixed number of statements for any number of orders.
+
+The caller has locked the processes of every row that it writes.
+"""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.engine.contracts import Accepted, Json
+from orders.engine.contracts import AcceptedOrder, Json
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset, run
 
 
 class StepWrite(NamedTuple):
-    """A step as it is to be, the attempt it was read with, and the answer to keep with it (JSON text)."""
+    """A step as it is to be, the attempt that it was read with, and the answer to keep with it, as JSON text."""
 
     step: StepRow
     read_attempt: int
@@ -20,22 +23,35 @@ class StepWrite(NamedTuple):
 
 
 def write_steps(writes: Sequence[StepWrite]) -> None:
-    """Writes steps whose processes are locked. Raises `StateConflict` if one is no longer as it was read."""
+    """Writes steps. Raises `StateConflict` if one of them is no longer at the attempt that it was read with."""
     if not writes:
         return
     written = run(
         """
         UPDATE orders_stepstate AS s
-           SET state = v.state, attempt = v.attempt, answered = v.answered, generation = v.generation,
-               undo_generation = v.undo_generation, outcome = v.outcome, complete_by = v.complete_by,
-               settles_at = v.settles_at, not_before = v.not_before, failure_count = v.failure_count,
-               undo_failure_count = v.undo_failure_count, extended_waits = v.extended_waits,
-               error = v.error, waiting_since = v.waiting_since, priority = v.priority, sent_at = v.sent_at,
+           SET state = v.state,
+               attempt = v.attempt,
+               answered = v.answered,
+               generation = v.generation,
+               undo_generation = v.undo_generation,
+               outcome = v.outcome,
+               complete_by = v.complete_by,
+               settles_at = v.settles_at,
+               not_before = v.not_before,
+               failure_count = v.failure_count,
+               undo_failure_count = v.undo_failure_count,
+               extended_waits = v.extended_waits,
+               error = v.error,
+               waiting_since = v.waiting_since,
+               priority = v.priority,
+               sent_at = v.sent_at,
                wanted_since = v.wanted_since,
                result = coalesce(v.result::jsonb, s.result),
-               started_at = CASE WHEN v.state = 'running' THEN coalesce(s.started_at, clock_timestamp())
+               started_at = CASE WHEN v.state = 'running'
+                                 THEN coalesce(s.started_at, clock_timestamp())
                                  ELSE s.started_at END,
-               completed_at = CASE WHEN v.state = 'completed' THEN coalesce(s.completed_at, clock_timestamp())
+               completed_at = CASE WHEN v.state = 'completed'
+                                   THEN coalesce(s.completed_at, clock_timestamp())
                                    ELSE s.completed_at END
           FROM json_to_recordset(%s::json)
             AS v(id bigint, read_attempt int, state text, attempt int, answered int, generation int,
@@ -59,40 +75,55 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
 
 
 def stop_waiting(order_ids: Collection[UUID]) -> None:
-    """Has no step of these orders, whose processes are locked, wait for its agent any more."""
+    """Ends the wait of these orders' steps for their agents."""
     run(
         """
-        UPDATE orders_stepstate SET waiting_since = NULL, wanted_since = NULL
+        UPDATE orders_stepstate
+           SET waiting_since = NULL, wanted_since = NULL
          WHERE order_id = ANY(%s) AND waiting_since IS NOT NULL
         """,
         [list(order_ids)],
     )
 
 
-def edit_request(step: StepRow, changes: Json) -> None:
-    """Changes fields of what a step asks for; its process is locked, and the rest of the request is kept.
+def edit_request(step: StepRow, changes: Json, *, keep_original: bool) -> None:
+    """Changes fields of what a step sends its agent; the caller has locked its process.
 
+    With `keep_original` the request as it was before the first such edit is kept beside it, for operators to compare.
     Raises `StateConflict` if the step is no longer as it was read.
     """
     written = run(
-        "UPDATE orders_stepstate SET request = request || %s::jsonb WHERE id = %s AND attempt = %s AND state = %s",
-        [json.dumps(dict(changes)), step.id, step.attempt, step.state],
+        """
+        UPDATE orders_stepstate
+           SET original = CASE WHEN %s THEN coalesce(original, request) ELSE original END,
+               request = request || %s::jsonb
+         WHERE id = %s AND attempt = %s AND state = %s
+        """,
+        [keep_original, json.dumps(dict(changes)), step.id, step.attempt, step.state],
     )
     if not written:
         raise StateConflict(f"the step {step.name} changed while its order was locked")
 
 
 def write_processes(processes: Sequence[ProcessRow]) -> None:
-    """Writes processes that this transaction has locked."""
+    """Writes processes."""
     if not processes:
         return
     run(
         """
         UPDATE orders_orderprocess AS p
-           SET goal = v.goal, process_state = v.process_state, locked_by = v.locked_by, complete_by = v.complete_by,
-               failure_count = v.failure_count, overruns = v.overruns, priority = v.priority,
-               not_before = v.not_before, started_at = v.started_at, announced = v.announced,
-               finished_at = CASE WHEN v.process_state IN ('processed', 'compensated') THEN clock_timestamp() END
+           SET goal = v.goal,
+               process_state = v.process_state,
+               locked_by = v.locked_by,
+               complete_by = v.complete_by,
+               failure_count = v.failure_count,
+               overruns = v.overruns,
+               priority = v.priority,
+               not_before = v.not_before,
+               started_at = v.started_at,
+               announced = v.announced,
+               finished_at = CASE WHEN v.process_state IN ('processed', 'compensated')
+                                  THEN clock_timestamp() END
           FROM json_to_recordset(%s::json)
             AS v(order_id uuid, goal text, process_state text, locked_by text, complete_by timestamptz,
                  failure_count int, overruns int, priority smallint, not_before timestamptz,
@@ -103,8 +134,8 @@ def write_processes(processes: Sequence[ProcessRow]) -> None:
     )
 
 
-def create_processes(accepted: Collection[Accepted]) -> None:
-    """Inserts the records of new orders: one process each, Pending and free (T3), and one record per step (T4)."""
+def create_processes(accepted: Collection[AcceptedOrder]) -> None:
+    """Inserts the records of new orders: one process each, Pending and free (T3), and a record for each step (T4)."""
     run(
         """
         INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, failure_count, overruns,
@@ -153,7 +184,7 @@ def create_processes(accepted: Collection[Accepted]) -> None:
 
 
 def record_events(events: Iterable[EventRow]) -> None:
-    """Appends to the orders' histories."""
+    """Appends events to the orders' histories."""
     rows = [{**event._asdict(), "detail": event.detail or {}} for event in events]
     if rows:
         run(
@@ -168,7 +199,7 @@ def record_events(events: Iterable[EventRow]) -> None:
 
 
 def last_call_failures(steps: Collection[StepRow]) -> dict[tuple[UUID, str], dict[str, Any]]:
-    """What the last failed remote call of each of these steps' present attempt said, by order and step."""
+    """The detail of the last failed remote call in each step's present attempt, by order and step."""
     if not steps:
         return {}
     rows = fetch(

@@ -1,11 +1,11 @@
 """What the supervisor decides about a step that has passed its complete-by time: pure decisions (V2–V4)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
 from orders.engine.contracts import Step
+from orders.engine.retry_rules import RetryRules
 from orders.engine.rows import StepRow
 from orders.vocabulary import Goal, Outcome, StepStatus
 
@@ -27,22 +27,12 @@ class Ruling(Enum):
     """The order is being undone: the forward call is given up, and is undone once it can no longer land."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SupervisorRules:
-    """`threshold` failures are too many; an undo is given `undo_patience` times as many tries. Times are seconds."""
-
-    threshold: int = 3
-    undo_patience: int = 2
-    first_backoff: float = 2.0
-    backoff_cap: float = 60.0
-
-
 def rule_on(
     step: StepRow,
     declared: Step,
     *,
     goal: str,
-    rules: SupervisorRules,
+    rules: RetryRules,
     now: datetime,
     jitter: Callable[[int], float],
     is_available: bool = True,
@@ -55,7 +45,7 @@ def rule_on(
         return Ruling.DEFER, given_up if undoing else given_up._replace(state=StepStatus.NOT_STARTED)
     given_up = given_up._replace(wanted_since=None)
     if step.state == StepStatus.COMPENSATING:
-        return _rule_on_undo(given_up, rules=rules, now=now, jitter=jitter)
+        return _rule_on_compensation(given_up, rules=rules, now=now, jitter=jitter)
     again = given_up._replace(state=StepStatus.NOT_STARTED)
     if goal == Goal.COMPENSATE:
         return Ruling.SETTLE, again
@@ -70,11 +60,11 @@ def rule_on(
     return (Ruling.UNDO if declared.remedy.then == "compensate" else Ruling.FAIL), failed
 
 
-def _rule_on_undo(
-    step: StepRow, *, rules: SupervisorRules, now: datetime, jitter: Callable[[int], float]
+def _rule_on_compensation(
+    step: StepRow, *, rules: RetryRules, now: datetime, jitter: Callable[[int], float]
 ) -> tuple[Ruling, StepRow]:
     failures = step.undo_failure_count + 1
     counted = step._replace(undo_failure_count=failures)
-    if failures < rules.threshold * rules.undo_patience:
+    if failures < rules.compensation_threshold:
         return Ruling.RETRY, counted._replace(not_before=now + timedelta(seconds=jitter(failures)))
     return Ruling.FAIL, counted._replace(state=StepStatus.FAILED)

@@ -15,17 +15,18 @@ from django.db import transaction
 
 from orders.engine import alerts, state_store
 from orders.engine.alerts import NewAlert
-from orders.engine.circuits import store as circuits
+from orders.engine.circuits.store import alert_host_changes, find_host_changes, unavailable_agents
 from orders.engine.contracts import Workflow, Workflows
 from orders.engine.errors import LeadershipLost
+from orders.engine.retry_rules import RetryRules
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
-from orders.engine.supervisor import leadership as leases
-from orders.engine.supervisor.remedies import Ruling, SupervisorRules, rule_on
+from orders.engine.supervisor import leadership
+from orders.engine.supervisor.remedies import Ruling, rule_on
 from orders.models.health import LeaderLease
 from orders.vocabulary import AlertKind, EventKind, Goal, ProcessState, StepStatus
 
@@ -39,7 +40,7 @@ class SupervisorConfig:
     instance: str
     lease: float = 10.0
     batch: int = 500
-    rules: SupervisorRules = field(default_factory=SupervisorRules)
+    rules: RetryRules = field(default_factory=RetryRules)
 
 
 @dataclass
@@ -67,13 +68,13 @@ class Supervisor:
     def acquire(self) -> bool:
         """Takes the lead if nobody has it; True while this instance leads."""
         if self._term is None:
-            self._term = leases.acquire(LEASE, holder=self._config.instance, seconds=self._config.lease)
+            self._term = leadership.acquire(LEASE, holder=self._config.instance, seconds=self._config.lease)
         return self._term is not None
 
     def release(self) -> None:
         """Gives up the lead."""
         if self._term is not None:
-            leases.release(LEASE, term=self._term)
+            leadership.release(LEASE, term=self._term)
             self._term = None
 
     def run_once(self) -> Counts:
@@ -86,10 +87,10 @@ class Supervisor:
             while True:
                 counts = self._batch.run(self._sweep, self._set_aside)
                 total.update(counts.done)
-                leases.renew(LEASE, term=self._term, seconds=self._config.lease, report=dict(total))
+                leadership.renew(LEASE, term=self._term, seconds=self._config.lease, report=dict(total))
                 if not counts.busy:
                     if total["found"]:
-                        leases.record_sweep(LEASE, term=self._term, report=total)
+                        leadership.record_sweep(LEASE, term=self._term, report=total)
                     self._watch_hosts()
                     return Counts(done=dict(total))
         except LeadershipLost:
@@ -98,22 +99,22 @@ class Supervisor:
 
     def _watch_hosts(self) -> None:
         """Alerts an operator of agents that steps wait for and nobody runs."""
-        found = circuits.hosts(self._agents)
+        found = find_host_changes(self._agents)
         if found.gone or found.back:
             with transaction.atomic():
-                leases.check(LEASE, term=self._term or 0)
-                circuits.alert_of_hosts(found)
+                leadership.check(LEASE, term=self._term or 0)
+                alert_host_changes(found)
 
     def _sweep(self, limit: int, touched: list[UUID]) -> Counts:
         with transaction.atomic():
-            leases.check(LEASE, term=self._term or 0)
+            leadership.check(LEASE, term=self._term or 0)
             now = database_now()
-            found = state_store.overdue(limit, now, passing_over=self._passed_over)
+            found = state_store.overdue(limit, now, passed_over=self._passed_over)
             rows = state_store.lock(found, self._workflows)
             self._passed_over |= set(found) - {row.order_id for row in rows}
             touched.extend(row.order_id for row in rows)
             steps = state_store.steps_of(touched)
-            unavailable = circuits.unavailable(self._agents, now) if rows else {}
+            unavailable = unavailable_agents(self._agents, now) if rows else {}
             findings = [self._examine(row, steps[row.order_id], now, unavailable) for row in rows]
             self._explain(findings)
             self._write(findings)
@@ -249,7 +250,7 @@ class Supervisor:
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
         """Puts the one order that no sweep can handle into Error, so that no sweep finds it again (rule 11)."""
         with transaction.atomic():
-            leases.check(LEASE, term=self._term or 0)
+            leadership.check(LEASE, term=self._term or 0)
             reason = f"{type(error).__name__}: {error}"
             rows = state_store.lock(order_ids, self._workflows)
             now = database_now()

@@ -8,7 +8,13 @@ from orders import wiring
 from orders.management.operator import DONE, REFUSED, ReadingCommand
 from orders.management.tables import Column, Fit, table
 from orders.selectors.clock import now
-from orders.selectors.desk.agents import STALE, AgentStatus, Instance, agent_statuses, orders_needing
+from orders.selectors.desk.agents import (
+    HEARTBEAT_LIMIT,
+    AgentStatus,
+    Instance,
+    agent_statuses,
+    orders_needing,
+)
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.wording.agents import circuit_reasons, circuit_words, hold_sentence
 from orders.wording.units import bounded, counted, duration
@@ -93,9 +99,8 @@ class Command(ReadingCommand):
         text = table(columns, rows, width=self.width, coloured=self.is_coloured)
         if all(instance.alive for _, instance in instances):
             return text
-        return (
-            f"{text}\nSTALE: no heartbeat for {STALE:.0f} s; it has stopped, hangs, or has lost the database"
-        )
+        limit = f"{HEARTBEAT_LIMIT:.0f} s"
+        return f"{text}\nSTALE: no heartbeat for {limit}; it has stopped, hangs, or has lost the database"
 
     def _requests(self, statuses: Sequence[AgentStatus]) -> str:
         columns = (

@@ -8,15 +8,18 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from orders.engine.circuits import rules as breaker
-from orders.engine.circuits.rules import BreakerRules, CircuitRow
+from orders.engine.circuits.rules import HEARTBEAT_LIMIT as HEARTBEAT_LIMIT
+from orders.engine.circuits.rules import (
+    BreakerRules,
+    CircuitRow,
+    is_probe_due,
+    ramp,
+    state_of,
+)
 from orders.engine.runtime.sql import fetch
 from orders.models import AgentInstance, Circuit
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import CircuitState, Goal, ProcessState, StepStatus
-
-STALE = 15.0
-"""Seconds without a heartbeat (one comes every 5 s) after which an instance no longer counts as alive."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +214,7 @@ def _instance(row: AgentInstance, now: datetime) -> Instance:
         seen_at=row.seen_at,
         seen_seconds=seen_seconds,
         started_at=row.started_at,
-        alive=seen_seconds <= STALE,
+        alive=seen_seconds <= HEARTBEAT_LIMIT,
         capacity=row.capacity,
         in_flight=row.in_flight,
         calls=row.calls,
@@ -238,10 +241,10 @@ def _status(
         circuit=circuit,
         held_by=row.get("held_by", ""),
         held_reason=row.get("held_reason", ""),
-        state=breaker.state_of(circuit, now),
+        state=state_of(circuit, now),
         is_forced=bool(circuit.forced and circuit.forced_until and circuit.forced_until > now),
-        is_probe_due=breaker.is_probe_due(circuit, now),
-        ramp=breaker.ramp(circuit, rules=BreakerRules(ramp=settings.CONFIG.ramp), now=now),
+        is_probe_due=is_probe_due(circuit, now),
+        ramp=ramp(circuit, rules=BreakerRules(ramp=settings.CONFIG.ramp), now=now),
         waiting=waiting,
         requests=requests.total,
         in_hand=requests.in_hand,

@@ -197,7 +197,7 @@ def _step(
         complete_by=row.complete_by,
         settles_at=row.settles_at,
         not_before=row.not_before,
-        key=row.undo_key() if row.state in _UNDO else row.key(),
+        key=row.compensation_key() if row.state in _UNDO else row.key(),
         error=row.error,
         started_at=started_at,
         completed_at=completed_at,

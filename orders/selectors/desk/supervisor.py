@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Sum
 
+from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.sql import fetch
-from orders.engine.supervisor.remedies import SupervisorRules
 from orders.models import LeaderLease, SweepRecord
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.standing import Tries
@@ -63,8 +63,8 @@ def is_late(swept_seconds: float | None) -> bool:
 
 def retry_limits() -> Tries:
     """How many failures of a step the supervisor allows in this installation."""
-    rules = SupervisorRules(threshold=settings.CONFIG.failure_threshold)
-    return Tries(forward=rules.threshold, undo=rules.threshold * rules.undo_patience)
+    rules = RetryRules(threshold=settings.CONFIG.failure_threshold)
+    return Tries(forward=rules.threshold, undo=rules.compensation_threshold)
 
 
 def last_sweep_at() -> datetime | None:

@@ -7,7 +7,8 @@ from typing import Any
 from django.db import transaction
 
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.circuits import store as circuits
+from orders.engine.circuits import overrides
+from orders.engine.circuits.store import read_circuits
 from orders.services import audit
 from orders.services.audit import Actor
 from orders.services.orders import Act, Result
@@ -24,7 +25,7 @@ def pause_agent(*, agent: str, actor: Actor, reason: str) -> Result:
         agent,
         actor,
         reason,
-        lambda: circuits.pause(agent, by=actor.name, reason=reason),
+        lambda: overrides.pause(agent, by=actor.name, reason=reason),
         done=f"The agent {agent} is paused. Its steps wait until it is resumed.",
         already=f"The agent {agent} is already paused.",
     )
@@ -37,7 +38,7 @@ def resume_agent(*, agent: str, actor: Actor) -> Result:
         agent,
         actor,
         "",
-        lambda: circuits.resume(agent, by=actor.name),
+        lambda: overrides.resume(agent, by=actor.name),
         done=f"The agent {agent} is resumed. Waiting steps are let through gradually.",
         already=f"The agent {agent} was not paused.",
     )
@@ -58,7 +59,7 @@ def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reaso
         agent,
         actor,
         reason,
-        lambda: circuits.force(agent, state, seconds=seconds, by=actor.name, reason=reason),
+        lambda: overrides.force(agent, state, seconds=seconds, by=actor.name, reason=reason),
         done=f"The circuit of {agent} is forced {state} for {seconds / 60:.0f} min.",
         already=f"There is no circuit for {agent} yet.",
     )
@@ -79,7 +80,7 @@ def unforce_circuit(*, agent: str, actor: Actor) -> Result:
         agent,
         actor,
         "",
-        lambda: circuits.unforce(agent, by=actor.name),
+        lambda: overrides.unforce(agent, by=actor.name),
         done=f"The circuit of {agent} follows its calls again.",
         already=f"The circuit of {agent} was not forced.",
     )
@@ -115,7 +116,7 @@ def _act(
 
 def _held(agent: str) -> dict[str, Any] | None:
     """What operators can change of a circuit, as JSON."""
-    row = circuits.read([agent]).get(agent)
+    row = read_circuits([agent]).get(agent)
     if row is None:
         return None
     until: datetime | None = row.forced_until

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from orders.engine import state_store
 from orders.engine.rows import ProcessRow, StepRow
-from orders.engine.state_store.edits import edit_keeping_original, request_of
 from orders.engine.state_store.writes import StepWrite
 from orders.services import orders as services
 from orders.services.audit import Actor
@@ -49,13 +48,13 @@ def edit_and_resubmit(
         if refusal := _why_not_edit(row, steps, one):
             return refusal
         assert one is not None
-        old = {name: value for name, value in request_of(one).items() if name in fields}
+        old = {name: value for name, value in state_store.request_of(one).items() if name in fields}
         if any(old.get(name) != value for name, value in seen.items()):
             return refused("Somebody else has edited this step in the meantime. Check it again.")
         changed = {name: value for name, value in new.items() if old.get(name) != value}
         if not changed:
             return refused("Nothing is different. Resubmit the step as it is.")
-        edit_keeping_original(one, changed)
+        state_store.edit_request(one, changed, keep_original=True)
         before = {name: old.get(name) for name in changed}
         note(row, EventKind.EDITED, one, actor, reason, {"before": before, "after": changed})
         return _resubmit_edited(row, steps, one, actor, reason)

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 
 from orders.engine import state_store
-from orders.engine.channels import priorities
+from orders.engine.channels import requests
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
@@ -149,7 +149,7 @@ def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "
             return already(f"The priority is already {priority}.")
         state_store.write_processes([row._replace(priority=priority)])
         state_store.write_steps([StepWrite(one._replace(priority=priority), one.attempt) for one in steps])
-        priorities.set_priority(order_id, priority)
+        requests.set_priority(order_id, priority)
         note(row, EventKind.PRIORITY_SET, None, actor, reason, {"before": row.priority, "after": priority})
         wake(Topic.SCHEDULER, Topic.PROGRESS)
         return done(f"The priority is now {priority}.")

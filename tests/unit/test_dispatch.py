@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orders.engine.scheduler.dispatch import is_retry, out_of_patience, unsent, why_not_again
+from orders.engine.scheduler.dispatch import is_retry, key_expiry_error, patience_error, reset_unanswered
 from tests.support.workflows import CAKE
 from tests.unit.rows import NOW, at, step_row
 
@@ -22,7 +22,7 @@ def test_only_a_first_attempt_that_nobody_began_is_known_to_have_done_nothing(
     attempt: int, was_begun: bool, outcome: str
 ) -> None:
     sent = step_row("mix", "running", attempt=attempt, sent_at=at(-9), complete_by=None)
-    back = unsent(sent, was_begun=was_begun)
+    back = reset_unanswered(sent, was_begun=was_begun)
     assert (back.state, back.outcome, back.failure_count) == ("not_started", outcome, 0)
     assert back.sent_at == (None if outcome == "none" else at(-9))
 
@@ -59,13 +59,13 @@ def test_a_retry_follows_a_failure_of_the_same_direction(
 def test_an_unknown_outcome_is_not_sent_again_after_the_remote_may_have_forgotten_the_key(
     goal: str, fields: dict[str, Any], expired: bool
 ) -> None:
-    error = why_not_again(step_row("mix", attempt=1, **fields), MIX, goal, NOW)
+    error = key_expiry_error(step_row("mix", attempt=1, **fields), MIX, goal, NOW)
     assert (error is not None and error["code"] == "key_expired") is expired
 
 
 @pytest.mark.pattern("A8")
 def test_the_error_of_a_step_out_of_patience_names_agent_and_time() -> None:
-    error = out_of_patience(step_row("mix", waiting_since=NOW - timedelta(days=1)), MIX)
+    error = patience_error(step_row("mix", waiting_since=NOW - timedelta(days=1)), MIX)
     assert error == {
         "code": "agent_unavailable",
         "message": "kitchen could not take this step for 86400 s",

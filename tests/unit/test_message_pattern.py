@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.engine.cause_pattern import LONGEST_PATTERN, pattern
+from orders.engine.alerts import LONGEST_PATTERN, message_pattern
 
 pytestmark = pytest.mark.pattern("O1")
 
@@ -31,7 +31,7 @@ WORDS = st.text(
     ],
 )
 def test_what_differs_from_order_to_order_is_taken_out(message: str, expected: str) -> None:
-    assert pattern(message) == expected
+    assert message_pattern(message) == expected
 
 
 @given(
@@ -45,13 +45,15 @@ def test_messages_that_differ_by_ids_and_numbers_have_one_pattern(
     words: list[str], one_id: UUID, other_id: UUID, one: int, other: int
 ) -> None:
     text = " ".join(words)
-    first, second = (pattern(f"{text} {key} after {n} s") for key, n in ((one_id, one), (other_id, other)))
+    first, second = (
+        message_pattern(f"{text} {key} after {n} s") for key, n in ((one_id, one), (other_id, other))
+    )
     assert first == second == f"{text} … after … s"[:LONGEST_PATTERN]
 
 
 @given(st.text())
 def test_any_text_has_a_pattern_of_bounded_length_on_one_line(message: str) -> None:
-    found = pattern(message)
+    found = message_pattern(message)
     assert len(found) <= LONGEST_PATTERN
     assert "\n" not in found
-    assert pattern(message) == found
+    assert message_pattern(message) == found

@@ -1,0 +1,100 @@
+"""How much a scheduler may dispatch in one pass (A9, rule 9)."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from orders.engine.circuits.rules import (
+    BreakerRules,
+    CircuitRow,
+    is_limited,
+    lets_calls_through,
+    probing,
+    refilled,
+    room,
+)
+from orders.engine.circuits.store import Supply, read_circuits, read_supplies, write_circuit
+
+
+@dataclass
+class Credit:
+    """What one pass may still dispatch: `rooms` by agent, and `retries` out of the global budget.
+
+    `waiting` are the agents that steps wait for, `probed` those whose next request is a probe. `limited` are the locked
+    circuits at which every dispatch is counted, and `used` counts this pass's dispatches by agent.
+    """
+
+    rooms: dict[str, int]
+    waiting: frozenset[str] = frozenset()
+    retries: int = 0
+    probed: frozenset[str] = frozenset()
+    limited: dict[str, CircuitRow] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
+
+    def take(self, agent: str, is_retry: bool) -> bool:
+        """Takes the credit for one request to this agent; False if there is none left."""
+        if self.rooms.get(agent, 0) <= 0 or (is_retry and self.retries <= 0):
+            return False
+        self.rooms[agent] -= 1
+        self.used[agent] = self.used.get(agent, 0) + 1
+        self.retries -= is_retry
+        return True
+
+    def for_waiting(self) -> dict[str, int]:
+        """The room of the agents that steps wait for, probes apart."""
+        return {
+            agent: room
+            for agent, room in self.rooms.items()
+            if room > 0 and agent in self.waiting and agent not in self.probed
+        }
+
+    def for_probes(self) -> list[str]:
+        """The agents whose circuits are due a probe, and that have a waiting step to send as one."""
+        return [agent for agent in self.probed if self.rooms[agent] > 0 and agent in self.waiting]
+
+
+def grant_credit(agents: Collection[str], *, rules: BreakerRules, now: datetime) -> Credit:
+    """What may be dispatched to these agents in this pass.
+
+    Circuits that count what is dispatched are locked, one scheduler at a time. Those that another scheduler has locked
+    are skipped: they have no room for us in this pass.
+    """
+    supplies = read_supplies(agents, with_outstanding=True)
+    limited = [
+        agent
+        for agent, supply in supplies.items()
+        if is_limited(supply.circuit, rules=rules, now=now)
+        and _room(refilled(supply.circuit, rules=rules, now=now), supply, rules, now)
+    ]
+    locked = read_circuits(limited, lock="FOR UPDATE SKIP LOCKED") if limited else {}
+    rooms: dict[str, int] = {}
+    for agent, supply in supplies.items():
+        circuit = supply.circuit
+        if is_limited(circuit, rules=rules, now=now):
+            if agent not in locked:
+                rooms[agent] = 0
+                continue
+            circuit = locked[agent] = refilled(locked[agent], rules=rules, now=now)
+        rooms[agent] = _room(circuit, supply, rules, now)
+    return Credit(
+        rooms=rooms,
+        waiting=frozenset(agent for agent, supply in supplies.items() if supply.has_waiting),
+        probed=frozenset(agent for agent, circuit in locked.items() if not lets_calls_through(circuit, now)),
+        limited=locked,
+    )
+
+
+def charge_credit(credit: Credit, *, rules: BreakerRules, now: datetime) -> None:
+    """Counts what the pass has dispatched at the circuits it has locked. A dispatch to an open one is its probe."""
+    for agent, circuit in credit.limited.items():
+        used = credit.used.get(agent, 0)
+        if not used:
+            continue
+        charged = circuit._replace(tokens=circuit.tokens - used) if circuit.rate is not None else circuit
+        if not lets_calls_through(circuit, now):
+            charged = probing(charged, rules=rules, now=now)
+        write_circuit(charged)
+
+
+def _room(circuit: CircuitRow, supply: Supply, rules: BreakerRules, now: datetime) -> int:
+    return room(circuit, capacity=supply.capacity, outstanding=supply.outstanding, rules=rules, now=now)

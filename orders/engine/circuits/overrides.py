@@ -1,0 +1,52 @@
+"""What operators override of a circuit: pause and resume its agent, force it open or closed, and let it go again."""
+
+from datetime import timedelta
+
+from orders.engine.circuits.rules import CircuitRow
+from orders.engine.circuits.store import read_circuits, write_circuit
+from orders.engine.runtime.sql import database_now
+from orders.vocabulary import CircuitState
+
+
+def pause(agent: str, *, by: str, reason: str) -> bool:
+    """Stops new work from being sent to an agent; False if it is paused already or unknown. Calls under way go on."""
+    circuit = _lock(agent)
+    if circuit is None or circuit.paused:
+        return False
+    write_circuit(circuit._replace(paused=True), held_by=by, held_reason=reason)
+    return True
+
+
+def resume(agent: str, *, by: str) -> bool:
+    """Lets work be sent to an agent again; False if it is not paused or unknown. The ramp admits what has waited."""
+    circuit = _lock(agent)
+    if circuit is None or not circuit.paused:
+        return False
+    write_circuit(circuit._replace(paused=False, closed_at=database_now()), held_by=by, held_reason="")
+    return True
+
+
+def force(agent: str, state: str, *, seconds: float, by: str, reason: str) -> bool:
+    """Keeps a circuit open or closed for that long, whatever its calls say; False if there is no such agent."""
+    circuit = _lock(agent)
+    if circuit is None:
+        return False
+    until = database_now() + timedelta(seconds=seconds)
+    write_circuit(circuit._replace(forced=state, forced_until=until), held_by=by, held_reason=reason)
+    return True
+
+
+def unforce(agent: str, *, by: str) -> bool:
+    """Leaves a circuit to its calls again; False if it was not forced. The ramp admits what has waited."""
+    circuit = _lock(agent)
+    if circuit is None or not circuit.forced:
+        return False
+    released = circuit._replace(forced="", forced_until=None)
+    if circuit.forced == CircuitState.OPEN:
+        released = released._replace(closed_at=database_now())  # the ramp begins now
+    write_circuit(released, held_by=by, held_reason="")
+    return True
+
+
+def _lock(agent: str) -> CircuitRow | None:
+    return read_circuits([agent], lock="FOR UPDATE").get(agent)
