@@ -75,58 +75,6 @@ def test_resubmit_of_a_step_that_has_not_failed_is_refused() -> None:
     assert state_of(order) == "error"
 
 
-@pytest.mark.pattern("O2")
-def test_resubmit_all_takes_every_open_alert_of_that_code_and_no_other() -> None:
-    orders = [failed_order() for _ in range(3)]
-    other = failed_order(code="power_cut")
-    ran = run("resubmit", "--all", "--code", "too_hot", "--yes")
-    assert ran.code == 0
-    assert ran.out.splitlines() == [
-        *(f"{order.order_id}: Resubmitted bake." for order in orders),
-        "3 orders resubmitted, 0 with nothing to do, 0 refused",
-    ]
-    assert [state_of(order) for order in orders] == ["pending"] * 3
-    assert state_of(other) == "error"
-
-
-@pytest.mark.pattern("O2")
-@pytest.mark.parametrize(
-    "narrowed", [("--agent", "oven"), ("--kind", "step_failed"), ("--agent", "oven", "--kind", "step_failed")]
-)
-def test_resubmit_all_takes_no_more_than_the_group_that_it_is_narrowed_to(narrowed: tuple[str, ...]) -> None:
-    meant, other = failed_order(), failed_order(agent="courier", kind="compensation_failed")
-    ran = run("resubmit", "--all", "--code", "too_hot", *narrowed, "--yes")
-    assert (ran.code, ran.out.splitlines()[-1]) == (0, "1 order resubmitted, 0 with nothing to do, 0 refused")
-    assert [state_of(meant), state_of(other)] == ["pending", "error"]
-    ran = run("resubmit", "--all", "--code", "too_hot", "--agent", "kitchen", "--yes")
-    assert (ran.code, ran.out) == (3, "no order has an open alert with the code too_hot, agent kitchen\n")
-
-
-@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("yes", 0), ("n", 3), ("", 3), (None, 2)])
-def test_resubmit_all_asks_with_the_count(answer: str | None, code: int) -> None:
-    orders = [failed_order(), failed_order()]
-    ran = run("resubmit", "--all", "--code", "too_hot", answer=answer)
-    assert ran.code == code
-    assert ran.out.startswith("resubmit 2 orders? [y/N] ")
-    assert {state_of(order) for order in orders} == {"pending" if code == 0 else "error"}
-
-
-def test_resubmit_all_with_no_such_alert_has_nothing_to_do() -> None:
-    ran = run("resubmit", "--all", "--code", "too_cold", "--yes")
-    assert (ran.code, ran.out) == (3, "no order has an open alert with the code too_cold\n")
-
-
-def test_resubmit_all_goes_on_after_one_that_cannot_be_resubmitted() -> None:
-    kept = set_aside()
-    make_alert(kept.order_id, kind="set_aside", step="", agent="")
-    order = failed_order()
-    ran = run("resubmit", "--all", "--code", "too_hot", "--yes")
-    assert ran.code == 1
-    assert f"manage.py set_aside replay {kept.pk}" in ran.err
-    assert ran.out.endswith("1 order resubmitted, 0 with nothing to do, 1 refused\n")
-    assert state_of(order) == "pending"
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -139,6 +87,7 @@ def test_resubmit_all_goes_on_after_one_that_cannot_be_resubmitted() -> None:
         ("abcd", "--agent", "oven"),
         ("abcd", "--kind", "step_failed"),
         ("--all", "--agent", "oven"),
+        ("abcd", "--wait"),
     ],
 )
 def test_resubmit_used_wrongly_says_how(arguments: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from orders.models import AuditEntry, OrderProcess, SetAside
+from orders.models import AuditEntry, BulkAction, OrderProcess, SetAside
 from tests.commands.running import make_alert, run
 from tests.support.factories import ago, make_order
 
@@ -41,11 +41,13 @@ def test_a_resubmission_is_recorded_with_what_it_changed() -> None:
     assert (done.before["bake"]["state"], done.after["bake"]["state"]) == ("failed", "not_started")
 
 
-def test_each_order_of_a_resubmission_of_many_is_recorded() -> None:
-    orders = [failed_order(), failed_order()]
+def test_a_resubmission_of_many_is_recorded_as_its_bulk_action() -> None:
+    for _ in range(2):
+        failed_order()
     run("resubmit", "--all", "--code", "too_hot", "--agent", "oven", "--by", "eve", "--yes")
-    assert list(AuditEntry.objects.order_by("id").values_list("actor", "act", "target")) == [
-        ("eve", "resubmit", f"order {order.order_id}") for order in orders
+    action = BulkAction.objects.get()
+    assert list(AuditEntry.objects.values_list("actor", "act", "target")) == [
+        ("eve", "bulk resubmit", f"bulk {action.pk}")
     ]
 
 

@@ -1,10 +1,14 @@
-"""`manage.py resubmit ID`, or `resubmit --all --code CODE [--agent NAME]`: has what failed tried again (O2)."""
+"""`manage.py resubmit ID`, or `resubmit --all --code CODE`: tries again what failed (O2).
 
-from collections import Counter
+Many orders are resubmitted by a bulk action, as in the console: in waves that begin with one order.
+"""
+
+import time
 from typing import Any
-from uuid import UUID
 
+from django.conf import settings
 from django.core.management.base import CommandParser
+from django.urls import reverse
 
 from orders.management.operator import (
     DONE,
@@ -15,17 +19,27 @@ from orders.management.operator import (
     find_order,
     operator_name,
 )
+from orders.models import BulkAction
+from orders.selectors.clock import now
 from orders.selectors.desk.alerts import orders_with_alert
+from orders.selectors.desk.bulk import Progress, find_action
 from orders.services.audit import Actor
+from orders.services.operators import bulk as bulk_services
 from orders.services.operators import orders as operator_services
-from orders.vocabulary import AlertKind
+from orders.vocabulary import AlertKind, BulkKind, BulkState
 from orders.wording.units import counted
+
+POLL = 1.0
+"""Seconds between two looks at a bulk action that is waited for."""
+NARROWED_BY = ("code", "agent", "kind")
+"""The options of --all that say which alerts."""
 
 
 class Command(ActingCommand):
     help = (
-        "Has the failed steps of an order in Error tried again, and processing go on from there."
-        " Exit codes: 0 done, 3 nothing to do, 1 refused, 2 wrong use or no such order."
+        "Tries the failed steps of an order in Error again, and processing goes on from there. With --all it starts a"
+        " bulk action for every order with an open alert of that code: after 10 seconds, in waves of 1, 10, 100 and"
+        " all the rest. Exit codes: 0 done, 1 refused or failed again, 2 wrong use or no such order, 3 nothing to do."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,46 +55,103 @@ class Command(ActingCommand):
             choices=[kind.value for kind in AlertKind if kind != AlertKind.OUTAGE],
             help="with --all: only the alerts of this kind",
         )
-        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+        parser.add_argument(
+            "--wait", action="store_true", help="with --all: wait for the results and show progress"
+        )
 
     def work(self, options: dict[str, Any]) -> int:
         if options["all"]:
             if options["id"] or options["step"] or not options["code"]:
-                raise Stop("--all goes with --code, and with no ID or --step")
-            return self._many(options)
-        if not options["id"] or any(options[name] is not None for name in ("code", "agent", "kind")):
+                raise Stop("--all needs --code, and takes no ID and no --step")
+            return self._resubmit_all(options)
+        if not options["id"] or options["wait"] or any(options[name] is not None for name in NARROWED_BY):
             raise Stop("give the ID of an order, or --all --code CODE")
-        order_id = find_order(options["id"])
-        return self._resubmit(order_id, options)
+        return self._resubmit_one(options)
 
-    def _resubmit(self, order_id: UUID, options: dict[str, Any]) -> int:
+    def _resubmit_one(self, options: dict[str, Any]) -> int:
+        order_id = find_order(options["id"])
         return self.on_order(
             order_id,
             lambda: operator_services.resubmit_now(
                 order_id=order_id,
-                actor=Actor(name=options["by"] or operator_name()),
+                actor=_actor(options),
                 reason=options["reason"],
                 step=options["step"],
             ),
         )
 
-    def _many(self, options: dict[str, Any]) -> int:
-        """Those with an open alert now; what fails while they are resubmitted stays for the next time."""
-        order_ids = orders_with_alert(options["code"], agent=options["agent"], kind=options["kind"])
-        if not order_ids:
-            where = "".join(f", {name} {options[name]}" for name in ("agent", "kind") if options[name])
-            self.stdout.write(f"no order has an open alert with the code {options['code']}{where}")
-            return NOTHING
-        self.confirm(f"resubmit {counted(len(order_ids), 'order')}?", yes=options["yes"])
-        came_of: Counter[int] = Counter()
-        for order_id in order_ids:
-            try:
-                came_of[self._resubmit(order_id, options)] += 1
-            except Stop as stop:
-                self.stderr.write(stop.said)
-                came_of[REFUSED] += 1
-        self.stdout.write(
-            f"{counted(came_of[DONE], 'order')} resubmitted, {came_of[NOTHING]} with nothing to do,"
-            f" {came_of[REFUSED]} refused"
+    def _resubmit_all(self, options: dict[str, Any]) -> int:
+        """Starts a bulk action for the orders with such an alert now. Orders that fail later are not part of it."""
+        query = {name: options[name] for name in NARROWED_BY if options[name]}
+        described = ", ".join(f"{name} {value}" for name, value in query.items())
+        order_ids = orders_with_alert(
+            options["code"], agent=options["agent"], kind=options["kind"], most=bulk_services.MOST
         )
-        return REFUSED if came_of[REFUSED] else DONE if came_of[DONE] else NOTHING
+        if not order_ids:
+            self.stdout.write(f"no order has an open alert with {described}")
+            return NOTHING
+        self.confirm(f"Resubmit {counted(len(order_ids), 'order')}?", yes=options["yes"])
+        try:
+            action = bulk_services.create(
+                kind=BulkKind.RESUBMIT,
+                order_ids=order_ids,
+                what=f"open alerts with {described}",
+                query=query,
+                actor=_actor(options),
+                reason=options["reason"],
+                typed_count=len(order_ids),  # it has just been confirmed
+            )
+        except bulk_services.TooManyError as error:
+            raise Stop(str(error), REFUSED) from error
+        self._report(action)
+        return self._wait(action.pk) if options["wait"] else DONE
+
+    def _report(self, action: BulkAction) -> None:
+        waves = ", ".join(f"{size:,}" for size in action.waves)
+        url = settings.CONFIG.public_url + reverse("console:bulk", args=[action.pk])
+        grace = f"{bulk_services.GRACE.total_seconds():.0f} seconds"
+        self.stdout.write(
+            f"Bulk action {action.pk} resubmits {counted(action.total, 'order')}, in waves of {waves}."
+            f" It begins in {grace}; until then you can undo it.\n"
+            f"Watch, pause or stop it at {url}"
+        )
+
+    def _wait(self, action_id: int) -> int:
+        """Prints a line whenever something has changed, until the action ends or pauses itself."""
+        line = ""
+        try:
+            while True:
+                progress = find_action(action_id, now=now())
+                if progress is None:
+                    raise Stop(f"bulk action {action_id} no longer exists")
+                if line != (line := _progress_line(progress)):
+                    self.stdout.write(line)
+                    self.stdout.flush()
+                if progress.action.state != BulkState.RUNNING:
+                    return self._end(progress)
+                time.sleep(POLL)
+        except KeyboardInterrupt:
+            raise Stop("no longer waiting; the bulk action goes on") from None
+
+    def _end(self, progress: Progress) -> int:
+        action = progress.action
+        if action.state == BulkState.PAUSED:
+            raise Stop(f"The bulk action is paused. {action.why_paused}", REFUSED)
+        if action.state != BulkState.FINISHED:
+            raise Stop(f"The bulk action was {action.state}.", REFUSED if progress.acted else NOTHING)
+        if progress.failed:
+            return REFUSED
+        return DONE if progress.done else NOTHING
+
+
+def _actor(options: dict[str, Any]) -> Actor:
+    return Actor(name=options["by"] or operator_name())
+
+
+def _progress_line(progress: Progress) -> str:
+    action = progress.action
+    return (
+        f"Wave {action.wave + 1} of {len(action.waves)}: {progress.done:,} done, {progress.failed:,} failed again,"
+        f" {progress.nothing:,} with nothing to do, {progress.acted:,} under way, {progress.waiting:,} waiting"
+    )
