@@ -1,4 +1,4 @@
-"""What the commands that run a role share."""
+"""What the commands that run a role have in common."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ class RoleCommand(BaseCommand):
     requires_system_checks = ()
 
     def run_worker(self, name: str, run_once: Callable[[], Counts], topic: Topic) -> None:
-        """Runs passes of a role, woken by its topic."""
+        """Runs passes of a role until it is stopped; a message on the topic wakes it."""
         worker = Worker(name=name, run_once=run_once)
         stop_on_signals(worker.stop)
         listener = wiring.listener({topic: worker.wake.set})

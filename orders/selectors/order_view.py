@@ -204,16 +204,19 @@ def _described(
     """An order as its submission describes it, which may be anything: the queue takes what it is given."""
     described = body if isinstance(body, Mapping) else {}
     currency, total, lines = described.get("currency"), described.get("total"), described.get("lines")
-    has_total = isinstance(currency, str) and isinstance(total, int)
     last = events.get(order_id)
+    money, order_lines = None, []
+    if isinstance(currency, str) and isinstance(total, int):
+        money = Money(amount=total, currency=currency)
+        order_lines = list(_described_lines(lines, currency)) if isinstance(lines, list) else []
     return OrderView(
         id=order_id,
         version=version(order_id, state.value, events),
         state=state.value,
         placed_at=_moment(described.get("placed_at")) or posted_at,
         updated_at=last.at if last else changed_at,
-        total=Money(amount=total, currency=currency) if has_total else None,
-        lines=list(_described_lines(lines, currency)) if has_total and isinstance(lines, list) else [],
+        total=money,
+        lines=order_lines,
         error=error,
     )
 

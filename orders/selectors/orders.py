@@ -128,12 +128,12 @@ def orders(
     if state in (None, ProcessState.ERROR):
         waiting = SetAside.objects.filter(replayed_at__isnull=True, **own)
         aside = list(waiting.order_by("-order_id")[: limit + 1])
-    stored = _stored(customer_id, before, state, placed_after)[: limit + 1]
-    ids = [submission.order_id for submission in (*queued, *aside)] + [order.pk for order in stored]
+    stored = list(_stored(customer_id, before, state, placed_after)[: limit + 1])
+    ids = [*(row.order_id for row in queued), *(row.order_id for row in aside), *(row.pk for row in stored)]
     events = last_events(ids)
     views = {message.order_id: queued_order(message, events) for message in queued}
     views |= {submission.order_id: set_aside_order(submission, events) for submission in aside}
-    views |= {view.id: view for view in stored_orders(list(stored), events)}
+    views |= {view.id: view for view in stored_orders(stored, events)}
     return page_of(sorted(views.values(), key=lambda view: view.id, reverse=True), limit)
 
 

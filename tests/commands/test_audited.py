@@ -70,20 +70,25 @@ def test_a_replay_is_recorded(is_all: bool) -> None:
     assert done.said == f"Order {kept.order_id} is back on the submission queue."
 
 
-def test_making_and_ending_tokens_is_recorded_without_the_token() -> None:
+def test_creating_and_revoking_tokens_is_recorded_without_the_token() -> None:
     User.objects.create_user("olga")
     out = StringIO()
     call_command("token", "olga", stdout=out)
     call_command("token", "olga", "--revoke", stdout=StringIO())
     made, ended = AuditEntry.objects.order_by("id")
-    assert (made.actor, made.act, made.target, made.said) == (ME, "token-make", "olga", "has a new token")
+    assert (made.actor, made.act, made.target, made.said) == (
+        ME,
+        "token-make",
+        "olga",
+        "created an API token",
+    )
     assert (made.before, made.after) == ({"tokens": 0}, {"tokens": 1})
-    assert (ended.actor, ended.act, ended.said) == (ME, "token-revoke", "1 tokens ended")
+    assert (ended.actor, ended.act, ended.said) == (ME, "token-revoke", "1 token revoked")
     assert (ended.before, ended.after) == ({"tokens": 1}, {"tokens": 0})
     assert out.getvalue().strip()[:8] not in str([vars(made), vars(ended)])
 
 
-def test_an_order_that_there_is_none_of_is_no_act() -> None:
+def test_a_command_about_an_unknown_order_is_not_recorded() -> None:
     assert run("resubmit", UUID(int=9)).code == 2
     assert run("compensate", UUID(int=9), "--reason", "why").code == 2
     assert not AuditEntry.objects.exists()

@@ -1,4 +1,4 @@
-"""`manage.py forget_second_factor NAME`: for who has lost telephone and recovery codes, to set up another factor."""
+"""`manage.py forget_second_factor NAME`: lets somebody who lost phone and recovery codes set up a new factor."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from orders.services import audit
 
 
 class Command(BaseCommand):
-    help = "Take somebody's second factor and recovery codes away, so that another can be set up."
+    help = "Remove an account's second factor and recovery codes, so that a new factor can be set up."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the account's name")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prints one line. Raises `CommandError` when there is no such account."""
+        """Prints one line. Raises `CommandError` if there is no such account."""
         user = User.objects.filter(username=options["name"]).first()
         if user is None:
             raise CommandError(f"there is no account {options['name']!r}")

@@ -12,19 +12,17 @@ from orders.management.role import RoleCommand
 
 
 class Command(RoleCommand):
-    help = "Makes the remote calls of some agents, or of all, until it is stopped."
+    help = "Run agents: they make the calls to remote services, until they are stopped."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "agents", nargs="*", metavar="NAME", help="an agent; all of them when none is named"
-        )
+        parser.add_argument("agents", nargs="*", metavar="NAME", help="an agent to run (default: all agents)")
 
     def handle(self, *, agents: list[str], **options: object) -> None:
         try:
             host = wiring.agent_host(agents)
         except KeyError as error:
             raise CommandError(
-                f"there is no agent {error}; there are: {', '.join(wiring.agents())}"
+                f"there is no agent {error}; the agents are {', '.join(wiring.agents())}"
             ) from error
         stop_on_signals(host.stop)
         listener = wiring.listener({Topic.AGENTS: host.wake})

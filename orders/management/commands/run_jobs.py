@@ -16,14 +16,14 @@ from sasweb.launcher import jobs_cluster, jobs_watch
 
 
 class Command(BaseCommand):
-    help = "Runs the periodic jobs, the supervisor among them, until it is stopped."
+    help = "Run the periodic jobs, including the supervisor, until they are stopped."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--watch-stdin",
             action="store_true",
-            help="stop at once when the pipe on standard input is closed",
+            help="stop as soon as the pipe on standard input closes",
         )
         parser.add_argument("--cluster-of", type=int, metavar="PID", help=SUPPRESS)  # the cluster itself
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
                 "--cluster-of",
                 str(os.getpid()),
             ],
-            last_sweep=ask_for_last_sweep,
+            last_sweep=read_last_sweep,
             unreachable=Error,
             say=self.stdout.write,
             age=jobs_watch.SweepAge(stale_after=max(jobs_watch.STALE_AFTER, 3 * period)),
@@ -50,15 +50,15 @@ class Command(BaseCommand):
 
 
 def run_cluster(*, watch: int) -> None:
-    """Runs the django-q2 cluster in this process; `watch` is the process that watches it."""
+    """Runs the django-q2 cluster in this process. `watch` is the id of the process that watches it."""
     jobs_cluster.join(watch=watch)
     jobs.prepare()
     connections.close_all()  # the cluster forks, and a connection must not be shared
     call_command("qcluster")
 
 
-def ask_for_last_sweep() -> datetime | None:
-    """When a supervisor last finished a sweep. Raises `django.db.Error` when the database cannot be asked."""
+def read_last_sweep() -> datetime | None:
+    """When a supervisor last finished a sweep. Raises `django.db.Error` if the database cannot be reached."""
     close_old_connections()
     try:
         return last_sweep_at()

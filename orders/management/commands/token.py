@@ -1,4 +1,4 @@
-"""`manage.py token NAME`: makes an API token for an account, and prints it: this once, as only its hash is kept."""
+"""`manage.py token NAME`: creates an API token for an account and prints it, once: only its hash is stored."""
 
 from typing import Any
 
@@ -9,38 +9,39 @@ from knox.models import get_token_model
 
 from orders.management.operator import operator_name
 from orders.services import audit
+from orders.wording.units import counted
 
 
 class Command(BaseCommand):
-    help = "Make an API token for an account, and print it. It may do what the account may do."
+    help = "Create an API token for an account and print it. The token may do whatever the account may do."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the account's name")
-        parser.add_argument("--revoke", action="store_true", help="instead, end every token of the account")
+        parser.add_argument("--revoke", action="store_true", help="revoke every token of the account instead")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prints one line. Raises `CommandError` when there is no such account."""
+        """Prints one line. Raises `CommandError` if there is no such account."""
         user = User.objects.filter(username=options["name"], is_active=True).first()
         if user is None:
-            raise CommandError(f"there is no account {options['name']!r} that is open")
+            raise CommandError(f"there is no account {options['name']!r}, or it is not active")
         self.stdout.write(_revoke(user) if options["revoke"] else _mint(user))
 
 
 def _mint(user: User) -> str:
-    """Makes a token and returns it; the audit log has that there is one more, and nothing of the token itself."""
+    """Creates a token and returns it. The audit log records that there is one more, and nothing of the token itself."""
     tokens = get_token_model().objects
     with transaction.atomic():
         had = tokens.filter(user=user).count()
         _, token = tokens.create(user, expiry=None)
-        _record("token-make", user, "has a new token", before=had, after=had + 1)
+        _record("token-make", user, "created an API token", before=had, after=had + 1)
     return str(token)
 
 
 def _revoke(user: User) -> str:
     with transaction.atomic():
-        ended, _ = get_token_model().objects.filter(user=user).delete()
-        said = f"{ended} tokens ended"
-        _record("token-revoke", user, said, before=ended, after=0)
+        revoked, _ = get_token_model().objects.filter(user=user).delete()
+        said = f"{counted(revoked, 'token')} revoked"
+        _record("token-revoke", user, said, before=revoked, after=0)
     return said
 
 

@@ -21,17 +21,20 @@ from sasweb.launcher.launch import LaunchError
 from sasweb.launcher.log_lines import Output
 from sasweb.launcher.processes import ProcessManager, Spec
 
-POSTGRES_START = 60.0  # seconds; recovery after a crash takes long when much had been written
-SLOW_START = 30.0  # seconds after which it is said that the start takes long
+POSTGRES_START = 60.0  # seconds; recovery from a crash takes long after many writes
+SLOW_START = 30.0  # seconds after which the start is reported as slow
 
 
 class Command(BaseCommand):
-    help = "Starts PostgreSQL (unless DATABASE_URL is set), the web, all roles and the sandbox, with prefixed logs."
+    help = "Start PostgreSQL (unless DATABASE_URL is set), the web server, all roles and the sandbox; prefix their logs."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--scale", default="", metavar="ROLE=N,…", help="how many of a role; one if not said"
+            "--scale",
+            default="",
+            metavar="ROLE=N,…",
+            help="how many processes of a role to run (default: one of each)",
         )
 
     def handle(self, *, scale: str, **options: object) -> None:
@@ -45,14 +48,14 @@ class Command(BaseCommand):
 
 @contextlib.contextmanager
 def the_only_launcher(var_dir: Path) -> Iterator[None]:
-    """Holds the lock of `VAR_DIR`. Raises `LaunchError` when another launcher has it."""
+    """Holds the lock of `VAR_DIR`. Raises `LaunchError` if another launcher has it."""
     var_dir.mkdir(parents=True, exist_ok=True)
     lock = os.open(var_dir / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not wait_until(lambda: try_lock(lock), timeout=LOCK_TIMEOUT):
             other = os.read(lock, 20).decode()
             raise LaunchError(
-                f"it runs already, as process {other}, in VAR_DIR={var_dir}; set another VAR_DIR"
+                f"it is already running as process {other} with VAR_DIR={var_dir}; set another VAR_DIR"
             )
         os.truncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
@@ -62,7 +65,7 @@ def the_only_launcher(var_dir: Path) -> Iterator[None]:
 
 
 def up(config: Config, scale: dict[str, int]) -> None:
-    """Runs everything until a signal asks for the stop. Raises `LaunchError` or `PostgresError`."""
+    """Runs everything until a signal stops it. Raises `LaunchError` or `PostgresError`."""
     launch.check_ports(config, scale)
     url = os.environ.get("DATABASE_URL", "")
     output = Output(sys.stdout.fileno())
@@ -82,7 +85,7 @@ def up(config: Config, scale: dict[str, int]) -> None:
 
 
 def start_postgres(manager: ProcessManager, server: EmbeddedPostgres) -> None:
-    """Starts the embedded server as a child like the others, and waits until it takes connections."""
+    """Starts the embedded server as a child like the others, and waits until it accepts connections."""
     child = manager.start(
         Spec(
             name="postgres",
@@ -101,19 +104,19 @@ def start_postgres(manager: ProcessManager, server: EmbeddedPostgres) -> None:
     )
     if not manager.is_stopping:
         if not server.is_ready():
-            raise LaunchError("the embedded PostgreSQL does not start; its own words are above")
+            raise LaunchError("the embedded PostgreSQL did not start; see its messages above")
         server.complete_start()
 
 
 def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], database_url: str) -> None:
-    """Prepares the database, starts all roles, tells how to reach them, and keeps them running."""
+    """Prepares the database, starts all roles, prints how to reach them, and keeps them running."""
     env = launch.environment(config, database_url=database_url)
     for name, *arguments in (("migrate", "--no-input"), ("load_demo",)):
         status = manager.run_to_end(launch.task(name, *arguments, env=env))
         if manager.is_stopping:
             return
         if status:
-            raise LaunchError(f"manage.py {name} failed; its own words are above")
+            raise LaunchError(f"manage.py {name} failed; see its messages above")
     token = config.var_dir / "demo-token"
     if token.is_file():
         manager.output.plain(f"API token: {token.read_text().strip()}")
@@ -125,11 +128,11 @@ def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], da
 
 
 def wait_for_the_web(manager: ProcessManager, config: Config) -> None:
-    """Tells when the web is ready; and that it is not, when that takes long."""
+    """Prints the banner when the web server is ready, and a warning before that if it takes long."""
     begun = time.monotonic()
     manager.run(until=lambda: launch.is_ready(config) or time.monotonic() > begun + SLOW_START, poll=0.1)
     if not manager.is_stopping and not launch.is_ready(config):
-        manager.output.line("up", f"not ready after {SLOW_START:.0f} s; the lines above may say why")
+        manager.output.line("up", f"not ready after {SLOW_START:.0f} s; the messages above may say why")
         manager.run(until=lambda: launch.is_ready(config))
     if not manager.is_stopping:
         manager.output.plain(launch.banner(config))

@@ -27,7 +27,7 @@ def orders_like(digits: str, *, most: int = 6) -> list[UUID]:
         is_alike = Q(text__endswith=digits)
         if len(digits) >= LEAST_BEGINNING:
             is_alike |= Q(order_id__range=(lowest, highest))
-        submissions = model.objects.annotate(text=text).filter(is_alike)  # type: ignore[attr-defined]
+        submissions = model.objects.annotate(text=text).filter(is_alike)
         alike |= set(submissions.values_list("order_id", flat=True)[:most])
     return sorted(alike)[:most]
 
@@ -40,10 +40,11 @@ def ids_like(digits: str) -> list[UUID]:
     by_ending = OrderProcess.objects.annotate(
         backwards=Reverse(Cast(F("order_id"), TextField()), output_field=TextField())
     ).filter(backwards__startswith=_as_written(digits)[::-1])
-    parts = [by_ending]
+    ids = list(by_ending.values_list("order_id", flat=True)[:MOST_ALIKE])
     if len(digits) >= LEAST_BEGINNING:
-        parts.append(OrderProcess.objects.filter(order_id__range=(lowest, highest)).order_by("-order_id"))
-    return [order_id for part in parts for order_id in part.values_list("order_id", flat=True)[:MOST_ALIKE]]
+        by_beginning = OrderProcess.objects.filter(order_id__range=(lowest, highest)).order_by("-order_id")
+        ids += by_beginning.values_list("order_id", flat=True)[:MOST_ALIKE]
+    return ids
 
 
 def _id_range(digits: str) -> tuple[UUID, UUID]:

@@ -142,7 +142,7 @@ def _oldest_pending() -> datetime | None:
 
 def _oldest_ready(now: datetime) -> datetime | None:
     """Since when an order has waited for a scheduler: since its last event, or since its wait ended."""
-    return fetch(
+    ((ready_at,),) = fetch(
         """
         SELECT least((SELECT min(greatest(p.created_at, e.at))
                         FROM generate_series(0, 9) AS of(priority)
@@ -159,7 +159,8 @@ def _oldest_ready(now: datetime) -> datetime | None:
                        ORDER BY not_before LIMIT 1))
         """,
         [READY_EXAMINED, now],
-    )[0][0]
+    )
+    return ready_at if isinstance(ready_at, datetime) else None
 
 
 def _minutes(now: datetime) -> list[Minute]:

@@ -1,6 +1,6 @@
 """An order's history as lanes, one per step: its attempts and the waits between them. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +10,7 @@ from orders.selectors.desk.standing import StepFacts
 from orders.vocabulary import EventKind
 
 STARTED = frozenset({EventKind.STEP_STARTED, EventKind.COMPENSATION_STARTED})
-ENDED = {
+OUTCOMES: Mapping[str, str] = {
     EventKind.STEP_COMPLETED: "done",
     EventKind.SETTLED_DONE: "done",
     EventKind.STEP_COMPENSATED: "undone",
@@ -72,7 +72,7 @@ class _Lane:
             self.ticks.append(event.at)
         elif event.kind == EventKind.WAITING_FOR_AGENT and self.waits_from is None:
             self.waits_from = event.at
-        elif (outcome := ENDED.get(event.kind)) is not None:
+        elif (outcome := OUTCOMES.get(event.kind)) is not None:
             self._wait_until(event.at)
             self._end(event.at, outcome)
             self.waits_from = None if outcome in OVER else event.at

@@ -48,14 +48,18 @@ def resubmit_now(*, order_id: UUID, actor: Actor, reason: str = "", step: str | 
     return act_on("resubmit", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
 
-def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str) -> Result:
-    """Has the whole order undone (C10), if what `orders.selectors.desk.confirmation` asks for was typed: the amount
-    that goes back to the customer, or a word. Raises `NoSuchOrderError`."""
+def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None = None) -> Result:
+    """Has the whole order compensated (C10). Raises `NoSuchOrderError`.
+
+    A face that asks for confirmation passes what was `typed`, which must be what `orders.selectors.desk.confirmation`
+    asks for: the amount that goes back to the customer, or a word.
+    """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
-        asked = confirmation(order_id)
-        if row.goal != Goal.COMPENSATE and typed.strip().replace(" ", "").lower() != asked.typed:
-            return refused(f"To confirm, type {asked.typed}.")
+        if typed is not None and row.goal != Goal.COMPENSATE:
+            expected = confirmation(order_id).typed
+            if typed.strip().replace(" ", "").lower() != expected:
+                return refused(f"To confirm, type {expected}.")
         return services.compensate(order_id=order_id, by=actor.name, reason=reason)
 
     return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
