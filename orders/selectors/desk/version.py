@@ -7,12 +7,12 @@ BEAT = 5
 
 
 def desk_version() -> str:
-    """The last event, alert, notification and audited act, the bulk actions under way, and the circuits. One query."""
+    """The last event, alert, outgoing message and audited act, the bulk actions under way, and the circuits. One query."""
     (parts,) = fetch(
         """
         SELECT (SELECT id FROM orders_event ORDER BY id DESC LIMIT 1),
                (SELECT id FROM orders_alert ORDER BY id DESC LIMIT 1),
-               (SELECT id FROM orders_alertdelivery ORDER BY id DESC LIMIT 1),
+               (SELECT id FROM orders_outgoingmessage ORDER BY id DESC LIMIT 1),
                (SELECT id FROM orders_auditentry ORDER BY id DESC LIMIT 1),
                (SELECT extract(epoch FROM max(acted_at))::bigint FROM orders_bulkaction WHERE state = 'running'),
                (SELECT string_agg(left(state, 1) || openings, '' ORDER BY agent) FROM orders_circuit),
