@@ -1,0 +1,100 @@
+"""The engine: takes every order through its workflow, or back out of it, whatever fails on the way.
+
+This is the Scheduler Agent Supervisor pattern over one PostgreSQL database. An order's steps are remote calls: the
+scheduler starts them, agents make them, and the supervisor finds those that went silent. An order either completes
+every step, or compensates every effect it had, or stops in Error with an alert for an operator. The engine knows no
+product, no price and no remote service: a business plugs in a `Workflow`, one `Agent` per remote service and an
+`Intake`, all of them described in `contracts`.
+
+    application ─▶ submissions ─▶ Submitter ─▶ orders and state store ◀── overdue rows ── Supervisor
+         ▲                                          ▲           ▲
+         └─ response queue ◀───────── Scheduler ────┘           │ failed calls, for the history
+                                       │    ▲                   │
+                              requests ▼    │ replies           │
+                                     AgentHost ─────────────────┘
+                                       │
+                                       └─▶ agents ─▶ remote services
+
+Every arrow except the remote calls is a row in the same database. A change of state and the messages that follow from
+it commit together, so a process that dies takes nothing with it. Every role may run many times, on many machines.
+
+# States
+
+    process    pending ─claimed─▶ processing ─last step─▶ processed, or compensated if the goal is to compensate
+                  ▲                │  │
+                  ├─ must wait, ───┘  └─ nontransient fault, or too many failures ─▶ error ─┐
+                  │  or is overdue                                                          │
+                  └──────────────────── resubmitted, or to be compensated ──────────────────┘
+
+    step       not_started ─started─▶ running ─reply─▶ completed
+                    ▲                  │   └─ error reply, or too many failures ─▶ failed
+                    └──── overdue ─────┘
+               an effect that happened, or may have ─▶ compensating ─▶ compensated
+               a step that is not under way ─ an operator skips it ─▶ skipped
+
+A process has a goal, complete or compensate, and goes through the same machine for both. Compensation can be requested
+in any state, even `processed`. `docs/state-machines.md` lists every transition with the event that records it.
+
+# Messages
+
+    message      posted by                taken by           what it carries
+    submission   an application           Submitter          an order's description, perhaps a response queue
+    request      Scheduler                AgentHost          step, attempt, complete-by, idempotency key, data
+    reply        AgentHost                Scheduler          the outcome and the answer of one attempt
+    status       Submitter, Scheduler     the application    received, started, completed, failed or compensated
+    wake-up      whoever posts            whoever waits      nothing: a hint by NOTIFY, since everybody also polls
+
+# The twelve rules
+
+ 1. One transaction reads, decides and writes. A pass of the scheduler locks its orders, takes their replies, starts
+    the steps that are ready, and commits. It keeps nothing of an order for the next pass.
+ 2. A pass is set-based: a fixed number of statements, for one order or for a few hundred.
+ 3. Requests are leased. A host that dies loses its leases, and another host claims the requests when they lapse. The
+    number of the delivery fences the lease: an earlier holder can no longer answer.
+ 4. A reply counts only for a step's last attempt, and only once, whatever state the process is in. A host posts it
+    only before complete-by, by the database's clock. Every writer of steps locks the process first, in key order.
+ 5. The idempotency key is order/step/generation. Automatic retries keep it, so a remote service performs an effect
+    once. The generation grows only when nothing was done, so that a corrected call is a new one.
+ 6. After complete-by there is silence. The host enforces it for all agents: it posts nothing, not even an error.
+ 7. The supervisor only changes rows. It touches no channel and calls no service: schedulers carry out what it rules.
+    A lease elects the leader, and its term is checked in every transaction that writes.
+ 8. Compensation runs backward over the same machine: every step whose outcome is done or unknown, after all the steps
+    that depend on it. Requests that no host has begun are recalled. A forward call under way is awaited, and one whose
+    outcome is unknown is given its settle time, because it may still take effect.
+ 9. Dispatch needs credit: about twice an agent's live capacity may be outstanding, and only a probe while its circuit
+    is open. A step without credit waits, with no complete-by and no failure counted: an outage costs time, not orders.
+10. Workflows are data with a version. An order finishes on the version that it started with. A release leaves orders
+    whose workflow version it does not have to a release that has it.
+11. Poison is isolated. An unexpected error halves the batch until one order is left; if that order fails twice, it is
+    set aside with an alert. A request that was delivered twice without an answer is run alone.
+12. Nobody holds a lock for ever: the server ends long and idle transactions. Every transaction can be repeated.
+
+# When something fails
+
+    a remote call fails          the host tries again within the complete-by time, within a budget shared by all hosts
+    it refuses for good          the step fails: the order goes into Error, or waits for a customer who can fix it
+    it stays silent              the supervisor counts a failure and has the step retried, with backoff and full jitter
+    too often                    the step's remedy: extended waits, then Error with an alert, or compensation
+    the service is down          its circuit opens with one alert; its steps wait, and a ramp lets them go later
+    a host dies                  its leases lapse, and another host makes the calls again with the same keys
+    a scheduler dies             its transaction rolls back, and another scheduler takes the next reply
+    the leading supervisor dies  its lease lapses, and another supervisor leads, with the next term
+    a compensation fails         it is retried more often than a forward step; then Error, with an alert of its own kind
+
+# Where each thing lives
+
+    contracts, errors, rows      what a business declares; the tree of errors; rows as plain tuples
+    submission                   the Submitter: inserts orders with their processes and steps, or sets them aside
+    scheduler/                   the Scheduler; one order's pass; pure decisions: progress, compensation, dispatch
+    agent_host/                  the AgentHost; one call with its retries; its view of the circuits; its records
+    supervisor/                  the Supervisor; pure remedies; leadership
+    retry_rules                  how often a step may fail and how long it waits
+    circuits/                    the breakers: pure rules, rows, credit, and what operators override
+    state_store/                 the one door to the rows of processes, steps and events
+    channels/                    the one door to messages
+    alerts                       what operators are told
+    runtime/                     what every role runs in: the loop, adaptive batches, SQL, the listener, time
+
+A role imports no other role. Decisions are pure functions of rows and the time, without Django; the roles read, decide
+and write. `tests/architecture/test_arrows.py` holds both.
+"""
