@@ -79,8 +79,8 @@ SELECT order_id, step.name, step.position, step.agent, became.state, became.atte
               CASE stands.state WHEN 'completed' THEN 'done' WHEN 'compensated' THEN 'done'
                                 WHEN 'failed' THEN 'refused' ELSE 'none' END AS outcome
        ) AS became;
-INSERT INTO orders_event (order_id, at, kind, step, attempt, actor, detail)
-SELECT order_id, at, kind, (%(names)s::text[])[1 + e / 2], 1, 'scheduler:bench', '{}'
+INSERT INTO orders_event (order_id, at, kind, step, attempt, actor_kind, actor_name, detail)
+SELECT order_id, at, kind, (%(names)s::text[])[1 + e / 2], 1, 'scheduler', 'scheduler:bench', '{}'
   FROM made CROSS JOIN generate_series(0, 9) AS e
  CROSS JOIN LATERAL (SELECT CASE e %% 2 WHEN 0 THEN 'dispatched' ELSE 'reply_taken' END AS kind) AS happened
  WHERE n < %(eventful)s;
@@ -104,7 +104,7 @@ INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, said)
 SELECT (SELECT max(id) FROM orders_bulkaction), row_number() OVER (), 3, order_id,
        CASE WHEN random() < 0.5 THEN 'waiting' ELSE 'done' END, ''
   FROM orders_orderprocess WHERE process_state = 'error' LIMIT 15000;
-INSERT INTO orders_auditentry (at, actor, address, act, target, allowed, said, reason, before, after)
+INSERT INTO orders_auditentry (at, actor, ip_address, act, target, allowed, said, reason, before, after)
 SELECT now() - make_interval(mins => n), 'operator ' || n %% 20, '192.0.2.7',
        (ARRAY['resubmit', 'skip', 'pause-agent'])[1 + n %% 3], 'order ' || n,
        n %% 50 > 0, 'resubmitted', '', '{"a": 1}', '{"a": 2}'

@@ -53,8 +53,9 @@ ASK = """
 """
 TAKE = "DELETE FROM orders_agentreply WHERE id = ANY(%s) RETURNING step_id"
 RECORD = """
-    INSERT INTO orders_event (order_id, kind, step, attempt, actor, detail, at)
-    SELECT order_id, kind, '', 1, %s, %s, clock_timestamp() FROM unnest(%s::uuid[], %s::text[]) AS v(order_id, kind)
+    INSERT INTO orders_event (order_id, kind, step, attempt, actor_kind, actor_name, detail, at)
+    SELECT order_id, kind, '', 1, 'scheduler', %s, %s, clock_timestamp()
+      FROM unnest(%s::uuid[], %s::text[]) AS v(order_id, kind)
 """
 ANSWER = """
     WITH answered AS (

@@ -26,11 +26,11 @@ from orders.engine.agent_host.role import AgentHost
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import AcceptedOrder, Agent, Json, Request, Step, Submission, Workflow
 from orders.engine.errors import Transient
-from orders.engine.rows import EventRow
+from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.loop import Worker, instance_id, stop_on_signals
 from orders.engine.scheduler.role import Scheduler, SchedulerConfig
 from orders.engine.supervisor.role import Supervisor, SupervisorConfig
-from orders.vocabulary import EventKind
+from orders.vocabulary import ActorKind, EventKind
 
 NAMES = ("first", "second", "third", "fourth")
 
@@ -104,7 +104,12 @@ def fill(count: int, workflow: Workflow = FOUR) -> None:
         with transaction.atomic():
             state_store.create_processes(batch)
             state_store.record_events(
-                EventRow(new.submission.order_id, EventKind.RECEIVED, "submission:bench") for new in batch
+                EventRow(
+                    new.submission.order_id,
+                    EventKind.RECEIVED,
+                    Actor(ActorKind.SUBMISSION, "submission:bench"),
+                )
+                for new in batch
             )
 
 

@@ -101,7 +101,7 @@ class Audited(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def _write_down(self, request: HttpRequest, obj: Model, said: str) -> None:
         who = audit.Actor(
-            name=request.user.get_username()[:120], address=request.META.get("REMOTE_ADDR", "")[:45]
+            name=request.user.get_username()[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45]
         )
         audit.record(actor=who, act="edit", target=f"{obj._meta.model_name} {obj.pk}"[:120], said=said)
 

@@ -115,12 +115,10 @@ class Reason(StrEnum):
 
 
 class ActorKind(StrEnum):
-    """Who an event or an audited act is put down to, besides a name."""
+    """Whose doing an event is; it has a name besides."""
 
     CUSTOMER = "customer"
     OPERATOR = "operator"
-    DESK = "desk"
-    """What the desk does by itself, such as pausing a bulk action."""
     SUBMISSION = "submission"
     SCHEDULER = "scheduler"
     AGENTS = "agents"

@@ -57,7 +57,7 @@ class OperatorView(APIView):
 def actor(request: Request) -> audit.Actor:
     """Who asks."""
     return audit.Actor(
-        name=request.user.get_username()[:120], address=request.META.get("REMOTE_ADDR", "")[:45]
+        name=request.user.get_username()[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45]
     )
 
 

@@ -68,7 +68,7 @@ def ask_then_act(show_form: View, take_form: View) -> View:
 def actor(request: HttpRequest) -> audit.Actor:
     """Names the user behind a request, for the audit log and for an order's history."""
     return audit.Actor(
-        name=request.user.get_username()[:120], address=request.META.get("REMOTE_ADDR", "")[:45]
+        name=request.user.get_username()[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45]
     )
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.vocabulary import EventKind
+from orders.vocabulary import ActorKind, EventKind
 
 
 class ProcessRow(NamedTuple):
@@ -81,12 +81,19 @@ class ReplyRow(NamedTuple):
     seconds: float = 0.0
 
 
+class Actor(NamedTuple):
+    """Who did something: a kind, and a name. The name of a process is its instance id."""
+
+    kind: ActorKind
+    name: str
+
+
 class EventRow(NamedTuple):
     """An `Event` to be recorded. The store adds the time."""
 
     order_id: UUID
     kind: EventKind
-    actor: str
+    actor: Actor
     step: str = ""
     attempt: int = 0
     detail: dict[str, Any] | None = None

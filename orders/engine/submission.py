@@ -14,10 +14,10 @@ from orders.engine import alerts, state_store
 from orders.engine.channels import status, submissions
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.contracts import AcceptedOrder, DuplicateSubmission, Intake, RejectedSubmission, Submission
-from orders.engine.rows import EventRow
+from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
-from orders.vocabulary import AlertKind, EventKind, StatusKind
+from orders.vocabulary import ActorKind, AlertKind, EventKind, StatusKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,7 @@ class Submitter:
 
     def __init__(self, *, config: SubmitterConfig, intake: Intake) -> None:
         self._config = config
+        self._actor = Actor(ActorKind.SUBMISSION, config.instance)
         self._intake = intake
         self._batch = AdaptiveBatch(config.batch)
 
@@ -103,4 +104,4 @@ class Submitter:
             wake(Topic.PROGRESS)
 
     def _event(self, submission: Submission, kind: EventKind, **detail: object) -> EventRow:
-        return EventRow(submission.order_id, kind, self._config.instance, detail=detail)
+        return EventRow(submission.order_id, kind, self._actor, detail=detail)

@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 
 from orders.access import guest_links
 from orders.engine import state_store
-from orders.engine.rows import EventRow
+from orders.engine.rows import Actor, EventRow
 from orders.mail.content import Email
 from orders.models import OutgoingMessage
 from orders.selectors import order_page as customer_selectors
-from orders.vocabulary import EventKind
+from orders.vocabulary import ActorKind, EventKind
 
 QUIET = timedelta(minutes=5)
 """How long no second link is sent for the same order, so that nobody can fill a mailbox by asking again and again."""
@@ -44,4 +44,6 @@ def compose(message: OutgoingMessage) -> list[Email]:
 def record_sent(message: OutgoingMessage) -> None:
     """Appends to the order's history that the link was sent."""
     assert message.order_id is not None
-    state_store.record_events([EventRow(message.order_id, EventKind.LINK_MAILED, "customer")])
+    state_store.record_events(
+        [EventRow(message.order_id, EventKind.LINK_MAILED, Actor(ActorKind.CUSTOMER, "guest"))]
+    )

@@ -201,7 +201,7 @@ def _timeline(detail: Detail, tries: Tries, width: int) -> str:
     for first, last, calls in _folded(detail.events):
         sentence = calls_sentence(first, last) if calls > 1 else event_sentence(first, tries)
         at = elapsed((first.at - detail.began).total_seconds())
-        rows.append((at, duration((first.at - before).total_seconds()), sentence, first.actor))
+        rows.append((at, duration((first.at - before).total_seconds()), sentence, first.actor_name))
         before = last.at
     began = f"{detail.began:%Y-%m-%d %H:%M:%S} UTC"
     return f"timeline, from {began}\n{table(columns, rows, width=width)}"

@@ -80,7 +80,7 @@ class AuditEntry(models.Model):
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now())
     actor = models.CharField(max_length=120)
-    address = models.CharField(max_length=45, blank=True)
+    ip_address = models.CharField(max_length=45, blank=True)
     act = models.CharField(max_length=40)
     target = models.CharField(max_length=120, blank=True, help_text="an order, group, agent or bulk action")
     allowed = models.BooleanField(default=True)

@@ -8,7 +8,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from orders.models.choices import choices
-from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import ActorKind, Goal, Outcome, ProcessState, StepStatus
 
 
 class OrderProcess(models.Model):
@@ -197,7 +197,8 @@ class Event(models.Model):
     kind = models.CharField(max_length=24)
     step = models.CharField(max_length=60, blank=True)
     attempt = models.PositiveIntegerField(default=0)
-    actor = models.CharField(max_length=120)
+    actor_kind = models.CharField(max_length=12, choices=choices(ActorKind))
+    actor_name = models.CharField(max_length=120)
     detail = models.JSONField(default=dict)
 
     class Meta:

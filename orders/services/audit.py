@@ -40,10 +40,10 @@ TARGETS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Actor:
-    """Who acts, and from which network address."""
+    """Who acts at the desk, and from which IP address."""
 
     name: str
-    address: str = ""
+    ip_address: str = ""
 
 
 def record(
@@ -60,7 +60,7 @@ def record(
     """Appends an entry, in the caller's transaction: it is kept if and only if the act is."""
     AuditEntry.objects.create(
         actor=actor.name,
-        address=actor.address,
+        ip_address=actor.ip_address,
         act=act,
         target=target[:120],
         said=said[:300],

@@ -9,12 +9,12 @@ from django.db import transaction
 
 from orders.engine import state_store
 from orders.engine.channels import submissions
-from orders.engine.rows import EventRow, StepRow
+from orders.engine.rows import Actor, EventRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.mail import outbox
 from orders.services.orders import Act, Result, again, locked, release
-from orders.vocabulary import EventKind, Goal, MessageKind, ProcessState, StepStatus
-from orders.workflow.customer_steps import CANCELLED, PAYMENT, POINT_OF_NO_RETURN
+from orders.vocabulary import ActorKind, EventKind, Goal, MessageKind, ProcessState, Reason, StepStatus
+from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 
 def cancel(*, order_id: UUID, by: str) -> Result:
@@ -33,9 +33,20 @@ def cancel(*, order_id: UUID, by: str) -> Result:
             )
         release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
         state_store.record_events(
-            [EventRow(order_id, EventKind.COMPENSATION_REQUESTED, by, detail={"why": CANCELLED})]
+            [
+                EventRow(
+                    order_id,
+                    EventKind.COMPENSATION_REQUESTED,
+                    _customer(by),
+                    detail={"why": Reason.CUSTOMER_CANCELLED},
+                )
+            ]
         )
     return Result(act=Act.DONE, said="The order will be cancelled.")
+
+
+def _customer(client: str) -> Actor:
+    return Actor(ActorKind.CUSTOMER, client)
 
 
 def _is_past_the_point(steps: list[StepRow]) -> bool:
@@ -63,7 +74,9 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
         if row.process_state != ProcessState.ERROR:
             forgiven = row.failure_count - step.failure_count - step.undo_failure_count
             release(row._replace(failure_count=forgiven), by=by, resolution="paid again")
-        state_store.record_events([EventRow(order_id, EventKind.PAID_AGAIN, by, step.name, step.attempt)])
+        state_store.record_events(
+            [EventRow(order_id, EventKind.PAID_AGAIN, _customer(by), step.name, step.attempt)]
+        )
     return Result(act=Act.DONE, said="The payment will be tried again.")
 
 

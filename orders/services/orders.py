@@ -19,10 +19,19 @@ from orders.engine import alerts, state_store
 from orders.engine.channels import status, submissions
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import SaswebError
-from orders.engine.rows import EventRow, ProcessRow, StepRow
+from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.models import Product
-from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StatusKind, StepStatus
+from orders.vocabulary import (
+    ActorKind,
+    EventKind,
+    Goal,
+    Outcome,
+    ProcessState,
+    Reason,
+    StatusKind,
+    StepStatus,
+)
 
 
 class UnknownProductError(SaswebError):
@@ -190,13 +199,13 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
         row = row._replace(failure_count=row.failure_count - forgiven, overruns=0)
         release(row, by=by, resolution="resubmitted")
         state_store.record_events(
-            EventRow(order_id, EventKind.RESUBMITTED, by, one.name, one.attempt, {"reason": reason})
+            EventRow(order_id, EventKind.RESUBMITTED, operator(by), one.name, one.attempt, {"reason": reason})
             for one in failed or [None]
             if one is not None
         )
         if not failed:
             state_store.record_events(
-                [EventRow(order_id, EventKind.RESUBMITTED, by, detail={"reason": reason})]
+                [EventRow(order_id, EventKind.RESUBMITTED, operator(by), detail={"reason": reason})]
             )
     names = ", ".join(one.name for one in failed) or "the order"
     return Result(act=Act.DONE, said=f"Resubmitted {names}.")
@@ -228,7 +237,14 @@ def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
             return Result(act=Act.ALREADY, said=said)
         release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled and refunded")
         state_store.record_events(
-            [EventRow(order_id, EventKind.COMPENSATION_REQUESTED, by, detail={"why": reason})]
+            [
+                EventRow(
+                    order_id,
+                    EventKind.COMPENSATION_REQUESTED,
+                    operator(by),
+                    detail={"why": Reason.OPERATOR_REQUESTED, "reason": reason},
+                )
+            ]
         )
     return Result(act=Act.DONE, said="The order will be cancelled and refunded.")
 
@@ -240,9 +256,14 @@ def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
         if order_id is None:
             return Result(act=Act.ALREADY, said=f"No submission is set aside under number {set_aside_id}.")
         alerts.close_alerts([order_id], by=by, resolution="replayed")
-        state_store.record_events([EventRow(order_id, EventKind.REPLAYED, by)])
+        state_store.record_events([EventRow(order_id, EventKind.REPLAYED, operator(by))])
         wake(Topic.SUBMISSION, Topic.PROGRESS)
     return Result(act=Act.DONE, said=f"Order {order_id} is back on the submission queue.")
+
+
+def operator(name: str) -> Actor:
+    """An operator, as an order's history names her."""
+    return Actor(ActorKind.OPERATOR, name)
 
 
 def locked(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:

@@ -7,9 +7,9 @@ from datetime import datetime
 from orders.selectors.charges import charge_state, is_returned
 from orders.selectors.order_page import TrackedOrder
 from orders.selectors.order_view import StepView
-from orders.vocabulary import EventKind, ProcessState, StepStatus
+from orders.vocabulary import EventKind, ProcessState, Reason, StepStatus
 from orders.wording import progress as words
-from orders.workflow.customer_steps import CANCELLED, PAYMENT, POINT_OF_NO_RETURN
+from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 FINISHED = frozenset({StepStatus.COMPLETED.value, StepStatus.SKIPPED.value})
 ICONS = {"done": "check", "now": "running", "retry": "retry", "stop": "warning", "later": "clock"}
@@ -70,7 +70,7 @@ def cancellation_stages(tracked: TrackedOrder, amount: str) -> list[Stage]:
     end = tracked.occurrences.get((EventKind.COMPENSATED, ""))
     is_over = order.state == ProcessState.COMPENSATED
     open_state = "stop" if order.state == ProcessState.ERROR else "now"
-    by_customer = request is not None and request.detail.get("why") == CANCELLED
+    by_customer = request is not None and request.detail.get("why") == Reason.CUSTOMER_CANCELLED
     returned = is_over or is_returned(tracked)
     return [
         Stage(title=str(words.PLACED), state="done", at=order.placed_at),

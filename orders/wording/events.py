@@ -12,13 +12,19 @@ from typing import Any
 from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import Tries
 from orders.selectors.desk.timeline import retry_after
-from orders.vocabulary import EventKind
+from orders.vocabulary import EventKind, Reason
 from orders.wording.units import counted, duration
 
 LONGEST_QUOTE = 300
 LONGEST_DETAIL = 4_000
 """Characters shown of what somebody else wrote, and of everything that is kept of an event."""
 
+REASONS: Mapping[str, str] = {
+    Reason.CUSTOMER_CANCELLED: "the customer cancelled",
+    Reason.CUSTOMER_DID_NOT_RESOLVE: "the customer did not choose another way to pay in time",
+    Reason.STEP_REMEDY: "the step's remedy",
+}
+"""Why an order is compensated, where no operator has said it in words of her own."""
 SENTENCES: Mapping[str, str] = {
     EventKind.RECEIVED: "Received{client}{queued}",
     EventKind.DUPLICATE_IGNORED: "A second copy of the submission was ignored",
@@ -179,7 +185,7 @@ def _parts(event: EventFacts, tries: Tries, template: str) -> dict[str, str]:
         "ruling": _ruling(event, limit, wait),
         "error": _after_colon(_error(event), template),
         "cause": _after_colon(error_text(detail.get("cause")), template),
-        "reason": _after_colon(shorten(detail.get("reason") or detail.get("why") or ""), template),
+        "reason": _after_colon(shorten(_reason(event)), template),
     }
 
 
@@ -235,3 +241,8 @@ def _unknown(event: EventFacts) -> str:
     name = event.kind.replace("_", " ").capitalize()
     details = ", ".join(f"{key} {value}" for key, value in event.detail.items() if value is not None)
     return shorten(f"{name}{f' {event.step}' if event.step else ''}{f': {details}' if details else ''}")
+
+
+def _reason(event: EventFacts) -> str:
+    """An operator's own words, or ours for the code of the reason."""
+    return str(event.detail.get("reason") or REASONS.get(str(event.detail.get("why")), ""))

@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy as lazy
 
 from orders.selectors.charges import ChargeState, charge_state
 from orders.selectors.order_page import TrackedOrder
-from orders.vocabulary import EventKind
-from orders.workflow.customer_steps import CANCELLED, NOT_MENDED
+from orders.vocabulary import EventKind, Reason
 
 Words = str | Promise
 
@@ -145,9 +144,9 @@ def why_cancelled(tracked: TrackedOrder) -> str:
     """Who cancelled the order and why, in a sentence."""
     request = tracked.occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
     why = request.detail.get("why") if request else None
-    if why == CANCELLED:
+    if why == Reason.CUSTOMER_CANCELLED:
         return _("You cancelled it.")
-    if why == NOT_MENDED:
+    if why == Reason.CUSTOMER_DID_NOT_RESOLVE:
         return _("Your card was declined, and we didn’t get another payment in time.")
     return _("We couldn’t fulfil it, and we’re sorry.")
 

@@ -1,10 +1,6 @@
-"""Words that are written in one place and read in another. Pure."""
+"""The steps that a customer can do something about. Pure."""
 
-CANCELLED = "the customer cancelled"
-"""The reason in the event of an order that its customer cancelled."""
-NOT_MENDED = "the customer did not mend the refusal in time"
-"""The reason in the event of an order that was undone because its payment stayed declined."""
 POINT_OF_NO_RETURN = "capture-payment"
 """The step whose dispatch ends a customer's right to cancel: from then on the money may have been taken."""
 PAYMENT = "authorise-payment"
-"""The step that a customer can mend by paying in another way."""
+"""The step that a customer can resolve by paying another way."""

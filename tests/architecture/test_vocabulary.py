@@ -6,7 +6,7 @@ from enum import StrEnum
 import pytest
 
 from orders import vocabulary
-from orders.vocabulary import EventKind, ReplyOutcome
+from orders.vocabulary import ActorKind, EventKind, Reason, ReplyOutcome
 from tests.architecture.source import modules, tree, within
 
 WRITERS = [*within("orders.engine"), *within("orders.services"), *within("orders.mail")]
@@ -24,7 +24,7 @@ def members(enumeration: type[StrEnum], where: list[str]) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("enumeration", [EventKind, ReplyOutcome])
+@pytest.mark.parametrize("enumeration", [EventKind, ReplyOutcome, Reason, ActorKind])
 def test_every_word_that_is_stored_is_written_somewhere(enumeration: type[StrEnum]) -> None:
     assert set(enumeration.__members__) - members(enumeration, WRITERS) == set()
 

@@ -71,7 +71,7 @@ def make_alert(order_id: UUID, **fields: Any) -> Alert:
 
 def make_event(order_id: UUID, kind: str, step: str = "", attempt: int = 0, **fields: Any) -> Event:
     """Something that happened to an order."""
-    asked = {"actor": "scheduler:test", "detail": {}}
+    asked = {"actor_kind": "scheduler", "actor_name": "scheduler:test", "detail": {}}
     return Event.objects.create(order_id=order_id, kind=kind, step=step, attempt=attempt, **(asked | fields))
 
 

@@ -50,7 +50,7 @@ def test_resubmit_has_processing_go_on_from_the_failed_step() -> None:
     assert request == ("bake", 2, f"{order.order_id}/bake/2")
     assert step_of(order, "mix").attempt == 1, "what was completed is not done again"
     event = Event.objects.get(kind="resubmitted")
-    assert (event.actor, event.detail) == (ME, {"reason": "mended the oven"})
+    assert (event.actor_name, event.detail) == (ME, {"reason": "mended the oven"})
     alert = Alert.objects.get()
     assert (alert.closed_by, alert.resolution) == (ME, "resubmitted")
 
@@ -118,7 +118,7 @@ def test_compensate_has_the_order_undone_once() -> None:
     one_pass()
     assert StepState.objects.get(name="mix").state == "compensating"
     event = Event.objects.get(kind="undo_requested")
-    assert (event.actor, event.detail) == (ME, {"why": "wrong cake"})
+    assert (event.actor_name, event.detail) == (ME, {"why": "operator_requested", "reason": "wrong cake"})
     ran = run("compensate", order.order_id, "--reason", "wrong cake")
     assert (ran.code, ran.out) == (
         3,

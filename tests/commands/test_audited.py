@@ -27,7 +27,7 @@ def failed_order() -> OrderProcess:
 def entry(act: str) -> AuditEntry:
     """The only entry there is."""
     found = AuditEntry.objects.get()
-    assert (found.act, found.allowed, found.address) == (act, True, "")
+    assert (found.act, found.allowed, found.ip_address) == (act, True, "")
     return found
 
 

@@ -39,15 +39,40 @@ def retried_and_declined(order: OrderProcess) -> None:
     failure = {"code": "no_answer", "message": "no answer within 5.0 s", "seconds": 5.0}
     told(
         order.order_id,
-        (4, "received", {"actor": "submission:test", "detail": {"posted_at": 0, "by": "guest"}}),
+        (
+            4,
+            "received",
+            {
+                "actor_kind": "submission",
+                "actor_name": "submission:test",
+                "detail": {"posted_at": 0, "by": "guest"},
+            },
+        ),
         (5, "claimed", {}),
         (5, "step_started", {**bake, "detail": {"agent": "oven"}}),
-        (25, "call_failed", {**bake, "actor": "agents:test", "detail": {**failure, "try": 1}}),
-        (25, "call_failed", {**bake, "actor": "agents:test", "detail": {**failure, "try": 2}}),
+        (
+            25,
+            "call_failed",
+            {**bake, "actor_kind": "agents", "actor_name": "agents:test", "detail": {**failure, "try": 1}},
+        ),
+        (
+            25,
+            "call_failed",
+            {**bake, "actor_kind": "agents", "actor_name": "agents:test", "detail": {**failure, "try": 2}},
+        ),
         (35, "step_timed_out", {**bake, "detail": {"ruling": "retry", "failures": 1, "until": 41}}),
         (42, "step_started", {**again, "detail": {"agent": "oven"}}),
         (50, "step_declined", {**again, "detail": {"error": {"code": "no_flour"}, "waits_until": 3_650}}),
-        (250, "resubmitted", {**again, "actor": "operator:eve", "detail": {"reason": "flour came"}}),
+        (
+            250,
+            "resubmitted",
+            {
+                **again,
+                "actor_kind": "operator",
+                "actor_name": "operator:eve",
+                "detail": {"reason": "flour came"},
+            },
+        ),
         (250, "step_started", {**again, "attempt": 3, "detail": {"agent": "oven"}}),
         (270, "step_completed", {**again, "attempt": 3, "detail": {"calls": 2}}),
         (270, "processed", {}),
@@ -160,7 +185,7 @@ def test_the_time_before_an_undo_is_for_calls_to_settle() -> None:
         (0, "received", {}),
         (0, "step_started", {"step": "mix", "attempt": 1, "detail": {"agent": "kitchen"}}),
         (30, "step_timed_out", {"step": "mix", "attempt": 1, "detail": {"ruling": "undo", "failures": 3}}),
-        (30, "undo_requested", {"detail": {"why": "the step's remedy"}}),
+        (30, "undo_requested", {"detail": {"why": "step_remedy"}}),
         (35, "undo_started", {"step": "mix", "attempt": 2, "detail": {"agent": "kitchen"}}),
         (36, "step_compensated", {"step": "mix", "attempt": 2}),
         (36, "compensated", {}),

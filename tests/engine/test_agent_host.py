@@ -255,7 +255,7 @@ def test_a_transient_fault_is_tried_again_with_the_same_key_until_it_succeeds() 
         (1, "busy", 1),
         (2, "busy", 1),
     ]
-    assert {(one.order_id, one.step, one.actor) for one in failures} == {
+    assert {(one.order_id, one.step, one.actor_name) for one in failures} == {
         (request.order_id, "mix", "agents:a")
     }
 

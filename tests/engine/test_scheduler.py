@@ -70,7 +70,7 @@ def test_a_claim_writes_locked_by_complete_by_and_processing() -> None:
     assert (row.locked_by, row.process_state, row.failure_count) == ("scheduler:a", "processing", 0)
     assert row.complete_by is not None and before <= row.complete_by <= ahead(600)
     assert row.started_at is not None and row.started_at <= ahead(0)
-    assert event_of(order, "claimed").actor == "scheduler:a"
+    assert event_of(order, "claimed").actor_name == "scheduler:a"
 
 
 @pytest.mark.pattern("C2")
@@ -104,7 +104,7 @@ def test_orders_of_higher_priority_are_claimed_first_and_the_oldest_of_those() -
     scheduler = a_scheduler(batch=1)
     for expected in (high, later, low):
         scheduler.run_once()
-        assert event_of(expected, "claimed").actor == "scheduler:a"
+        assert event_of(expected, "claimed").actor_name == "scheduler:a"
     assert Event.objects.filter(kind="claimed").count() == 3
 
 
@@ -651,7 +651,7 @@ def test_two_schedulers_share_two_hundred_orders_and_every_step_is_asked_exactly
         events = Event.objects.filter(kind=kind).values_list("order_id", flat=True)
         assert (len(events), len(set(events))) == (200, 200)
     assert not Event.objects.filter(kind="reply_ignored").exists()
-    assert set(Event.objects.values_list("actor", flat=True)) == {"scheduler:0", "scheduler:1"}
+    assert set(Event.objects.values_list("actor_name", flat=True)) == {"scheduler:0", "scheduler:1"}
     assert Counter(StatusMessage.objects.values_list("kind", flat=True)) == {"started": 200, "completed": 200}
     assert no_replies()
 

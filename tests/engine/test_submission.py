@@ -117,7 +117,7 @@ def test_a_message_becomes_an_order_a_pending_process_and_a_record_for_each_step
     assert set(process.steps.values_list("complete_by", "failure_count", "generation")) == {(None, 0, 1)}
     assert not SubmissionMessage.objects.exists()
     received = event_of(order_id, "received")
-    assert (received.actor, received.detail["by"]) == ("submission:a", "guest")
+    assert (received.actor_name, received.detail["by"]) == ("submission:a", "guest")
 
 
 @pytest.mark.pattern("S2")

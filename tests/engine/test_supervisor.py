@@ -54,7 +54,8 @@ def call_failed(order: OrderProcess, step: str, attempt: int, **detail: Any) -> 
         kind="call_failed",
         step=step,
         attempt=attempt,
-        actor="agents:7",
+        actor_kind="agents",
+        actor_name="agents:7",
         detail={"code": "http_503", "message": "the kitchen is closed", **detail},
     )
 
@@ -359,7 +360,7 @@ def test_when_the_leader_is_gone_another_takes_over_and_the_old_term_changes_not
     assert happened(order) == []
     assert old.acquire() is False
     assert new.run_once().done["found"] == 1
-    assert event_of(order, "step_timed_out").actor == "supervisor:new"
+    assert event_of(order, "step_timed_out").actor_name == "supervisor:new"
     assert LeaderLease.objects.get().term == 2
 
 

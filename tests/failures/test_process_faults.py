@@ -68,7 +68,7 @@ def test_eight_schedulers_under_bad_plans(system: System) -> None:
         system.start("scheduler", DATABASE_URL=f"{database_url()}&options={off}")
     system.place(40)
     assert system.wait_until_ended() == ["processed"] * 40
-    assert Event.objects.filter(kind="step_started").values("actor").distinct().count() > 1
+    assert Event.objects.filter(kind="step_started").values("actor_name").distinct().count() > 1
     system.check()
 
 

@@ -134,8 +134,8 @@ def test_an_order_that_the_workflow_gives_up_counts_as_failed_again() -> None:
     given_up, cancelled = ids = failed_orders(2)
     action = a_bulk(ids, waves=(0,))
     carry_on(action)
-    for order_id, who in ((given_up, "supervisor:a"), (cancelled, "customer:1")):
-        Event.objects.create(order_id=order_id, kind="undo_requested", actor=who)
+    for order_id, who in ((given_up, "supervisor"), (cancelled, "customer")):
+        Event.objects.create(order_id=order_id, kind="undo_requested", actor_kind=who, actor_name="a")
     succeed(*ids, state="compensated")
     carry_on(action)
     assert (items_in(action, "failed"), items_in(action, "done")) == ([given_up], [cancelled])

@@ -36,7 +36,7 @@ BEFORE_SHIPMENT = {"reserve-stock": "completed", "authorise-payment": "completed
 BEFORE_MAIL = {**BEFORE_SHIPMENT, "create-shipment": "completed", "capture-payment": "completed"}
 UNKNOWN = {"state": "failed", "attempt": 3, "outcome": "unknown", "failure_count": 3}
 REFUSED = {"state": "failed", "outcome": "refused", "request": {"lines": [], "ship_to": ADDRESS}}
-OLGA = Actor(name="olga", address="10.0.0.7")
+OLGA = Actor(name="olga", ip_address="10.0.0.7")
 
 NewSession = Callable[[], Session]
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ def pass_over() -> None:
 
 def audited(order: OrderProcess) -> list[tuple[str, str, str, str]]:
     entries = AuditEntry.objects.filter(target=f"order {order.pk}").order_by("id")
-    return [(entry.act, entry.actor, entry.address, entry.said) for entry in entries]
+    return [(entry.act, entry.actor, entry.ip_address, entry.said) for entry in entries]
 
 
 def has_open_alert(order: OrderProcess) -> bool:
@@ -81,10 +81,10 @@ def test_a_failed_step_is_skipped_with_a_reason_and_the_order_goes_on() -> None:
     assert (states(order)["send-confirmation"], stored(order).process_state) == ("skipped", "pending")
     assert not has_open_alert(order)
     event = event_of(order, "step_skipped")
-    assert (event.actor, event.step) == ("olga", "send-confirmation")
+    assert (event.actor_name, event.step) == ("olga", "send-confirmation")
     assert event.detail["reason"] == "she has no mail"
     entry = AuditEntry.objects.get()
-    assert (entry.actor, entry.address, entry.act) == ("olga", "10.0.0.7", "skip")
+    assert (entry.actor, entry.ip_address, entry.act) == ("olga", "10.0.0.7", "skip")
     assert entry.before["send-confirmation"]["state"] == "failed" and entry.before["state"] == "error"
     assert entry.after["send-confirmation"]["state"] == "skipped" and entry.after["state"] == "pending"
     pass_over()

@@ -194,7 +194,11 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
     assert alert_closed(order) == ("operator:ada", "resubmitted")
     assert told(order) == ["failed"]  # no scheduler had told the application yet
     event = event_of(order, "resubmitted")
-    assert (event.step, event.actor, event.detail) == ("box", "operator:ada", {"reason": "mended the ribbon"})
+    assert (event.step, event.actor_name, event.detail) == (
+        "box",
+        "operator:ada",
+        {"reason": "mended the ribbon"},
+    )
     a_scheduler().run_once()
     request = AgentRequest.objects.get()  # it goes on from that step, and from no other
     assert (request.step, request.attempt, request.key) == ("box", 4, f"{order.pk}/box/{generation}")
@@ -343,7 +347,10 @@ def test_an_order_can_be_undone_from_every_state(state: str) -> None:
     assert (row.goal, row.process_state, row.locked_by) == ("compensate", "pending", None)
     assert (row.not_before, row.complete_by, row.finished_at, row.announced) == (None, None, None, True)
     event = event_of(order, "undo_requested")
-    assert (event.actor, event.detail) == ("operator:ada", {"why": "the customer asked"})
+    assert (event.actor_name, event.detail) == (
+        "operator:ada",
+        {"why": "operator_requested", "reason": "the customer asked"},
+    )
     if state == "error":
         assert alert_closed(order) == ("operator:ada", "cancelled and refunded")
     assert told(order) == (["failed"] if state == "error" else [])

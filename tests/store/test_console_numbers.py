@@ -130,7 +130,9 @@ def test_only_an_order_that_waits_for_nothing_but_a_scheduler_is_waiting_for_one
         fields["not_before"] = ahead(fields["not_before"])
     order = make_order(**fields)
     if event is not None:
-        Event.objects.create(order_id=order.pk, kind="resubmitted", actor="olga", at=ago(event))
+        Event.objects.create(
+            order_id=order.pk, kind="resubmitted", actor_kind="operator", actor_name="olga", at=ago(event)
+        )
     found = overview(now=database_now()).oldest_ready
     assert (found is None) is (waited is None)
     if found is not None and waited is not None:
@@ -324,7 +326,9 @@ def test_the_version_changes_with_every_event_and_not_without_one() -> None:
     order = make_order()
     before = desk_version().rsplit("-", 1)[0]
     assert desk_version().rsplit("-", 1)[0] == before
-    Event.objects.create(order_id=order.order_id, kind="claimed", actor="scheduler:test")
+    Event.objects.create(
+        order_id=order.order_id, kind="claimed", actor_kind="scheduler", actor_name="scheduler:test"
+    )
     assert desk_version().rsplit("-", 1)[0] != before
 
 

@@ -30,7 +30,13 @@ def happened(order: OrderProcess, *events: tuple[Any, ...], actor: str = "schedu
     for event in events:
         kind, step, attempt, detail = (*event, *("", 0, {})[len(event) - 1 :])
         Event.objects.create(
-            order_id=order.order_id, kind=kind, step=step, attempt=attempt, actor=actor, detail=detail
+            order_id=order.order_id,
+            kind=kind,
+            step=step,
+            attempt=attempt,
+            actor_kind=actor.partition(":")[0],
+            actor_name=actor,
+            detail=detail,
         )
 
 

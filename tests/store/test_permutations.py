@@ -124,7 +124,13 @@ def with_history(order: OrderProcess) -> OrderProcess:
         end = "step_timed_out" if step.answered == 0 and step.state == "failed" else ends.get(step.state)
         for kind in filter(None, ("step_started", end)):
             Event.objects.create(
-                order_id=order.pk, kind=kind, step=step.name, attempt=1, actor="scheduler:test", detail={}
+                order_id=order.pk,
+                kind=kind,
+                step=step.name,
+                attempt=1,
+                actor_kind="scheduler",
+                actor_name="scheduler:test",
+                detail={},
             )
     return order
 

@@ -57,8 +57,8 @@ FILL = [
                       FROM (VALUES ('mix', 0), ('heat-oven', 1), ('bake', 2), ('box', 3)) AS v(name, position)) AS s
     """,
     """
-    INSERT INTO orders_event (order_id, kind, step, attempt, actor, detail)
-    SELECT order_id, 'step_completed', name, 1, 'scheduler:1', '{}' FROM orders_stepstate
+    INSERT INTO orders_event (order_id, kind, step, attempt, actor_kind, actor_name, detail)
+    SELECT order_id, 'step_completed', name, 1, 'scheduler', 'scheduler:1', '{}' FROM orders_stepstate
     """,
     # 10,000 requests that are leased, or wait for the oven, and a few that the kitchen could take
     """

@@ -15,10 +15,11 @@ from orders.engine import state_store
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.engine.contracts import AcceptedOrder, Submission
 from orders.engine.errors import StateConflict
-from orders.engine.rows import EventRow, ProcessRow, StepRow
+from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now, fetch
 from orders.engine.state_store.writes import StepWrite
 from orders.models import Alert, Event, OrderProcess, StepState
+from orders.vocabulary import ActorKind
 from tests.support.factories import ago, ahead, make_order, step_of
 from tests.support.two_sessions import PATIENCE, Session
 from tests.support.workflows import CAKE, CAKES
@@ -170,7 +171,9 @@ def test_the_number_of_statements_does_not_grow_with_the_batch(
     with django_assert_num_queries(1):
         state_store.write_processes([row._replace(failure_count=2) for row in rows])
     with django_assert_num_queries(1):
-        state_store.record_events(EventRow(row.order_id, "claimed", "scheduler:1") for row in rows)
+        state_store.record_events(
+            EventRow(row.order_id, "claimed", Actor(ActorKind.SCHEDULER, "scheduler:1")) for row in rows
+        )
     with django_assert_num_queries(1):
         state_store.last_call_failures(steps)
     with django_assert_num_queries(1):
@@ -202,7 +205,9 @@ def test_text_that_the_database_cannot_keep_is_marked_and_all_other_text_is_kept
     state_store.write_steps([StepWrite(step, 1) for step in steps])
     assert step_of(order, "mix").error == {"message": kept, kept: [kept, {"deep": kept}]}
     assert step_of(other, "mix").error == {"message": "plain"}
-    state_store.record_events([EventRow(order.order_id, "call_failed", "agents:1", detail=error)])
+    state_store.record_events(
+        [EventRow(order.order_id, "call_failed", Actor(ActorKind.AGENTS, "agents:1"), detail=error)]
+    )
     assert Event.objects.get().detail == {"message": kept, kept: [kept, {"deep": kept}]}
     open_alerts([NewAlert(order.order_id, "step_failed", "no", said)])
     assert Alert.objects.get().message == kept
@@ -317,23 +322,29 @@ def test_events_are_kept_whole_and_in_their_order_with_the_time_of_the_database(
     when = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
     state_store.record_events(
         [
-            EventRow(order, "first", "scheduler:1"),
+            EventRow(order, "first", Actor(ActorKind.SCHEDULER, "scheduler:1")),
             EventRow(
-                order, "second", "ada", "mix", 3, {"until": when, "order": order, "deep": [{"a": None}]}
+                order,
+                "second",
+                Actor(ActorKind.OPERATOR, "ada"),
+                "mix",
+                3,
+                {"until": when, "order": order, "deep": [{"a": None}]},
             ),
         ]
     )
-    state_store.record_events(iter([EventRow(order, "third", "x")]))
+    state_store.record_events(iter([EventRow(order, "third", Actor(ActorKind.CUSTOMER, "x"))]))
     first, second, third = Event.objects.order_by("id")
     assert [first.kind, second.kind, third.kind] == ["first", "second", "third"]
-    assert (first.order_id, first.actor, first.step, first.attempt, first.detail) == (
+    assert (first.order_id, first.actor_name, first.step, first.attempt, first.detail) == (
         order,
         "scheduler:1",
         "",
         0,
         {},
     )
-    assert (second.actor, second.step, second.attempt) == ("ada", "mix", 3)
+    assert (first.actor_kind, second.actor_kind) == ("scheduler", "operator")
+    assert (second.actor_name, second.step, second.attempt) == ("ada", "mix", 3)
     assert second.detail == {"until": when.isoformat(), "order": str(order), "deep": [{"a": None}]}
     # clock_timestamp, not the start of the transaction (trap 6)
     assert fetch("SELECT bool_and(at > now()) FROM orders_event") == [(True,)]
@@ -347,7 +358,16 @@ def test_the_last_failed_call_of_the_present_attempt_is_found_and_no_other() -> 
         order: OrderProcess, step: str, attempt: int, code: str, kind: str = "call_failed"
     ) -> None:
         state_store.record_events(
-            [EventRow(order.order_id, kind, "agents:1", step, attempt, {"code": code, "message": "m"})]
+            [
+                EventRow(
+                    order.order_id,
+                    kind,
+                    Actor(ActorKind.AGENTS, "agents:1"),
+                    step,
+                    attempt,
+                    {"code": code, "message": "m"},
+                )
+            ]
         )
 
     call_failed(order, "mix", 1, "first")

@@ -9,8 +9,8 @@ from orders.services import audit
 from orders.services.operators.bulk_runner import run_once
 from tests.support.factories import ago, make_order
 
-OLGA = audit.Actor(name="operator:olga", address="192.0.2.7")
-OTTO = audit.Actor(name="operator:otto", address="192.0.2.8")
+OLGA = audit.Actor(name="operator:olga", ip_address="192.0.2.7")
+OTTO = audit.Actor(name="operator:otto", ip_address="192.0.2.8")
 
 
 def failed_orders(count: int, *, code: str = "http_503", message: str = "it said no") -> list[UUID]:

@@ -171,9 +171,7 @@ def one_instance_per_transition(acknowledged: Collection[UUID]) -> None:
 
 def one_supervisor_at_a_time() -> None:
     """I6: two supervisors' sweeps never interleave within a term: who sweeps after another has a term of its own."""
-    actors = (
-        Event.objects.filter(actor__startswith="supervisor:").order_by("id").values_list("actor", flat=True)
-    )
+    actors = Event.objects.filter(actor_kind="supervisor").order_by("id").values_list("actor_name", flat=True)
     turns = 0
     last = ""
     for actor in actors:

@@ -234,7 +234,7 @@ class System:
             told.append(f"{process}: {None if process is None else vars(process)}")
             told += [str(vars(step)) for step in StepState.objects.filter(process_id=order_id)]
             told += [
-                f"  {event.at:%H:%M:%S} {event.kind} {event.step} {event.attempt} {event.actor} {event.detail}"
+                f"  {event.at:%H:%M:%S} {event.kind} {event.step} {event.attempt} {event.actor_name} {event.detail}"
                 for event in Event.objects.filter(order_id=order_id).order_by("id")
             ]
             if len(told) > 60:

@@ -20,7 +20,15 @@ def at(seconds: float) -> datetime:
 
 
 def event(seconds: float, kind: str, attempt: int = 1, **detail: Any) -> EventFacts:
-    return EventFacts(at=at(seconds), kind=kind, step="bake", attempt=attempt, actor="x", detail=detail)
+    return EventFacts(
+        at=at(seconds),
+        kind=kind,
+        step="bake",
+        attempt=attempt,
+        actor_kind="agents",
+        actor_name="x",
+        detail=detail,
+    )
 
 
 def step(**facts: Any) -> StepFacts:

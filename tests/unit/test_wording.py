@@ -62,7 +62,15 @@ def test_a_state_that_this_release_does_not_know_is_shown_by_its_name() -> None:
 
 def event(kind: str, step: str = "bake", **detail: Any) -> EventFacts:
     at = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-    return EventFacts(at=at, kind=kind, step=step, attempt=2, actor="scheduler:1", detail=detail)
+    return EventFacts(
+        at=at,
+        kind=kind,
+        step=step,
+        attempt=2,
+        actor_kind="scheduler",
+        actor_name="scheduler:1",
+        detail=detail,
+    )
 
 
 @pytest.mark.parametrize("kind", list(EventKind))

@@ -10,9 +10,10 @@ from rest_framework.test import APIClient
 from orders.access.guest_links import make_token
 from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.rows import EventRow
+from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.sql import fetch
 from orders.selectors import orders as selectors
+from orders.vocabulary import ActorKind
 
 
 def cookie(who: APIClient) -> str:
@@ -33,7 +34,9 @@ def as_guest(order_id: UUID) -> str:
 def happen(order_id: UUID, *, silently: bool = False) -> str:
     """Something happens to an order; returns its new version."""
     with transaction.atomic():
-        state_store.record_events([EventRow(order_id, "step_started", "scheduler:test")])
+        state_store.record_events(
+            [EventRow(order_id, "step_started", Actor(ActorKind.SCHEDULER, "scheduler:test"))]
+        )
         if not silently:
             wake(Topic.PROGRESS)
     return selectors.order_version(order_id)

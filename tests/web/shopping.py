@@ -60,7 +60,13 @@ def shop_order(
 def note(order: OrderProcess, kind: str, step: str = "", attempt: int = 0, **detail: Any) -> None:
     """Something that happened to an order."""
     Event.objects.create(
-        order_id=order.order_id, kind=kind, step=step, attempt=attempt, actor="test", detail=detail
+        order_id=order.order_id,
+        kind=kind,
+        step=step,
+        attempt=attempt,
+        actor_kind="scheduler",
+        actor_name="test",
+        detail=detail,
     )
 
 

@@ -265,7 +265,13 @@ def test_what_a_remote_service_said_is_shown_harmless_and_cut_short(desk: Desk) 
         ("a_kind_of_tomorrow", {"what": HOSTILE}),
     ):
         Event.objects.create(
-            order_id=order.pk, kind=kind, step="create-shipment", attempt=1, actor=HOSTILE, detail=detail
+            order_id=order.pk,
+            kind=kind,
+            step="create-shipment",
+            attempt=1,
+            actor_kind="operator",
+            actor_name=HOSTILE,
+            detail=detail,
         )
     answer = desk("admin").get(f"/console/orders/{order.pk}/")
     page = answer.content.decode()
@@ -278,7 +284,8 @@ def test_what_a_remote_service_said_is_shown_harmless_and_cut_short(desk: Desk) 
 def test_only_the_newest_events_are_shown_until_all_are_asked_for(desk: Desk) -> None:
     order = an_order({"reserve-stock": "running"}, process_state="processing")
     Event.objects.bulk_create(
-        Event(order_id=order.pk, kind="claimed", actor=f"scheduler:{n}") for n in range(230)
+        Event(order_id=order.pk, kind="claimed", actor_kind="scheduler", actor_name=f"scheduler:{n}")
+        for n in range(230)
     )
     client = desk("viewer")
     page = client.get(f"/console/orders/{order.pk}/").content.decode()

@@ -10,7 +10,7 @@ from orders.engine.contracts import Workflows
 from orders.models import AgentRequest, Alert, OrderProcess, StepState
 from orders.services.customers import cancel, pay_again
 from orders.services.orders import Act, NoSuchOrderError
-from orders.workflow.customer_steps import NOT_MENDED
+from orders.vocabulary import Reason
 from tests.support.factories import ahead, make_alert, make_request, step_of
 from tests.support.roles import (
     a_scheduler,
@@ -55,7 +55,7 @@ def test_an_order_is_cancelled_until_its_payment_is_asked_for(steps: dict[str, A
     for running in StepState.objects.filter(process=order, state="running"):
         make_request(running)
     assert cancel(order_id=order.order_id, by="guest").act is Act.DONE
-    assert event_of(order, "undo_requested").actor == "guest"
+    assert event_of(order, "undo_requested").actor_name == "guest"
     all_due(order)
     assert to_its_end(order) == "compensated"
     assert step_of(order, "capture-payment").attempt == 0
@@ -115,7 +115,7 @@ def test_a_declined_payment_is_tried_with_the_other_card_and_a_new_key() -> None
     assert request.key == f"{order.order_id}/authorise-payment/2"
     assert request.body["data"]["payment_method"] == "card_slow"
     assert to_its_end(order) == "processed"
-    assert event_of(order, "paid_again").actor == "guest"
+    assert event_of(order, "paid_again").actor_name == "guest"
 
 
 def test_paying_twice_is_paying_once() -> None:
@@ -161,7 +161,7 @@ def test_an_order_whose_customer_did_not_pay_says_so() -> None:
     order = shop_order(WAITING, not_before=ahead(3600))
     all_due(order)
     drain(a_scheduler(workflows=SHOP))
-    assert event_of(order, "undo_requested").detail["why"] == NOT_MENDED
+    assert event_of(order, "undo_requested").detail["why"] == Reason.CUSTOMER_DID_NOT_RESOLVE
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,9 +15,10 @@ from rest_framework.test import APIClient
 from orders.access.guest_links import make_token
 from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.rows import EventRow
+from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.sql import fetch
 from orders.selectors import orders as selectors
+from orders.vocabulary import ActorKind
 from tests.support.system import database_url
 from tests.support.wait import until
 from tests.web.following import as_guest, as_owner, cookie, happen, listening, sessions
@@ -226,7 +227,10 @@ def test_hundreds_are_told_by_one_listener_whoever_does_not_read(
     assert sessions("live") <= 24  # the pool, the admission's, and one listener
     with transaction.atomic():
         state_store.record_events(
-            [EventRow(order_id, "step_started", "scheduler:test") for order_id in set(order_ids)]
+            [
+                EventRow(order_id, "step_started", Actor(ActorKind.SCHEDULER, "scheduler:test"))
+                for order_id in set(order_ids)
+            ]
         )
         wake(Topic.PROGRESS)
     now = selectors.order_versions(order_ids)

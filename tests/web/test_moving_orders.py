@@ -104,7 +104,9 @@ def test_a_change_while_an_order_is_read_makes_the_next_version_differ(
     def change_behind(order_ids: Any) -> Any:
         read = last_events(order_ids)
         OrderProcess.objects.filter(order_id=order["id"]).update(failure_count=7)
-        Event.objects.create(order_id=order["id"], kind="claimed", actor="scheduler:test")
+        Event.objects.create(
+            order_id=order["id"], kind="claimed", actor_kind="scheduler", actor_name="scheduler:test"
+        )
         return read
 
     monkeypatch.setattr(selectors, "last_events", change_behind)

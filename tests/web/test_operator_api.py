@@ -66,7 +66,7 @@ def test_only_who_may_operate_acts_and_every_refusal_is_written_down() -> None:
         assert_problem(APIClient().post(path, body), "not_authenticated")
         for client in refused.values():
             assert_problem(client.post(path, body), "permission_denied")
-    entries = AuditEntry.objects.values_list("actor", "act", "target", "allowed", "said", "address")
+    entries = AuditEntry.objects.values_list("actor", "act", "target", "allowed", "said", "ip_address")
     order, group = f"order {OrderProcess.objects.get().pk}", f"group {AlertGroup.objects.get().pk}"
     kept = [
         *(("resubmit", order), ("skip", order), ("compensate", order), ("bulk resubmit", group)),
@@ -149,7 +149,7 @@ def test_a_failed_step_is_resubmitted_once(operator: APIClient) -> None:
     assert operator.post(path).json()["result"] == "already"
     order.refresh_from_db()
     assert (order.process_state, step_of(order, "mix").state) == ("pending", "not_started")
-    assert Event.objects.get(kind="resubmitted").actor == "operator"
+    assert Event.objects.get(kind="resubmitted").actor_name == "operator"
     assert {(one.actor, one.allowed) for one in AuditEntry.objects.all()} == {("operator", True)}
 
 

@@ -17,7 +17,7 @@ from uuid_utils.compat import uuid7
 from orders.models import Event, Order, OrderProcess, OutgoingMessage, SetAside, StepState, SubmissionMessage
 from orders.selectors import orders as selectors
 from orders.services import customers as customer_services
-from orders.workflow.customer_steps import CANCELLED, NOT_MENDED
+from orders.vocabulary import Reason
 from tests.support.factories import ahead
 from tests.support.mailbox import Mailbox, links
 from tests.support.roles import stored
@@ -211,10 +211,10 @@ def test_a_finished_order_says_so_and_asks_for_nothing(client: Client) -> None:
 
 
 REFUNDS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "nothing": ({"authorise-payment": declined()}, NOT_MENDED, "Nothing was charged"),
+    "nothing": ({"authorise-payment": declined()}, Reason.CUSTOMER_DID_NOT_RESOLVE, "Nothing was charged"),
     "reserved": (
         {"authorise-payment": {"state": "compensated", "completed_at": timezone.now()}},
-        CANCELLED,
+        Reason.CUSTOMER_CANCELLED,
         "€78.00 reserved on your card has been released",
     ),
     "charged": (
@@ -235,7 +235,10 @@ def test_a_cancelled_order_says_why_and_what_became_of_the_money(client: Client,
     text = words(client, order)
     assert "Your order was cancelled" in text
     assert said in text
-    because = {CANCELLED: "You cancelled it", NOT_MENDED: "we didn’t get another payment in time"}
+    because = {
+        Reason.CUSTOMER_CANCELLED: "You cancelled it",
+        Reason.CUSTOMER_DID_NOT_RESOLVE: "we didn’t get another payment in time",
+    }
     assert because.get(why, "We couldn’t fulfil it") in text
     assert marks(client, order) == ["done"] * 4
 

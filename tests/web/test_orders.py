@@ -71,7 +71,9 @@ def test_a_step_shows_its_attempts_its_error_and_when_it_is_tried_again(ada: API
 
 def test_updated_at_is_the_time_of_the_last_event(ada: APIClient) -> None:
     order = inserted(ada)
-    event = Event.objects.create(order_id=order["id"], kind="claimed", actor="scheduler:test")
+    event = Event.objects.create(
+        order_id=order["id"], kind="claimed", actor_kind="scheduler", actor_name="scheduler:test"
+    )
     event.refresh_from_db()
     updated_at = ada.get(f"{ORDERS}/{order['id']}").json()["updated_at"]
     assert datetime.fromisoformat(updated_at) == event.at
@@ -105,7 +107,9 @@ def test_a_new_event_and_a_new_state_each_make_a_new_version(ada: APIClient) -> 
     order = inserted(ada)
     url = f"{ORDERS}/{order['id']}"
     etags = {ada.get(url)["ETag"]}
-    Event.objects.create(order_id=order["id"], kind="claimed", actor="scheduler:test")
+    Event.objects.create(
+        order_id=order["id"], kind="claimed", actor_kind="scheduler", actor_name="scheduler:test"
+    )
     etags.add(ada.get(url)["ETag"])
     change_state(order["id"], "processing")
     etags.add(ada.get(url)["ETag"])
@@ -207,7 +211,8 @@ def test_the_history_of_an_order_leaves_out_what_is_for_operators(ada: APIClient
         kind="step_failed",
         step="create-shipment",
         attempt=2,
-        actor="agents:host-7:123",
+        actor_kind="agents",
+        actor_name="agents:host-7:123",
         detail={"error": {"code": "no_route", "message": "no"}, "instance": "agents:host-7:123"},
     )
     page = ada.get(order["links"]["events"]).json()
@@ -227,7 +232,9 @@ def test_the_history_of_an_order_leaves_out_what_is_for_operators(ada: APIClient
 def test_the_history_goes_on_behind_an_event(ada: APIClient) -> None:
     order = inserted(ada)
     for kind in ("claimed", "step_started", "step_completed"):
-        Event.objects.create(order_id=order["id"], kind=kind, actor="scheduler:test")
+        Event.objects.create(
+            order_id=order["id"], kind=kind, actor_kind="scheduler", actor_name="scheduler:test"
+        )
     first = ada.get(order["links"]["events"], {"page_size": 3}).json()
     second = ada.get(first["next"]).json()
     assert [event["kind"] for event in first["results"]] == ["received", "claimed", "step_started"]

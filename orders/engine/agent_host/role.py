@@ -24,11 +24,11 @@ from orders.engine.agent_host.records import CircuitSnapshot, HostConfig, HostRe
 from orders.engine.channels import leases
 from orders.engine.circuits.rules import Tally
 from orders.engine.contracts import Agent
-from orders.engine.rows import EventRow
+from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import DATABASE_TROUBLE
-from orders.vocabulary import EventKind
+from orders.vocabulary import ActorKind, EventKind
 
 log = structlog.get_logger()
 REPORT_PERIOD = 1.0
@@ -235,7 +235,7 @@ class AgentHost:
                     EventRow(
                         call.lease.order_id,
                         EventKind.CALL_FAILED,
-                        self._config.instance,
+                        Actor(ActorKind.AGENTS, self._config.instance),
                         call.lease.step,
                         call.lease.attempt,
                         failure,

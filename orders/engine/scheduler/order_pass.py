@@ -13,7 +13,7 @@ from orders.engine.channels.requests import NewRequest
 from orders.engine.channels.status import Status
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
-from orders.engine.rows import EventRow, ProcessRow, ReplyRow, StepRow
+from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow, StepRow
 from orders.engine.scheduler import dispatch
 from orders.engine.scheduler.compensation import next_compensation_moves
 from orders.engine.scheduler.progress import (
@@ -28,11 +28,13 @@ from orders.engine.scheduler.progress import (
 )
 from orders.engine.state_store.writes import StepWrite
 from orders.vocabulary import (
+    ActorKind,
     AlertKind,
     EventKind,
     Goal,
     Outcome,
     ProcessState,
+    Reason,
     ReplyOutcome,
     StatusKind,
     StepStatus,
@@ -58,6 +60,7 @@ class OrderPass:
         self._results: dict[str, str] = {}
         self._workflow = workflow
         self._instance = instance
+        self._actor = Actor(ActorKind.SCHEDULER, instance)
         self._failed_compensation: StepRow | None = None
         self._next: Moves | None = None
         self._waits: set[str] = set()
@@ -177,8 +180,7 @@ class OrderPass:
             self._next = self._moves(now)
             if self._next.decision is Decision.COMPENSATE:
                 self.row = self.row._replace(goal=Goal.COMPENSATE)
-                why = "the customer did not mend the refusal in time"
-                self._note(EventKind.COMPENSATION_REQUESTED, None, why=why)
+                self._note(EventKind.COMPENSATION_REQUESTED, None, why=Reason.CUSTOMER_DID_NOT_RESOLVE)
                 self._next = None
 
     def advance(self, now: datetime, take_credit: dispatch.TakeCredit = dispatch.unlimited) -> None:
@@ -290,14 +292,14 @@ class OrderPass:
             self._failed_compensation = failed
         elif declared.remedy.then == "compensate" and error["code"] != "key_expired":
             self.row = self.row._replace(goal=Goal.COMPENSATE)
-            self._note(EventKind.COMPENSATION_REQUESTED, step, why="the step's remedy")
+            self._note(EventKind.COMPENSATION_REQUESTED, step, why=Reason.STEP_REMEDY)
 
     def _hold(self, wake_at: datetime | None, now: datetime) -> None:
         """Has the order in hand: claims it if it was free, takes it over if it was another instance's."""
         if self.row.process_state == ProcessState.PENDING:
             complete_by = now + timedelta(seconds=self._workflow.complete_by)
             self.row = self.row._replace(process_state=ProcessState.PROCESSING, complete_by=complete_by)
-            self.events.insert(0, EventRow(self.row.order_id, EventKind.CLAIMED, self._instance))
+            self.events.insert(0, EventRow(self.row.order_id, EventKind.CLAIMED, self._actor))
             if self.row.started_at is None:
                 self.row = self.row._replace(started_at=now)
                 self._tell(StatusKind.STARTED)
@@ -342,7 +344,7 @@ class OrderPass:
     ) -> None:
         name = step.name if step else ""
         number = attempt if attempt is not None else (step.attempt if step else 0)
-        self.events.append(EventRow(self.row.order_id, kind, self._instance, name, number, detail))
+        self.events.append(EventRow(self.row.order_id, kind, self._actor, name, number, detail))
 
     def _tell(self, kind: StatusKind, **body: Any) -> None:
         self.statuses.append(Status(self.row.reply_to, self.row.order_id, kind, body))

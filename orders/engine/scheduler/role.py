@@ -22,12 +22,12 @@ from orders.engine.circuits.credit import Credit, charge_credit, grant_credit
 from orders.engine.circuits.rules import BreakerRules
 from orders.engine.circuits.store import draw_retries
 from orders.engine.contracts import Workflows
-from orders.engine.rows import EventRow, ProcessRow, ReplyRow
+from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
 from orders.engine.scheduler.order_pass import OrderPass
-from orders.vocabulary import EventKind, ProcessState, StatusKind
+from orders.vocabulary import ActorKind, EventKind, ProcessState, StatusKind
 
 TIDY_SECONDS = 1.0
 TIDY_PASSES = 10
@@ -207,6 +207,13 @@ class Scheduler:
                 status.post([status.Status(row.reply_to, row.order_id, StatusKind.FAILED)])
                 detail = {"reason": reason, "unread_replies": [reply._asdict() for reply in unread]}
                 state_store.record_events(
-                    [EventRow(row.order_id, EventKind.ERROR, self._config.instance, detail=detail)]
+                    [
+                        EventRow(
+                            row.order_id,
+                            EventKind.ERROR,
+                            Actor(ActorKind.SCHEDULER, self._config.instance),
+                            detail=detail,
+                        )
+                    ]
                 )
             wake(Topic.PROGRESS)

@@ -185,14 +185,23 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
 
 def record_events(events: Iterable[EventRow]) -> None:
     """Appends events to the orders' histories."""
-    rows = [{**event._asdict(), "detail": event.detail or {}} for event in events]
+    rows = [
+        {
+            **event._asdict(),
+            "actor_kind": event.actor.kind,
+            "actor_name": event.actor.name,
+            "detail": event.detail or {},
+        }
+        for event in events
+    ]
     if rows:
         run(
             """
-            INSERT INTO orders_event (order_id, kind, step, attempt, actor, detail, at)
-            SELECT order_id, kind, step, attempt, actor, detail, clock_timestamp()
+            INSERT INTO orders_event (order_id, kind, step, attempt, actor_kind, actor_name, detail, at)
+            SELECT order_id, kind, step, attempt, actor_kind, actor_name, detail, clock_timestamp()
               FROM json_to_recordset(%s::json)
-                AS v(order_id uuid, kind text, step text, attempt int, actor text, detail jsonb)
+                AS v(order_id uuid, kind text, step text, attempt int, actor_kind text, actor_name text,
+                     detail jsonb)
             """,
             [recordset(rows)],
         )

@@ -19,7 +19,7 @@ from orders.engine.circuits.store import alert_host_changes, find_host_changes, 
 from orders.engine.contracts import Workflow, Workflows
 from orders.engine.errors import LeadershipLost
 from orders.engine.retry_rules import RetryRules
-from orders.engine.rows import EventRow, ProcessRow, StepRow
+from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
@@ -28,7 +28,7 @@ from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
 from orders.engine.supervisor.remedies import Ruling, rule_on
 from orders.models.health import LeaderLease
-from orders.vocabulary import AlertKind, EventKind, Goal, ProcessState, StepStatus
+from orders.vocabulary import ActorKind, AlertKind, EventKind, Goal, ProcessState, Reason, StepStatus
 
 LEASE = LeaderLease.SUPERVISOR
 
@@ -59,6 +59,7 @@ class Supervisor:
 
     def __init__(self, *, config: SupervisorConfig, workflows: Workflows) -> None:
         self._config = config
+        self._actor = Actor(ActorKind.SUPERVISOR, config.instance)
         self._workflows = workflows
         self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
         self._batch = AdaptiveBatch(config.batch)
@@ -185,7 +186,7 @@ class Supervisor:
         if ruling is Ruling.UNDO and finding.row.process_state != ProcessState.ERROR:
             finding.row = finding.row._replace(goal=Goal.COMPENSATE)
             finding.events.append(
-                self._event(finding.row, EventKind.COMPENSATION_REQUESTED, step, why="the step's remedy")
+                self._event(finding.row, EventKind.COMPENSATION_REQUESTED, step, why=Reason.STEP_REMEDY)
             )
         elif ruling is Ruling.FAIL:
             finding.failed = (AlertKind.COMPENSATION_FAILED if undoing else AlertKind.STEP_FAILED, after)
@@ -273,7 +274,7 @@ class Supervisor:
 
     def _event(self, row: ProcessRow, kind: EventKind, step: StepRow | None, **detail: object) -> EventRow:
         name, attempt = (step.name, step.attempt) if step else ("", 0)
-        return EventRow(row.order_id, kind, self._config.instance, name, attempt, detail)
+        return EventRow(row.order_id, kind, self._actor, name, attempt, detail)
 
 
 def _in_error(row: ProcessRow) -> ProcessRow:

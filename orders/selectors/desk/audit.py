@@ -15,7 +15,7 @@ MOST_ROWS = 10_000
 """Of a download."""
 RECENT = 5_000
 """Entries among which it is looked which acts there are."""
-COLUMNS = ("at", "actor", "address", "act", "target", "allowed", "said", "reason", "before", "after")
+COLUMNS = ("at", "actor", "ip_address", "act", "target", "allowed", "said", "reason", "before", "after")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Entry:
     id: int
     at: datetime
     actor: str
-    address: str
+    ip_address: str
     act: str
     target: str
     allowed: bool
@@ -109,7 +109,7 @@ def rows(asked: Filter) -> Iterator[Sequence[Any]]:
     """The entries that are asked for, as rows of `COLUMNS`; at most `MOST_ROWS`."""
     for one in _chosen(asked)[:MOST_ROWS]:
         yield (
-            *(one.at.isoformat(), one.actor, one.address, one.act, one.target),
+            *(one.at.isoformat(), one.actor, one.ip_address, one.act, one.target),
             *("yes" if one.allowed else "no", one.said, one.reason),
             *(
                 "" if value is None else json.dumps(value, ensure_ascii=False)

@@ -36,7 +36,8 @@ class EventFacts:
     kind: str
     step: str
     attempt: int
-    actor: str
+    actor_kind: str
+    actor_name: str
     detail: dict[str, Any]
 
 

@@ -128,9 +128,17 @@ def _order(
 def _events(order_id: UUID) -> list[EventFacts]:
     rows: Any = Event.objects.filter(order_id=order_id).order_by("id")
     return [
-        EventFacts(at=at, kind=kind, step=step, attempt=attempt, actor=actor, detail=detail)
-        for at, kind, step, attempt, actor, detail in rows.values_list(
-            "at", "kind", "step", "attempt", "actor", "detail"
+        EventFacts(
+            at=at,
+            kind=kind,
+            step=step,
+            attempt=attempt,
+            actor_kind=actor_kind,
+            actor_name=actor_name,
+            detail=detail,
+        )
+        for at, kind, step, attempt, actor_kind, actor_name, detail in rows.values_list(
+            "at", "kind", "step", "attempt", "actor_kind", "actor_name", "detail"
         )
     ]
 

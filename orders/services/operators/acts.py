@@ -12,7 +12,7 @@ from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.services import audit
 from orders.services.audit import Actor
-from orders.services.orders import Act, Result, locked, release
+from orders.services.orders import Act, Result, locked, operator, release
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 
 ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
@@ -89,7 +89,7 @@ def note(
     """Appends to the order's history."""
     name, attempt = (step.name, step.attempt) if step else ("", 0)
     told = {**detail, "reason": reason} if reason else detail
-    state_store.record_events([EventRow(row.order_id, kind, actor.name, name, attempt, told)])
+    state_store.record_events([EventRow(row.order_id, kind, operator(actor.name), name, attempt, told)])
 
 
 def step_named(steps: list[StepRow], name: str | None) -> StepRow | None:

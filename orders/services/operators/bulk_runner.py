@@ -49,7 +49,7 @@ _SETTLE = """
           LEFT JOIN LATERAL (
                SELECT id FROM orders_event
                 WHERE order_id = i.order_id AND kind = 'undo_requested' AND at > i.acted_at
-                  AND a.kind = 'resubmit' AND (actor LIKE 'supervisor:%%' OR actor LIKE 'scheduler:%%') LIMIT 1
+                  AND a.kind = 'resubmit' AND actor_kind IN ('supervisor', 'scheduler') LIMIT 1
           ) AS given_up ON true
          WHERE (a.state = 'running' OR (a.state IN ('paused', 'stopped') AND a.ended_at IS NULL
                                         AND a.created_at > clock_timestamp() - interval '2 days'))
