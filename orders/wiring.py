@@ -29,7 +29,7 @@ AGENTS = (Warehouse.name, Payments.name, Carrier.name, Mail.name)
 def workflows() -> Workflows:
     """Every workflow, in every version that orders may still be on; new orders take the last one.
 
-    Raises `WorkflowError` when a step names an agent that there is not.
+    Raises `WorkflowError` when a step names an unknown agent.
     """
     known = declared(settings.CONFIG)
     for workflow in known:

@@ -146,7 +146,7 @@ def _one_line(text: str) -> str:
 def _compose(request: Request, *, sender: Sender, subject: str, text: Iterable[str]) -> EmailMessage:
     recipient = request.data["email"]
     if not isinstance(recipient, str) or not _is_address(recipient):
-        raise ValueError("the mail address is not usable")
+        raise ValueError("the email is not valid")
     message = EmailMessage(policy=_POLICY)
     message["From"] = sender.header
     message["To"] = recipient
@@ -159,5 +159,5 @@ def _compose(request: Request, *, sender: Sender, subject: str, text: Iterable[s
 
 
 def _is_address(text: str) -> bool:
-    """Whether a text is one bare mail address in ASCII."""
+    """Whether a text is one bare email in ASCII."""
     return len(text) <= LONGEST_ADDRESS and _ADDRESS.fullmatch(text) is not None

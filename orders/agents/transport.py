@@ -62,7 +62,7 @@ def classify(
     | broken HTTP                                     | Transient  | the same                                     |
     | 408, 425, 429, 500, 502, 503, 504               | Transient  | the remote says so; its Retry-After is kept  |
     | 409                                             | Transient  | the first call with this key still runs      |
-    | 402                                             | Declined   | the customer can mend it                     |
+    | 402                                             | Declined   | the customer can fix it                      |
     | 401, 403, 404, 405, 407                         | Unresolved | our set-up is wrong: code `misconfigured`    |
     | an address that is none                         | Refused    | the same; nothing was sent                   |
     | other 4xx                                       | Refused    | a definite no; the remote's own code is kept |

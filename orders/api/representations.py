@@ -58,7 +58,7 @@ class ProductOut(Out):
 
 
 class ErrorOut(Out):
-    """Why something failed. `waits_for` says who can mend it, as in "customer"."""
+    """Why something failed. `waits_for` says who can fix it, as in "customer"."""
 
     sparse = ("waits_for",)
 

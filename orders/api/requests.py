@@ -50,7 +50,7 @@ class AddressIn(Strict):
 
 @extend_schema_field(OpenApiTypes.EMAIL)
 class EmailField(Token):
-    """A mail address in ASCII."""
+    """An email address in ASCII."""
 
 
 class NewOrderIn(Strict):

@@ -5,7 +5,7 @@
     ├── Fault                  what an agent raises when a remote call does not succeed
     │   ├── Transient          may pass: the host tries again inside the complete-by time
     │   ├── Refused            a definite, nontransient no: nothing was done, and trying again will not help
-    │   │   └── Declined       a refusal that the customer can mend (a declined card)
+    │   │   └── Declined       a refusal that the customer can fix (a declined card)
     │   └── Unresolved         nontransient, and nobody knows whether it was done
     ├── StateConflict          a locked row was not as it had been read
     └── LeadershipLost         a leader found that another one has taken its place
@@ -44,7 +44,7 @@ class Refused(Fault):
 
 
 class Declined(Refused):
-    """Raised when the remote service refused for a reason that the customer can mend."""
+    """Raised when the remote service refused for a reason that the customer can fix."""
 
 
 class Unresolved(Fault):

@@ -39,7 +39,7 @@ class SubmissionKey(models.Model):
 
 
 class SetAside(models.Model):
-    """A submission that can never be inserted, kept with its reason for an operator to mend and replay (S3)."""
+    """A submission that can never be inserted, kept with its reason, for an operator to fix and replay (S3)."""
 
     id = models.BigAutoField(primary_key=True)
     order_id = models.UUIDField(db_index=True)

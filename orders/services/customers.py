@@ -57,7 +57,7 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
     """Has a declined payment tried with another `payment_method`, a token of the payment gateway's.
 
     The refusal was definite, so the next try is of a new generation: its idempotency key is new. An order that is in
-    Error for another cause stays there, and goes on with this payment once that is mended. Raises `NoSuchOrderError`.
+    Error for another cause stays there, and goes on with this payment once that is fixed. Raises `NoSuchOrderError`.
     """
     with transaction.atomic():
         row, steps = locked(order_id)

@@ -176,7 +176,7 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
     """Has the failed steps of an order in Error tried again, or one of them; processing goes on from there (O2).
 
     A step whose outcome is unknown keeps its idempotency key, so that nothing is done twice; one that was definitely
-    refused gets a new one, so that a mended cause can succeed (rule 5). Raises `NoSuchOrderError`.
+    refused gets a new one, so that it can succeed once the cause is fixed (rule 5). Raises `NoSuchOrderError`.
     """
     with transaction.atomic():
         row, steps = locked(order_id)
@@ -250,7 +250,7 @@ def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
 
 
 def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
-    """Puts a submission that was set aside back on the queue, after its cause was mended (S3)."""
+    """Puts a submission that was set aside back on the queue, after its cause was fixed (S3)."""
     with transaction.atomic():
         order_id = submissions.replay(set_aside_id)
         if order_id is None:

@@ -140,7 +140,7 @@ def _ship_to(value: object) -> Mapping[str, str]:
 def _email(value: object) -> str:
     address = _text(value, "email", 254)
     if not address.isascii() or not _EMAIL.fullmatch(address):
-        raise BadDescriptionError(f"email must be a mail address in ASCII, not {_shown(value)}.")
+        raise BadDescriptionError(f"email must be an email address in ASCII, not {_shown(value)}.")
     return address
 
 

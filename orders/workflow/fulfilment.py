@@ -25,7 +25,7 @@ def fulfil_order(
     """The workflow `fulfil-order`, version 1, with an installation's time limits in seconds.
 
     No remedy here is to undo the order: a remote service that fails again and again is for an operator to look at, with
-    the stock and the money still held. An order is undone when its customer does not mend a declined payment within
+    the stock and the money still held. An order is undone when its customer does not fix a declined payment within
     `customer_wait`, and when somebody asks for it. A step waits for an agent that is down for `patience`.
     """
     timed = partial(Step, complete_by=step_complete_by, patience=patience)
@@ -91,7 +91,7 @@ def authorisation(order: Json) -> Json:
 
 
 def shipment(order: Json) -> Json:
-    """What the carrier is told: what goes where. No price, no mail address."""
+    """What the carrier is told: what goes where. No price, no email."""
     return {"lines": _quantities(order), "ship_to": dict(order["ship_to"])}
 
 

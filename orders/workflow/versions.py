@@ -19,7 +19,7 @@ class Limits(Protocol):
 
     @property
     def customer_wait(self) -> float:
-        """For a customer to mend what was declined."""
+        """For a customer to fix what was declined."""
 
     @property
     def patience(self) -> float:

@@ -47,7 +47,7 @@ def resume_agent(*, agent: str, actor: Actor) -> Result:
 def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reason: str) -> Result:
     """Keeps an agent's circuit open or closed for that long, whatever its calls say.
 
-    Refuses a state that there is not, a time beyond `LONGEST_FORCE`, and an act without a reason.
+    Refuses an unknown state, a time beyond `LONGEST_FORCE`, and an act without a reason.
     """
     if said := _why_not_force(state, seconds, reason):
         audit.record(
