@@ -44,7 +44,7 @@ def retry_message(request: HttpRequest, message_id: int) -> HttpResponse:
     except NoSuchMessageError as error:
         raise Http404 from error
     except NotFailedError as error:
-        messages.warning(request, f"Not retried: {error}.")
+        messages.warning(request, str(error))
     else:
         messages.success(request, "The message will be sent again.")
     return redirect("console:outbox")

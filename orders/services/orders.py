@@ -270,7 +270,7 @@ def locked(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:
     """Locks an order, for an act on it, and reads its steps. Raises `NoSuchOrderError`."""
     row = state_store.lock_one(order_id)
     if row is None:
-        raise NoSuchOrderError(f"there is no order {order_id} in the state store")
+        raise NoSuchOrderError(f"There is no order {order_id} in the state store.")
     return row, state_store.steps_of([order_id])[order_id]
 
 

@@ -92,7 +92,7 @@ def test_an_operator_retries_what_failed_and_it_is_in_the_audit_log(inbox: Mailb
     assert entry.target == f"message {message.pk}"
     assert (entry.before["state"], entry.after["state"]) == ("failed", "queued")
     answer = client.post(f"/console/outbox/{message.pk}/retry/", follow=True)
-    assert "Not retried: the message has not failed: it is sent." in answer.content.decode()
+    assert "The message is sent, so it was not sent again." in answer.content.decode()
     assert client.post("/console/outbox/4711/retry/").status_code == 404
 
 

@@ -31,7 +31,7 @@ def retry(*, message_id: int, actor: audit.Actor) -> OutgoingMessage:
         if message.state in (MessageState.QUEUED, MessageState.SENDING):
             return message
         if message.state != MessageState.FAILED:
-            raise NotFailedError(f"the message has not failed: it is {message.get_state_display()}")
+            raise NotFailedError(f"The message is {message.state}, so it was not sent again.")
         before = {"state": message.state, "error": message.error}
         message.state = MessageState.QUEUED
         message.due_at = Now()
@@ -42,7 +42,7 @@ def retry(*, message_id: int, actor: audit.Actor) -> OutgoingMessage:
             actor=actor,
             act="retry message",
             target=f"message {message.pk}",
-            said=f"the {message.get_kind_display()} {message.get_channel_display()} will be sent again",
+            said=f"The {message.kind.replace('_', ' ')} {message.channel} will be sent again.",
             before=before,
             after={"state": MessageState.QUEUED.value},
         )
