@@ -75,7 +75,7 @@ def record_refusal(*, actor: Actor, address: str, about: Mapping[str, Any], path
     """Appends that somebody had no right to an act, under the name and the target that the act itself is kept under.
 
     `address` is the name of its address, `about` what the address says it is about; `path` stands for a target that
-    there is not yet.
+    does not exist yet.
     """
     act, target = named(address, about, path)
     record(actor=actor, act=act, target=target, said=why, allowed=False)

@@ -29,7 +29,7 @@ SETTLED_AT_ONCE = 5_000
 BURST = 1.0
 """Seconds' worth of its rate that an action may act on at once, after it had to wait."""
 
-# An order has failed again if an alert was opened since, even if somebody resolved it meanwhile; or if the workflow gave
+# An order has failed again if an alert was opened since, even if it was resolved meanwhile; or if the workflow gave
 # it up and had it undone. Items under way are written here only, the others under the lock of their action only, so
 # the two never wait for one another.
 _SETTLE = """
