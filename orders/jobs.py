@@ -30,22 +30,22 @@ EVERY_MINUTES = {
 }
 """The jobs of this module, and how often each is started."""
 SHIFT = 150.0
-"""Seconds that one supervisor job lasts. Less than the cluster's timeout, more than two of its schedules apart."""
+"""Seconds that a supervisor shift lasts: less than the cluster's timeout, and long enough that two always overlap."""
 DESK_SHIFT = 110.0
-"""Seconds that one job of the operators' desk lasts: less than two of its schedules apart, so at most two are alive."""
+"""Seconds that a desk shift lasts. One starts every minute, so at most two run at once."""
 DESK_POLL = 0.5
-"""Seconds between two looks at the bulk actions."""
+"""Seconds between two passes over the bulk actions."""
 OUTBOX_SHIFT = 110.0
-"""Seconds that one job of the outbox lasts. It is a job of its own: a mail server that does not answer delays neither
+"""Seconds that an outbox shift lasts. It is a job of its own, so that a mail server that does not answer delays neither
 a sweep nor a bulk action."""
 OUTBOX_POLL = 1.0
-"""Seconds between two looks at the outbox."""
+"""Seconds between two passes over the outbox."""
 
 
 def prepare() -> None:
-    """Enters the periodic jobs into the cluster's schedule, and has shifts start without waiting for it.
+    """Schedules the periodic jobs and queues the first shifts, which start without waiting for the schedule.
 
-    Two supervisors, so that from the first moment there is one to take over from the other.
+    There are two supervisor shifts, so that from the start one can take over from the other.
     """
     for name, minutes in EVERY_MINUTES.items():
         Schedule.objects.update_or_create(
@@ -59,7 +59,7 @@ def prepare() -> None:
             },
         )
     Schedule.objects.filter(func__startswith="orders.jobs.").exclude(name__in=EVERY_MINUTES).delete()
-    # A shift that was killed would come again; new ones are started here anyway, and workers are few.
+    # The queue may still hold shifts that were killed. New ones start below, and workers are few.
     OrmQ.objects.filter(key=settings.Q_CLUSTER["name"]).delete()
     for name in ("first supervisor shift", "stand-by supervisor shift"):
         async_task("orders.jobs.supervisor_shift", task_name=name)
@@ -68,10 +68,10 @@ def prepare() -> None:
 
 
 def supervisor_shift(seconds: float = SHIFT) -> None:
-    """Sweeps every SUPERVISOR_PERIOD while this job leads, and otherwise stands by (V1, V6).
+    """Sweeps every SUPERVISOR_PERIOD while it leads, and otherwise stands by (V1, V6).
 
-    django-q2 cannot start a job more often than once a minute, so the job is a shift. One starts every minute, two are
-    alive, and when the leader dies the other takes over as soon as the lease lapses. It survives a lost connection.
+    django-q2 cannot start a job more than once a minute, so the job is a shift. One starts every minute, and two
+    overlap: when the leader dies, the other takes over as soon as the lease lapses. A shift survives a lost connection.
     """
     supervisor = wiring.supervisor()
     _work(lambda: _sweep_if_leading(supervisor), seconds=seconds, pause=settings.CONFIG.supervisor_period)
@@ -79,7 +79,7 @@ def supervisor_shift(seconds: float = SHIFT) -> None:
 
 
 def desk_shift(seconds: float = DESK_SHIFT) -> None:
-    """Carries bulk actions out. Two shifts at once share the work; one that is killed repeats nothing."""
+    """Carries out bulk actions. Two shifts at once share the work, and a killed one repeats nothing."""
     _work(bulk_runner.run_once, seconds=seconds, pause=DESK_POLL)
 
 
@@ -89,8 +89,8 @@ def outbox_shift(seconds: float = OUTBOX_SHIFT) -> None:
 
 
 def _work(once: Callable[[], object], *, seconds: float, pause: float) -> None:
-    """Does it again and again, with pauses, for so many seconds or until the cluster stops. A lost connection is made
-    anew."""
+    """Calls `once` with a pause after each call, for that many seconds or until the cluster stops. Reconnects to the
+    database after losing the connection."""
     ends = time.monotonic() + seconds
     failures = 0
     while time.monotonic() < ends and not is_stopping():
@@ -107,7 +107,7 @@ def _work(once: Callable[[], object], *, seconds: float, pause: float) -> None:
 
 
 def _release(supervisor: Supervisor) -> None:
-    """Gives up the lead. The connection may have died since the last sweep; what cannot be given up lapses."""
+    """Gives up the lead. The connection may have died since the last sweep; a lease that cannot be given up lapses."""
     for _ in range(2):
         try:
             return supervisor.release()
@@ -116,12 +116,12 @@ def _release(supervisor: Supervisor) -> None:
 
 
 def notify_operators() -> None:
-    """Posts messages about the alerts that nobody has been told of (O1)."""
+    """Posts messages about the alerts that operators have not been told of (O1)."""
     notifications.notify_operators()
 
 
 def delete_what_is_old() -> None:
-    """Deletes what has passed its time."""
+    """Deletes rows that are past their retention time."""
     retention.delete_what_is_old()
 
 

@@ -1,4 +1,4 @@
-"""What is no longer needed is deleted, a few thousand rows at a time, so that the hot tables stay small."""
+"""Deletes rows that are no longer needed, a few thousand at a time, so that the hot tables stay small."""
 
 from datetime import timedelta
 
@@ -9,20 +9,22 @@ from orders.models import AgentInstance, OutgoingMessage, SetAside, StatusMessag
 from orders.vocabulary import MessageState
 
 STATUS_MESSAGES = timedelta(days=30)
-"""How long a response queue keeps a message that its application has not deleted."""
+"""How long a response queue keeps a message that its application does not delete."""
 SUBMISSION_KEYS = timedelta(days=30)
 """How long an Idempotency-Key is remembered."""
 REPLAYED = timedelta(days=90)
+"""How long a set-aside submission is kept after it was replayed."""
 INSTANCES = timedelta(days=1)
+"""How long an agents process is listed after its last heartbeat."""
 SENT_MESSAGES = timedelta(days=30)
-"""How long the outbox keeps a message that was sent, or that there was no reason to send."""
+"""How long the outbox keeps a message that was sent or not needed."""
 FAILED_MESSAGES = timedelta(days=90)
-"""How long it keeps one that failed, which an operator may still retry."""
+"""How long the outbox keeps a failed message, which an operator can still retry."""
 BATCH = 5_000
 
 
 def delete_what_is_old() -> int:
-    """Deletes what has passed its time; returns how many rows. Safe to run twice at once."""
+    """Deletes what is past its retention time; returns the number of rows. Safe to run twice at once."""
     now = timezone.now()
     old: list[QuerySet] = [  # type: ignore[type-arg]
         StatusMessage.objects.filter(posted_at__lt=now - STATUS_MESSAGES),
