@@ -1,8 +1,8 @@
-"""Acts on many orders, or on one with time to undo it: asked for here, carried out by `bulk_runner`.
+"""Starts and controls bulk actions: acts on many orders, or on one with time to undo it. `bulk_runner` runs them.
 
-A `BulkAction` is rows in the database and nothing else, so it survives restarts and is one for all who look at it. The
-runner locks the action's row for each order that it acts on, as `pause`, `resume`, `stop` and `undo` do: they take
-effect between any two orders.
+A `BulkAction` is rows in the database and nothing else: it survives restarts, and everybody sees the same one. The
+runner locks the action's row for each order, and so do `pause`, `resume`, `stop` and `undo`: they take effect between
+two orders.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,40 +20,40 @@ from orders.services.orders import locked
 from orders.vocabulary import BulkItemState, BulkKind, BulkState, ProcessState
 
 GRACE = timedelta(seconds=10)
-"""How long an action waits before it begins: until then it can be undone without a trace."""
+"""How long an action waits before it begins. Until then it can be undone without a trace."""
 COUNT_FROM = 50
-"""Above that many orders the count has to be typed."""
+"""For more orders than this, the count must be typed."""
 MOST = 50_000
-"""Orders of one action."""
+"""The most orders that one action takes."""
 WAVES = (1, 10, 100, 0)
-"""Orders of each wave; 0: all that are left."""
+"""The orders of each wave, unless the operator chooses others. 0: all that are left."""
 STOP_SHARE = 0.2
 RATE = 20.0
 FASTEST = 1000.0
-TOKENS_LAST = timedelta(hours=1)
-"""How long a form that was sent is known again."""
+TOKEN_LIFETIME = timedelta(hours=1)
+"""How long a form that is sent again is recognised."""
 
 _ITEMS = """
     INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, said)
     SELECT %s, n - 1, width_bucket(n - 1, %s::bigint[]), order_id, 'waiting', ''
-      FROM unnest(%s::uuid[]) WITH ORDINALITY AS chosen(order_id, n)
+      FROM unnest(%s::uuid[]) WITH ORDINALITY AS selected(order_id, n)
 """
 
 
 class NotInErrorError(SaswebError):
-    """Raised when an order cannot be resubmitted, because it has not failed, or no more."""
+    """Raised when an order cannot be resubmitted because it is not in Error."""
 
 
 class NothingToDoError(SaswebError):
-    """Raised when an action would act on no order at all."""
+    """Raised when an action would have no orders."""
 
 
 class TooManyError(SaswebError):
-    """Raised when an action would act on more orders than one may."""
+    """Raised when an action would have more than `MOST` orders."""
 
 
 class CountMismatchError(SaswebError):
-    """Raised when an action needs its number of orders typed, and that was not done or is another. `count` is it."""
+    """Raised when the number of orders must be typed and was not, or is wrong. `count` is the right one."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"this acts on {count} orders: type {count} to confirm it")
@@ -61,7 +61,7 @@ class CountMismatchError(SaswebError):
 
 
 class ImpossibleActionError(SaswebError):
-    """Raised when waves, rate or stop share make no sense."""
+    """Raised when the waves, the rate or the stop share are out of range."""
 
 
 class NoSuchActionError(SaswebError):
@@ -69,13 +69,13 @@ class NoSuchActionError(SaswebError):
 
 
 class TooLateError(SaswebError):
-    """Raised when an action is no longer in a state in which that can be done with it."""
+    """Raised when it is too late in an action's life for what was asked."""
 
 
 def resubmit_one(*, order_id: UUID, actor: audit.Actor, reason: str = "") -> BulkAction:
-    """Has one order in Error resubmitted in 10 s, until when `undo` takes it back.
+    """Resubmits one order in Error after `GRACE`; until then `undo` takes it back.
 
-    If that is under way already, that action is returned: two clicks, or two people, are one effect. Raises
+    Returns the earlier action if one is already waiting to do so: two clicks, or two people, have one effect. Raises
     `NotInErrorError`, and `NoSuchOrderError` of `orders.services.orders`.
     """
     with transaction.atomic():
@@ -88,8 +88,8 @@ def resubmit_one(*, order_id: UUID, actor: audit.Actor, reason: str = "") -> Bul
             action__kind=BulkKind.RESUBMIT,
             action__state=BulkState.RUNNING,
         )
-        if (known := waiting.order_by("action__starts_at", "id").first()) is not None:
-            return known.action
+        if (earlier := waiting.order_by("action__starts_at", "id").first()) is not None:
+            return earlier.action
         return _create(
             kind=BulkKind.RESUBMIT,
             order_ids=[order_id],
@@ -116,22 +116,22 @@ def create(
     typed_count: int | None = None,
     token: str = "",
 ) -> BulkAction:
-    """Has many orders resubmitted or undone, in waves, from 10 s on.
+    """Resubmits or compensates many orders, in waves, after `GRACE`.
 
-    `what` says in words which orders; `group` or `query` chose them. A form that is sent twice has the same `token`
-    twice, and makes one action. Raises `NothingToDoError`, `TooManyError`,
-    `ImpossibleActionError`, and `CountMismatchError` unless the count was typed where `needs_count` says so.
+    `what` describes the orders in words; `group` or `query` selected them. A form that is sent twice has the same
+    `token` both times, and makes one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and
+    `CountMismatchError` if `needs_count` and the count was not typed.
     """
     with transaction.atomic():
-        if token and (known := _sent_before(token)) is not None:
-            return known
-        chosen = list(dict.fromkeys(order_ids))
-        _check(chosen, waves, stop_share, rate)
-        if needs_count(kind=kind, count=len(chosen)) and typed_count != len(chosen):
-            raise CountMismatchError(len(chosen))
+        if token and (earlier := _action_of_token(token)) is not None:
+            return earlier
+        selected = list(dict.fromkeys(order_ids))
+        _check(selected, waves, stop_share, rate)
+        if needs_count(kind=kind, count=len(selected)) and typed_count != len(selected):
+            raise CountMismatchError(len(selected))
         return _create(
             kind=kind,
-            order_ids=chosen,
+            order_ids=selected,
             what=what,
             actor=actor,
             reason=reason,
@@ -144,74 +144,72 @@ def create(
 
 
 def needs_count(*, kind: str, count: int) -> bool:
-    """Whether an act on so many orders needs the count typed: over 50, or any that gives money back."""
+    """Whether the count must be typed: for more than `COUNT_FROM` orders, and whenever money is given back."""
     return count > COUNT_FROM or kind == BulkKind.COMPENSATE
 
 
 def undo(*, action_id: int, actor: audit.Actor) -> BulkAction:
-    """Takes an action back that has acted on no order yet. Raises `NoSuchActionError` and `TooLateError`."""
+    """Takes back an action that has acted on no order yet. Raises `NoSuchActionError` and `TooLateError`."""
     with transaction.atomic():
         action = _locked(action_id)
         if action.state == BulkState.UNDONE:
             return action
-        begun = action.items.exclude(state=BulkItemState.WAITING).exists()
-        if begun or action.state not in (BulkState.RUNNING, BulkState.PAUSED):
+        has_begun = action.items.exclude(state=BulkItemState.WAITING).exists()
+        if has_begun or action.state not in (BulkState.RUNNING, BulkState.PAUSED):
             raise TooLateError("It has begun, so it can no longer be undone. It can be stopped.")
         _give_up(action, said="Undone before it began.")
         return _change(action, BulkState.UNDONE, actor=actor, act="undo action", ended=True)
 
 
 def pause(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
-    """Has a running action act on no further order for now. Raises `NoSuchActionError` and `TooLateError`."""
+    """Pauses a running action before its next order. Raises `NoSuchActionError` and `TooLateError`."""
     with transaction.atomic():
         action = _locked(action_id)
         if action.state == BulkState.PAUSED:
             return action
-        _demand(action, BulkState.RUNNING)
+        _require(action, BulkState.RUNNING)
         action.why_paused = f"{actor.name}: {reason}"[:200] if reason else f"by {actor.name}"
         return _change(action, BulkState.PAUSED, actor=actor, act="pause action", reason=reason)
 
 
 def resume(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
-    """Lets a paused action go on. What failed again until now no longer counts for its stop rule, which counts from
-    `starts_at`. Raises `NoSuchActionError` and `TooLateError`."""
+    """Resumes a paused action. Orders that failed again before no longer count towards its stop share: `starts_at`
+    moves to now. Raises `NoSuchActionError` and `TooLateError`."""
     with transaction.atomic():
         action = _locked(action_id)
         if action.state == BulkState.RUNNING:
             return action
-        _demand(action, BulkState.PAUSED)
+        _require(action, BulkState.PAUSED)
         action.why_paused = ""
         action.starts_at = max(action.starts_at, database_now())
         return _change(action, BulkState.RUNNING, actor=actor, act="resume action", reason=reason)
 
 
 def stop(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
-    """Ends an action for good; what it has acted on goes on. Raises `NoSuchActionError` and `TooLateError`."""
+    """Ends an action for good. The orders it has acted on go on. Raises `NoSuchActionError` and `TooLateError`."""
     with transaction.atomic():
         action = _locked(action_id)
         if action.state == BulkState.STOPPED:
             return action
-        _demand(action, BulkState.RUNNING, BulkState.PAUSED)
+        _require(action, BulkState.RUNNING, BulkState.PAUSED)
         _give_up(action, said="Stopped before its turn.")
         return _change(action, BulkState.STOPPED, actor=actor, act="stop action", reason=reason)
 
 
-def _sent_before(token: str) -> BulkAction | None:
-    """The action that this form has made. Of two requests at once, the second waits here for the first."""
+def _action_of_token(token: str) -> BulkAction | None:
+    """The action that the same form made before. Of two requests at once, the second waits here for the first."""
     fetch("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [token])
-    recent = BulkAction.objects.filter(created_at__gt=database_now() - TOKENS_LAST)
+    recent = BulkAction.objects.filter(created_at__gt=database_now() - TOKEN_LIFETIME)
     return recent.filter(query__token=token).first()
 
 
-def _check(chosen: Sequence[UUID], waves: Sequence[int], stop_share: float, rate: float) -> None:
-    if not chosen:
+def _check(order_ids: Sequence[UUID], waves: Sequence[int], stop_share: float, rate: float) -> None:
+    if not order_ids:
         raise NothingToDoError("No order matches any more, so there is nothing to do.")
-    if len(chosen) > MOST:
+    if len(order_ids) > MOST:
         raise TooManyError(f"One action takes at most {MOST:,} orders. Narrow the filter.")
     if not waves or any(size < 1 for size in waves[:-1]) or waves[-1] < 0:
-        raise ImpossibleActionError(
-            "Waves are whole numbers from 1. The last may be 0, for all that are left."
-        )
+        raise ImpossibleActionError("Waves are whole numbers from 1. The last may be 0, for all the rest.")
     if not 0 <= stop_share <= 1:
         raise ImpossibleActionError("The share at which it pauses is from 0 to 1.")
     if not 0.1 <= rate <= FASTEST:
@@ -256,7 +254,7 @@ def _create(
 
 
 def sizes_of(waves: Sequence[int], total: int) -> list[int]:
-    """How many orders each wave really takes: no wave is empty, and the last has all that are left."""
+    """How many orders each wave takes: no wave is empty, and the last takes all that are left."""
     sizes: list[int] = []
     for size in waves:
         left = total - sum(sizes)
@@ -273,13 +271,13 @@ def _locked(action_id: int) -> BulkAction:
     return action
 
 
-def _demand(action: BulkAction, *states: str) -> None:
+def _require(action: BulkAction, *states: str) -> None:
     if action.state not in states:
         raise TooLateError(f"The action is already {action.state}.")
 
 
 def _give_up(action: BulkAction, *, said: str) -> None:
-    """Ends the orders that have not had their turn."""
+    """Ends the orders that are still waiting for their turn."""
     action.items.filter(state=BulkItemState.WAITING).update(
         state=BulkItemState.NOTHING, said=said, ended_at=database_now()
     )

@@ -1,10 +1,11 @@
-"""Carries bulk actions out: the running ones whose time has come, order by order, wave by wave.
+"""Carries out bulk actions that are running and due, order by order, wave by wave.
 
-Each order is one transaction: it locks the action (so that a pause holds from the next order on), the item and the
-order, acts, and writes what came of it. A process killed at any moment therefore repeats nothing, and two runners at
-once share the work: a locked action is passed over. A wave has ended when each of its orders has: processed or undone,
-failed again, or nothing to do. Then the next one begins. When more of a wave fail again than the action's stop share,
-it pauses itself.
+Each order is one transaction: it locks the action (so that a pause takes effect at the next order), the item and the
+order, acts, and records the result. A process killed at any moment therefore repeats nothing. Two runners at once share
+the work: each skips the actions that the other has locked.
+
+A wave has ended when each of its orders is done, has failed again or had nothing to do; then the next wave begins. When
+more orders of a wave fail again than the action's stop share allows, the action pauses itself.
 """
 
 from datetime import datetime
@@ -24,14 +25,15 @@ from orders.vocabulary import BulkItemState, BulkKind, BulkState
 log = structlog.get_logger()
 
 DESK = audit.Actor(name="the desk")
-"""Who pauses an action when nobody did."""
+"""The actor of an action that pauses itself."""
 SETTLED_AT_ONCE = 5_000
+"""Items whose result one pass records at most: few enough for one short statement."""
 BURST = 1.0
-"""Seconds' worth of its rate that an action may act on at once, after it had to wait."""
+"""Seconds' worth of its rate that an action may catch up at once after it had to wait."""
 
-# An order has failed again if an alert was opened since, even if it was resolved meanwhile; or if the workflow gave
-# it up and had it undone. Items under way are written here only, the others under the lock of their action only, so
-# the two never wait for one another.
+# An order has failed again if an alert was opened since, even if somebody has fixed it meanwhile, or if the workflow
+# gave it up and compensated it. Items under way are written only here, all others only under the lock of their action,
+# so the two never wait for each other.
 _SETTLE = """
     WITH ended AS (
         SELECT i.id,
@@ -67,7 +69,7 @@ _END_STOPPED = """
      WHERE a.state = 'stopped' AND a.ended_at IS NULL AND a.created_at > clock_timestamp() - interval '2 days'
        AND NOT EXISTS (SELECT FROM orders_bulkitem WHERE action_id = a.id AND state = 'acted')
 """
-# Actions of which an order waits for its turn in the present wave, or no order is under way.
+# Actions with an order waiting in the current wave, or with no order under way.
 _IN_TURN = """
     SELECT a.id FROM orders_bulkaction AS a
       LEFT JOIN LATERAL (
@@ -80,7 +82,7 @@ _IN_TURN = """
 
 
 def run_once(*, now: datetime | None = None) -> Counts:
-    """One pass over every action; `now` is the database's clock."""
+    """One pass over all actions. `now` is the database's clock."""
     now = now or database_now()
     settled = run(_SETTLE, [SETTLED_AT_ONCE])
     run(_END_STOPPED)
@@ -94,17 +96,17 @@ def run_once(*, now: datetime | None = None) -> Counts:
 
 
 def _prepare(action_id: int, now: datetime) -> int:
-    """Pauses, ends or moves an action on to its next wave; returns how many orders may be acted on now."""
+    """Pauses or ends an action, or starts its next wave. Returns how many orders it may act on now."""
     with transaction.atomic():
         action = _locked(action_id)
         if action is None or action.starts_at > now:
             return 0
         items = action.items.filter(wave=action.wave)
-        open_ones = items.filter(state__in=[BulkItemState.WAITING, BulkItemState.ACTED]).count()
+        is_open = items.filter(state__in=[BulkItemState.WAITING, BulkItemState.ACTED]).exists()
         if action.items.filter(state=BulkItemState.WAITING).exists() and (why := _why_stop(action)):
             _pause(action, why)
             return 0
-        if open_ones == 0:
+        if not is_open:
             if not action.items.filter(state__in=[BulkItemState.WAITING, BulkItemState.ACTED]).exists():
                 _finish(action)
                 return 0
@@ -114,7 +116,7 @@ def _prepare(action_id: int, now: datetime) -> int:
 
 
 def allowance(*, rate: float, acted_at: datetime | None, now: datetime) -> int:
-    """How many orders may be acted on at `now` without passing the rate; after a wait, a burst of 1 s at most."""
+    """How many orders an action may act on at `now` without exceeding its rate; after a wait, those of `BURST`."""
     if acted_at is None:
         return max(1, int(rate * BURST))
     elapsed = max(0.0, (now - acted_at).total_seconds())
@@ -122,9 +124,9 @@ def allowance(*, rate: float, acted_at: datetime | None, now: datetime) -> int:
 
 
 def _why_stop(action: BulkAction) -> str:
-    """Why the action must not go on by itself, if it must not: the share of this wave that has failed again.
+    """Why the action must pause, or an empty string: too large a share of this wave has failed again.
 
-    Only what has ended since it was last started counts, and what is still to end.
+    Only orders that have ended since the action was last started or resumed count, and those still to end.
     """
     counted = action.items.filter(wave=action.wave).exclude(ended_at__lt=action.starts_at)
     failed = counted.filter(state=BulkItemState.FAILED_AGAIN)
@@ -138,7 +140,7 @@ def _why_stop(action: BulkAction) -> str:
 
 
 def _act_on_next(action_id: int) -> bool:
-    """Acts on the next order of the present wave; False if the action has none, or is in other hands."""
+    """Acts on the next order of the current wave. False if there is none, or another runner has the action."""
     with transaction.atomic():
         action = _locked(action_id)
         if action is None:
@@ -162,11 +164,11 @@ def _act_on_next(action_id: int) -> bool:
 
 
 def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
-    """Does it, and says as what the item is to be kept."""
+    """Acts on the item's order. Returns the item's new state and the sentence that is kept with it."""
     reason = f"{action.reason} (bulk action {action.pk})" if action.reason else f"bulk action {action.pk}"
     try:
         with transaction.atomic():
-            result = _done(action, item, action.reason if action.total == 1 else reason)
+            result = _apply(action, item, action.reason if action.total == 1 else reason)
     except NoSuchOrderError as error:
         return BulkItemState.NOTHING, str(error)[:300]
     except (SaswebError, IntegrityError, DataError) as error:
@@ -176,14 +178,14 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
     return state, result.said[:300]
 
 
-def _done(action: BulkAction, item: BulkItem, reason: str) -> Result:
+def _apply(action: BulkAction, item: BulkItem, reason: str) -> Result:
     if action.kind == BulkKind.COMPENSATE:
         return services.compensate(order_id=item.order_id, by=action.by, reason=reason)
     return services.resubmit(order_id=item.order_id, by=action.by, reason=reason)
 
 
 def _locked(action_id: int) -> BulkAction | None:
-    """Locks a running action, unless another runner or an operator has it in hand."""
+    """Locks a running action. None if another runner or an operator has it locked."""
     return (
         BulkAction.objects.select_for_update(skip_locked=True)
         .filter(pk=action_id, state=BulkState.RUNNING)
