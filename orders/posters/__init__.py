@@ -30,7 +30,7 @@ __all__ = ["FAMILIES", "HEIGHT", "WIDTH", "draw", "fingerprint"]
 
 
 def draw(raw: object) -> str:
-    """The picture as an SVG document. Any value is a design: what cannot be understood is replaced."""
+    """The picture as an SVG document. Any value is accepted: what makes no sense is replaced."""
     design = designs.read(raw)
     form = _form(design)
     sheet = Sheet(key=f"p{fingerprint(raw)}", seed=design.seed, palette=design.palette)
@@ -39,7 +39,7 @@ def draw(raw: object) -> str:
 
 
 def fingerprint(raw: object) -> str:
-    """What tells this picture from all others, for its URL."""
+    """An id of this picture for its URL."""
     return designs.fingerprint(designs.read(raw), salt=DRAWN)
 
 

@@ -1,4 +1,4 @@
-"""What a poster is drawn from, read from a product's JSON. Whatever is in there, a design comes out. Pure."""
+"""The design that a poster is drawn from, read from a product's JSON, whatever that contains. Pure."""
 
 import hashlib
 import re
@@ -9,7 +9,7 @@ from orders.posters.sheet import Palette
 
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 PLAIN = Palette(ground="#f4efe6", ink="#1f3a4d", mid="#3f7085", soft="#8fb3b8", accent="#d9673c")
-"""Stands in, colour by colour, for what is not one."""
+"""Replaces each colour that is missing or invalid."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Design:
 
 
 def read(raw: object) -> Design:
-    """The design in a product's JSON. What is missing, of a wrong type or hostile is replaced, never passed on."""
+    """The design in a product's JSON. Anything missing, mistyped or hostile is replaced, never passed on."""
     given: Mapping[object, object] = raw if isinstance(raw, Mapping) else {}
     return Design(
         family=_word(given.get("family")),
@@ -34,7 +34,7 @@ def read(raw: object) -> Design:
 
 
 def fingerprint(design: Design, *, salt: str) -> str:
-    """Twelve letters that change with the design and with `salt`."""
+    """Twelve hexadecimal digits that change with the design and with `salt`."""
     return hashlib.sha256(f"{salt}|{design!r}".encode()).hexdigest()[:12]
 
 

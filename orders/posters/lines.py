@@ -16,7 +16,7 @@ def polygon(points: Sequence[Point]) -> str:
 
 
 def around(x: float, y: float, radius: float, turn: float) -> str:
-    """The place at this angle on a circle, to the nearest unit."""
+    """The point at this angle on a circle, to the nearest unit."""
     return f"{x + radius * math.cos(turn):.0f} {y + radius * math.sin(turn):.0f}"
 
 
@@ -66,7 +66,7 @@ def ridge(chance: Chance, *, level: float, rise: float, step: float = 75, rough:
 
 
 def noise(chance: Chance, *, cells: int = 8) -> Height:
-    """A smooth landscape of chance: heights from 0 to 1, for coordinates from 0 to 1."""
+    """A smooth random landscape: heights from 0 to 1, for coordinates from 0 to 1."""
     values = [[chance.between(0, 1) for _ in range(cells + 2)] for _ in range(cells + 2)]
 
     def height(x: float, y: float) -> float:
@@ -90,7 +90,7 @@ def sampled(height: Height, *, columns: int, rows: int) -> Heights:
 
 
 def contours(land: Heights, level: float) -> list[list[Point]]:
-    """The lines on which a landscape has this height, in units of one grid cell (marching squares)."""
+    """The lines along which a landscape has this height, in units of one grid cell (marching squares)."""
     grid = [[height - level for height in row] for row in land]
     following: dict[Cell, list[Cell]] = {}
     for row in range(len(grid) - 1):
@@ -118,7 +118,7 @@ def _crossings(grid: Heights, column: int, row: int) -> list[tuple[Cell, Cell]]:
 
 
 def _chained(following: dict[Cell, list[Cell]]) -> list[list[Point]]:
-    """Chains pieces into lines; open ones first, from their ends. A closed one ends where it began."""
+    """Chains pieces into lines, open lines first, from their ends. A closed line ends where it began."""
     lines: list[list[Point]] = []
     starts = sorted(following, key=lambda cell: (len(following[cell]) != 1, cell))
     for start in starts:
@@ -134,7 +134,7 @@ def _chained(following: dict[Cell, list[Cell]]) -> list[list[Point]]:
 
 
 def thinned(line: Sequence[Point], *, apart: float) -> list[Point]:
-    """A line with points about `apart` from each other; its ends are kept."""
+    """A line with points about `apart` from one another. Its ends stay where they are."""
     kept = [line[0]]
     for point in line[1:-1]:
         if math.dist(point, kept[-1]) >= apart:

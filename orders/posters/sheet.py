@@ -29,7 +29,7 @@ class Palette:
 
 
 class Chance:
-    """Chance that a seed decides. Built on `Random.random` alone, whose numbers are the same in every Python."""
+    """Random choices, decided by a seed. Built on `Random.random` alone, whose numbers are the same in every Python."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -43,16 +43,16 @@ class Chance:
         return low + int((high - low + 1) * self._random.random())
 
     def one_of(self, things: Sequence[T]) -> T:
-        """One of the things."""
+        """One of these."""
         return things[self.whole(0, len(things) - 1)]
 
     def happens(self, probability: float) -> bool:
-        """Whether something of this probability happens."""
+        """True with this probability."""
         return self._random.random() < probability
 
 
 class Sheet:
-    """A sheet with a ground of one colour, the poster's palette and its chance."""
+    """A sheet with a ground of one colour, the poster's palette and its random choices."""
 
     def __init__(self, *, key: str, seed: int, palette: Palette) -> None:
         self.chance = Chance(seed)
@@ -73,7 +73,7 @@ class Sheet:
     def ring(
         self, x: float, y: float, radius: float, colour: str, width: float, **attributes: Attribute
     ) -> None:
-        """A circle that is drawn, not filled."""
+        """The outline of a circle."""
         self.circle(x, y, radius, fill="none", stroke=colour, stroke_width=width, **attributes)
 
     def path(self, line: str, **attributes: Attribute) -> None:
@@ -81,7 +81,7 @@ class Sheet:
         self._add("path", d=line, **attributes)
 
     def line(self, line: str, colour: str, width: float, **attributes: Attribute) -> None:
-        """A path that is drawn, not filled."""
+        """The outline of a path."""
         self.path(line, fill="none", stroke=colour, stroke_width=width, **attributes)
 
     def group(self, **attributes: Attribute) -> None:
@@ -107,7 +107,7 @@ class Sheet:
         return f"url(#{self._define(kind, direction, inner)})"
 
     def clip(self, line: str) -> str:
-        """A clip to the inside of a path; returns what `clip_path` is set to."""
+        """Clips to the inside of a path; returns the value for `clip_path`."""
         return f"url(#{self._define('clipPath', '', f'<path d={quoteattr(line)}/>')})"
 
     def svg(self) -> str:
@@ -126,14 +126,14 @@ class Sheet:
 
 
 def number(value: float) -> str:
-    """A number as short as it can be written, to a tenth."""
+    """A number to a tenth, written as short as possible."""
     text = f"{value:.1f}".rstrip("0").rstrip(".")
     text = "0" if text in ("-0", "") else text
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def mix(one: str, other: str, share: float) -> str:
-    """A colour on the way from one to another; `share` 0 is the first, 1 the second."""
+    """A mix of two colours; a `share` of 0 is the first, 1 the second."""
     share = min(1.0, max(0.0, share))
     parts = [(int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in parts)

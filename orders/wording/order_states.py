@@ -1,4 +1,4 @@
-"""The state of an order in a customer's words, for lists. Always a word with an icon, and never more than is so."""
+"""The state of an order in a customer's words, for lists: always words with an icon, and no more than is certain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from orders.selectors.order_view import OrderView, StepView
 
 @dataclass(frozen=True, kw_only=True)
 class StateWords:
-    """What a list shows: the words, an icon of the sprite, and one of the design system's tones."""
+    """How a list shows a state: its words, an icon of the sprite, and one of the design system's tones."""
 
     words: str | Promise
     icon: str
@@ -21,9 +21,9 @@ class StateWords:
 RECEIVED = StateWords(words=_("Received"), icon="clock", tone="idle")
 UNDER_WAY = StateWords(words=_("In progress"), icon="running", tone="busy")
 SLOWER = StateWords(words=_("Taking longer than usual"), icon="retry", tone="warn")
-NEEDS_YOU = StateWords(words=_("The payment needs you"), icon="card", tone="warn")
+NEEDS_YOU = StateWords(words=_("Waiting for your payment"), icon="card", tone="warn")
 DONE = StateWords(words=_("Printed and sent"), icon="done", tone="good")
-LOOKED_INTO = StateWords(words=_("We are looking into it"), icon="warning", tone="warn")
+LOOKED_INTO = StateWords(words=_("We’re looking into it"), icon="warning", tone="warn")
 BEING_CANCELLED = StateWords(words=_("Being cancelled"), icon="undo", tone="busy")
 CANCELLED = StateWords(words=_("Cancelled"), icon="undo", tone="idle")
 
@@ -43,7 +43,8 @@ def state(order: OrderView) -> StateWords:
         return NEEDS_YOU
     if any(step.attempts > 1 or step.not_before or step.error for step in _open(order)):
         return SLOWER
-    return RECEIVED if order.state == "pending" and not any(s.attempts for s in order.steps) else UNDER_WAY
+    has_begun = order.state != "pending" or any(step.attempts for step in order.steps)
+    return UNDER_WAY if has_begun else RECEIVED
 
 
 def _open(order: OrderView) -> Sequence[StepView]:

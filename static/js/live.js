@@ -1,17 +1,17 @@
-// Keeps the progress of an order up to date: #progress[data-events][data-version]. The stream only says that there is
-// another version; the part of the page comes from where the page is, under progress/. Without a stream it polls.
+// Keeps the progress of an order up to date: #progress[data-events][data-version]. The stream only announces a new
+// version; the new part of the page is fetched from the page's own URL, under progress/. Without a stream it polls.
 (() => {
   "use strict";
 
-  const POLL = 5000; // ms between two polls while there is no stream
-  const QUIET = 5000; // ms between two announcements
-  const GRACE = 8000; // ms without a stream that are nobody's business: it ends every minute and comes back
-  const REFUSED = 15000; // ms until a stream is asked for again that was refused
-  const HIDDEN = 60000; // ms after which a hidden page is not followed any more
+  const POLL = 5000; // ms between polls while there is no stream
+  const QUIET = 5000; // ms between announcements to screen readers
+  const GRACE = 8000; // ms without a stream before the reader is told: streams end every minute and reconnect
+  const REFUSED = 15000; // ms until a refused stream is requested again
+  const HIDDEN = 60000; // ms after which a hidden page is no longer followed
 
   const shown = () => document.getElementById("progress");
   if (!shown()?.dataset.events) return;
-  const stale = document.getElementById("live-stale"); // its data-text has {n} for the seconds
+  const stale = document.getElementById("live-stale"); // {n} in its data-text stands for the seconds
   const status = document.getElementById("live-status") || addStatus();
 
   let source = null;
@@ -23,9 +23,9 @@
   let isOver = false;
   let fetching = null;
   let again = false;
-  let said = headline(shown());
-  let saidAt = 0;
-  let sayTimer = 0;
+  let announced = headline(shown());
+  let announcedAt = 0;
+  let announceTimer = 0;
 
   // --- the stream
 
@@ -53,7 +53,7 @@
 
   function lost() {
     if (!lostAt) lostAt = polledAt = Date.now();
-    if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+    if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects by itself
     close();
     openTimer = setTimeout(open, REFUSED * (1 + Math.random()));
   }
@@ -94,7 +94,7 @@
         redirect: "error",
         signal: AbortSignal.timeout(10000),
       });
-      if (answer.status === 403 || answer.status === 404) end(); // signed out, or gone: what is shown stays
+      if (answer.status === 403 || answer.status === 404) end(); // signed out, or gone: the page stays as it is
       if (!answer.ok) return null;
       const template = document.createElement("template");
       template.innerHTML = await answer.text();
@@ -123,7 +123,7 @@
     }
   }
 
-  // The element of the new part that stands for one of the old, or the part itself.
+  // The element of the new part that corresponds to an old one, or the part itself.
   function sameAs(element, part) {
     if (element.id && element.id !== part.id) {
       const same = part.querySelector(`#${CSS.escape(element.id)}`);
@@ -150,23 +150,23 @@
     document.removeEventListener("visibilitychange", onVisibility);
   }
 
-  // --- what is said to those who do not see it
+  // --- announcements to screen readers
 
   function headline(part) {
     return part.querySelector("#headline, h1, h2")?.textContent.trim() ?? "";
   }
 
   function announce() {
-    clearTimeout(sayTimer);
-    sayTimer = setTimeout(
+    clearTimeout(announceTimer);
+    announceTimer = setTimeout(
       () => {
         const text = headline(shown());
-        if (text === said) return;
-        said = text;
-        saidAt = Date.now();
+        if (text === announced) return;
+        announced = text;
+        announcedAt = Date.now();
         status.textContent = text;
       },
-      Math.max(0, saidAt + QUIET - Date.now()),
+      Math.max(0, announcedAt + QUIET - Date.now()),
     );
   }
 
@@ -178,7 +178,7 @@
     return region;
   }
 
-  // --- a page that nobody sees
+  // --- a hidden page
 
   function onVisibility() {
     clearTimeout(hiddenTimer);

@@ -1,28 +1,28 @@
-// Small comforts of the shop's pages. Everything works without them.
+// Small comforts for the shop's pages. Everything works without them.
 (() => {
   "use strict";
 
-  const TOLD = 10000; // ms for which good news is shown
+  const SHOWN = 10000; // ms for which good news stays
 
-  // A list is sorted as soon as another order is chosen.
+  // Choosing another sort order submits the form.
   for (const select of document.querySelectorAll("[data-submits]")) {
     select.addEventListener("change", () => select.form.requestSubmit());
   }
 
-  // The button names the price of what is chosen.
+  // The button shows the price of the chosen offer.
   for (const form of document.querySelectorAll("[data-choices]")) {
     const price = form.querySelector("[data-price]");
     const show = () => {
       const chosen = form.querySelector("input[name=sku]:checked");
       if (price && chosen) price.textContent = chosen.dataset.priceText;
     };
-    form.querySelector("[data-priced]")?.removeAttribute("hidden"); // without scripts it could not follow the choice
+    form.querySelector("[data-priced]")?.removeAttribute("hidden"); // without JavaScript it could not follow the choice
     show();
     form.addEventListener("change", show);
-    window.addEventListener("pageshow", show); // the browser may restore an earlier choice
+    window.addEventListener("pageshow", show); // the browser may have restored an earlier choice
   }
 
-  // A drop-down closes with Escape, and when something else is clicked.
+  // A drop-down closes on Escape and on a click outside it.
   document.addEventListener("keydown", (event) => {
     const open = event.key === "Escape" && document.querySelector("details.drop[open]");
     if (!open) return;
@@ -35,39 +35,39 @@
     }
   });
 
-  // A form that is sent is sent once; the server would see to it anyway.
+  // Sends a form only once. The server makes sure of that as well.
   for (const form of document.querySelectorAll("[data-once]")) {
     const button = form.querySelector("button:not([type])");
     form.addEventListener("submit", () => setTimeout(() => button.setAttribute("disabled", "")));
-    window.addEventListener("pageshow", () => button.removeAttribute("disabled")); // come back to
+    window.addEventListener("pageshow", () => button.removeAttribute("disabled")); // when the visitor comes back
   }
 
-  // What went well is said for a while, and not taken away from under the pointer. What went wrong stays.
+  // Good news disappears after a while, but not from under the pointer. Bad news stays.
   for (const toast of document.querySelectorAll(".toasts .notice:not(.notice--bad, .notice--warn)")) {
     const leave = () => {
-      if (toast.matches(":hover")) setTimeout(leave, TOLD);
+      if (toast.matches(":hover")) setTimeout(leave, SHOWN);
       else toast.remove();
     };
-    setTimeout(leave, TOLD);
+    setTimeout(leave, SHOWN);
   }
 
-  // Times are said anew as they pass, and shown exactly in the reader's own zone.
+  // Keeps relative times up to date, and shows exact times in the reader's own zone.
   const language = document.documentElement.lang;
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
-  const tellTimes = () => {
+  const updateTimes = () => {
     for (const time of document.querySelectorAll("time[data-moment]")) {
       const at = new Date(time.dateTime);
       const seconds = Math.round((at - Date.now()) / 1000);
       const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
-      const isNow = Math.abs(seconds) < 10; // as orders/templatetags/shop.py has it
-      const said = isNow ? relative.format(0, "second") : relative.format(Math.trunc(seconds / size), unit);
-      if (time.textContent !== said) time.textContent = said;
+      const isNow = Math.abs(seconds) < 10; // the same limit as in orders/templatetags/shop.py
+      const text = isNow ? relative.format(0, "second") : relative.format(Math.trunc(seconds / size), unit);
+      if (time.textContent !== text) time.textContent = text;
       time.title = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
     }
   };
   if (document.querySelector("time[data-moment]")) {
-    tellTimes();
-    setInterval(tellTimes, 15000);
+    updateTimes();
+    setInterval(updateTimes, 15000);
   }
 })();

@@ -1,5 +1,5 @@
-// Light, dark, or as the system says: a choice is kept in this browser and set before the page is painted.
-// Loaded in <head> without defer for that reason. Without JavaScript the system decides and the switch is not there.
+// Light, dark, or the system's theme. The choice is stored in this browser and applied before the page is painted, so
+// this is loaded in <head> without defer. Without JavaScript the system decides and there is no switch.
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -7,10 +7,10 @@
 
   const read = () => {
     try {
-      const kept = localStorage.getItem("theme");
-      return order.includes(kept) ? kept : "system";
+      const stored = localStorage.getItem("theme");
+      return order.includes(stored) ? stored : "system";
     } catch {
-      return "system"; // storage is switched off
+      return "system"; // storage is disabled
     }
   };
 
@@ -34,7 +34,7 @@
       try {
         localStorage.setItem("theme", next);
       } catch {
-        // it holds for this page only
+        // the choice lasts for this page only
       }
       apply(next);
       show(next);

@@ -122,7 +122,7 @@ def test_an_order_of_many_posters_shows_four_and_says_how_many_more(client: Clie
 
 @pytest.mark.parametrize(
     ("state", "words"),
-    [("processed", "Printed and sent"), ("error", "We are looking into it"), ("processing", "In progress")],
+    [("processed", "Printed and sent"), ("error", "We’re looking into it"), ("processing", "In progress")],
 )
 def test_the_state_is_told_in_plain_words(client: Client, ada: User, state: str, words: str) -> None:
     order = place(f"user:{ada.pk}")
