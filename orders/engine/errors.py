@@ -1,16 +1,16 @@
-"""What can go wrong, as one tree.
+"""The errors, as one tree.
 
     SaswebError
-    ├── WorkflowError          a workflow that is not well declared
-    ├── Fault                  what an agent raises when a remote call does not succeed
-    │   ├── Transient          may pass: the host tries again inside the complete-by time
+    ├── WorkflowError          a workflow is declared with steps that cannot be run
+    ├── Fault                  an agent's remote call did not succeed
+    │   ├── Transient          it may pass: the host tries again within the complete-by time
     │   ├── Refused            a definite, nontransient no: nothing was done, and trying again will not help
-    │   │   └── Declined       a refusal that the customer can fix (a declined card)
-    │   └── Unresolved         nontransient, and nobody knows whether it was done
-    ├── StateConflict          a locked row was not as it had been read
-    └── LeadershipLost         a leader found that another one has taken its place
+    │   │   └── Declined       a refusal that the customer can fix, such as a declined card
+    │   └── Unresolved         nontransient, and nobody knows whether the effect happened
+    ├── StateConflict          a locked row is not as it was read
+    └── LeadershipLost         a leader has been replaced by another instance
 
-The rule which HTTP answers and exceptions are which is `orders.agents.transport.classify`.
+`orders.agents.transport.classify` says which HTTP answers and exceptions stand for which fault.
 """
 
 
@@ -32,7 +32,7 @@ class Fault(SaswebError):
 
 
 class Transient(Fault):
-    """Raised when the fault may pass by itself. `retry_after` is how long the remote asks us to wait, in seconds."""
+    """Raised when the fault may pass. `retry_after` is how long the remote service asks us to wait, in seconds."""
 
     def __init__(self, code: str, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(code, message)
@@ -40,7 +40,7 @@ class Transient(Fault):
 
 
 class Refused(Fault):
-    """Raised when the remote service definitely refused: it did nothing, and the same call will be refused again."""
+    """Raised when the remote service definitely refused. It did nothing, and will refuse the same call again."""
 
 
 class Declined(Refused):
@@ -48,12 +48,12 @@ class Declined(Refused):
 
 
 class Unresolved(Fault):
-    """Raised when trying again will not help and it is unknown whether the remote service did it."""
+    """Raised when trying again will not help and nobody knows whether the effect happened."""
 
 
 class LeadershipLost(SaswebError):
-    """Raised when a write found a newer term than its own (I6)."""
+    """Raised when a leader's term is over (I6)."""
 
 
 class StateConflict(SaswebError):
-    """Raised when a row changed under its lock: somebody writes steps without locking their process."""
+    """Raised when a row has changed under its lock: somebody writes steps without locking their process."""

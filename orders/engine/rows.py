@@ -1,4 +1,5 @@
-"""The rows that decisions are made on, as plain tuples: no model instances in a pass of hundreds of orders."""
+"""The rows that decisions are made on, as plain tuples: model instances would slow down a pass of hundreds of
+orders."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -56,15 +57,15 @@ class StepRow(NamedTuple):
         return f"{self.order_id}/{self.name}/{self.generation}"
 
     def compensation_key(self) -> str:
-        """The idempotency key of undoing that effect. An undo that was definitely refused is given a number."""
+        """The idempotency key of the compensation of that effect. After a definite refusal the next one is numbered."""
         again = f"{self.undo_generation}" if self.undo_generation > 1 else ""
         return f"{self.key()}/undo{again}"
 
 
 class ReplyRow(NamedTuple):
-    """An `AgentReply` as it was taken from its channel. `body` is JSON text: a result passes through unread.
+    """An `AgentReply` as it was taken from its channel. `body` is JSON text: a result passes through without parsing.
 
-    `waited` is how long the request waited for an agent, `seconds` how long the agent had it.
+    `waited` is how many seconds the request waited for a host, and `seconds` is how long the host had it.
     """
 
     id: int
@@ -89,7 +90,7 @@ class Actor(NamedTuple):
 
 
 class EventRow(NamedTuple):
-    """An `Event` to be recorded. The store adds the time."""
+    """An `Event` to be recorded. The state store adds the time."""
 
     order_id: UUID
     kind: EventKind

@@ -1,7 +1,7 @@
 """Submission: takes orders off the submission queue and inserts each with its state-store records, or sets it aside.
 
-Both or neither (S2): the order, its process, its steps and the deletion of its message are one transaction. The same
-message twice makes one order, and one that can never be inserted holds up nobody (S3).
+The order, its process, its steps and the deletion of its message are one transaction: all or nothing (S2). A message
+that comes twice makes one order, and one that can never be inserted holds up no other (S3).
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from orders.vocabulary import ActorKind, AlertKind, EventKind, StatusKind
 
 @dataclass(frozen=True, kw_only=True)
 class SubmitterConfig:
-    """`instance` is this process's id; `batch` the most messages in one pass."""
+    """`instance` is this process's id; `batch` is the most messages in one pass, as for the scheduler."""
 
     instance: str
     batch: int = 200
@@ -38,7 +38,8 @@ class Submitter:
         self._batch = AdaptiveBatch(config.batch)
 
     def run_once(self) -> Counts:
-        """One pass over the queue. A message that makes the intake itself fail is found and set aside (rule 11)."""
+        """Makes one pass over the queue. A message that makes the intake itself fail is found and set aside (rule
+        11)."""
         return self._batch.run(self._pass, self._set_aside)
 
     def _pass(self, limit: int, touched: list[UUID]) -> Counts:
@@ -47,10 +48,10 @@ class Submitter:
             if not messages:
                 return Counts()
             touched.extend(submission.order_id for _, submission in messages)
-            verdicts = self._intake([submission for _, submission in messages])
-            accepted = [verdict for verdict in verdicts if isinstance(verdict, AcceptedOrder)]
-            rejected = [verdict for verdict in verdicts if isinstance(verdict, RejectedSubmission)]
-            duplicates = [verdict for verdict in verdicts if isinstance(verdict, DuplicateSubmission)]
+            answers = self._intake([submission for _, submission in messages])
+            accepted = [answer for answer in answers if isinstance(answer, AcceptedOrder)]
+            rejected = [answer for answer in answers if isinstance(answer, RejectedSubmission)]
+            duplicates = [answer for answer in answers if isinstance(answer, DuplicateSubmission)]
             self._insert(accepted, duplicates)
             self._reject(rejected)
             submissions.delete([message_id for message_id, _ in messages])

@@ -157,7 +157,7 @@ def test_a_key_that_cannot_be_a_message_id_is_refused(key: str) -> None:
     ],
 )
 def test_only_one_bare_address_gets_a_mail(email: str) -> None:
-    with pytest.raises(ValueError, match="address"):
+    with pytest.raises(ValueError, match="email"):
         compose_confirmation(request(email=email), sender=SENDER)
 
 

@@ -1,1 +1,1 @@
-"""The agent host: runs agents. The role, one call, and what it keeps in the database."""
+"""The agent host runs agents: the role, one call, its view of the circuits, and its records in the database."""

@@ -1,4 +1,4 @@
-"""One remote call with its retries, inside the complete-by time (A2, A5, A6)."""
+"""One request's remote calls: the first try and its retries, within the complete-by time (A2, A5, A6)."""
 
 import asyncio
 import json
@@ -22,20 +22,21 @@ log = structlog.get_logger()
 
 FIRST_BACKOFF = 0.2
 BACKOFF_CAP = 5.0
+"""Seconds. A blip is retried at once; the cap leaves time for several more tries within 30 s."""
 MARGIN = 0.2
-"""Seconds before complete-by at which an agent is stopped, so that what it met with is on record when the supervisor
-looks. A local clock may stop work earlier, never later."""
+"""Seconds before complete-by at which an agent is stopped, so that its last failure is on record when the supervisor
+looks. A local clock may only stop work earlier, never later."""
 LAST_TRY = 0.5
-"""Seconds of the time left below which no further try is squeezed in."""
+"""Seconds. With less time left, no further try is squeezed in."""
 MOST_RECENT = 2_000
-"""Tries of the last minute that are looked at, at most."""
+"""The most tries of the last minute that are kept: a sample large enough for the 95th percentile."""
 FAILURES_KEPT = 20
-"""How many failed tries of one attempt are written to the order's history."""
+"""The most failed tries of one attempt that go into the order's history: the first ones tell the story."""
 
 
 @dataclass
 class CallStats:
-    """How an agent's calls have gone since its host started."""
+    """How an agent's calls have gone since its host started. `mean_seconds` is a moving average of about ten calls."""
 
     calls: int = 0
     failed_calls: int = 0
@@ -52,7 +53,7 @@ class CallStats:
         self.recent.append((time.monotonic(), seconds, failed))
 
     def last_minute(self) -> tuple[int, int, float | None]:
-        """Tries of the last minute: how many, how many failed, and what 95 of 100 took at most, in seconds."""
+        """The tries of the last minute: how many, how many of them failed, and the 95th percentile in seconds."""
         since = time.monotonic() - 60.0
         while self.recent and self.recent[0][0] < since:
             self.recent.popleft()
@@ -85,18 +86,18 @@ class Call:
 
     @property
     def held(self) -> tuple[int, int]:
-        """The request and the delivery of it that this call holds."""
+        """The id of the request, and the number of the delivery that this call holds."""
         return self.lease.id, self.lease.deliveries
 
     def confirm(self, seconds: float) -> None:
-        """Notes that the lease is ours for that long from now, at least."""
+        """Notes that the lease is ours for at least that long from now."""
         self.held_until = Deadline.after(seconds)
 
     async def run(self) -> Answer:
-        """Tries until there is an answer, or until complete-by; then it is abandoned in silence (A5).
+        """Tries until there is an answer, or until complete-by, when the request is abandoned in silence (A5).
 
-        While the agent's circuit is not closed nothing is tried again, and nothing but a probe at all: the request is
-        handed back as deferred.
+        While the agent's circuit is not closed only a probe is tried, and it is not retried. Other requests are handed
+        back as deferred.
         """
         request = self._request()
         if not self._circuit.admits():
@@ -125,11 +126,11 @@ class Call:
         return self._ended(ReplyOutcome.ABANDONED, "{}")
 
     async def _pause(self, fault: Transient) -> bool:
-        """Waits before the next try, and for its share of the budget; False when there is no time for one."""
+        """Waits before the next try, and for a retry out of the budget; False if there is no time for one."""
         left = self._complete_by.left()
         wait = full_jitter(self._tries, first=FIRST_BACKOFF, cap=BACKOFF_CAP)
         if wait >= left > LAST_TRY:
-            wait = left / 2  # the time is better used for another try than for waiting until it is over
+            wait = left / 2  # another try is a better use of the time than waiting until it is over
         wait = max(wait, fault.retry_after or 0.0)
         if wait >= left:
             return False
@@ -137,9 +138,9 @@ class Call:
         return not self._circuit.is_clear or await self._circuit.retry(within=self._complete_by.left())
 
     async def _try(self, request: Request) -> str:
-        """One try; returns the answer as JSON.
+        """Makes one try; returns the answer as JSON.
 
-        An agent that breaks in an unforeseen way, or answers what cannot be kept, leaves it unknown whether its effect
+        If the agent raises an unexpected error, or its answer cannot be stored, nobody knows whether its effect
         happened.
         """
         limit = max(0.0, min(self._agent.call_timeout, self._complete_by.left()))
@@ -171,10 +172,10 @@ class Call:
         )
 
     def _deferred(self, fault: Fault | None = None) -> Answer:
-        """Hands the request back, for the step to wait until its agent can be used again."""
+        """Hands the request back, so that the step waits until its agent can be used again."""
         code, message = (fault.code, fault.message) if fault else ("not_called", self._circuit.cause)
         answer = self._ended(ReplyOutcome.DEFERRED, json.dumps({"code": code, "message": keepable(message)}))
-        # The host of an earlier delivery may have called before it died: this must not pass for a call never begun.
+        # The host of an earlier delivery may have called before it died, so this must not count as never begun.
         return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))
 
     def _note(self, fault: Fault, began: float) -> None:

@@ -1,4 +1,4 @@
-"""What one host knows of an agent's circuit, and what it has to report to it. Belongs to the host's event loop."""
+"""What one host knows of an agent's circuit, and what it has to report to it. Used only in the host's event loop."""
 
 import asyncio
 from collections import deque
@@ -11,39 +11,39 @@ from orders.vocabulary import CircuitState
 
 
 class RetryQueue:
-    """Retries out of the global budget (I8): whoever wants to try again asks for one, and waits until it is granted."""
+    """The calls of this host that wait for a retry out of the global budget (I8), first come, first served."""
 
     def __init__(self, on_want: Callable[[], None]) -> None:
         self._on_want = on_want
-        self._asking: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def take(self, *, within: float) -> bool:
-        """Waits for a retry; False when none is granted in that many seconds."""
-        asked = asyncio.get_running_loop().create_future()
-        self._asking.append(asked)
+        """Waits for a retry; False if none is granted within that many seconds."""
+        retry = asyncio.get_running_loop().create_future()
+        self._waiting.append(retry)
         self._on_want()
         try:
-            await asyncio.wait_for(asked, within)
+            await asyncio.wait_for(retry, within)
         except TimeoutError:
             return False
         return True
 
     def wanted(self) -> int:
-        """How many wait for a retry."""
-        self._asking = deque(asked for asked in self._asking if not asked.done())
-        return len(self._asking)
+        """How many calls wait for a retry."""
+        self._waiting = deque(retry for retry in self._waiting if not retry.done())
+        return len(self._waiting)
 
     def grant(self, number: int) -> None:
-        """Lets that many try again, those first who asked first."""
-        while number > 0 and self._asking:
-            asked = self._asking.popleft()
-            if not asked.done():
-                asked.set_result(None)
+        """Lets that many calls try again, those that have waited longest first."""
+        while number > 0 and self._waiting:
+            retry = self._waiting.popleft()
+            if not retry.done():
+                retry.set_result(None)
                 number -= 1
 
 
 class CircuitView:
-    """The calls to one agent. `is_clear`: they may be made; otherwise nothing but a probe, where one is asked for."""
+    """An agent's circuit as its host sees it. Unless it `is_clear`, no call is made but a probe that is due."""
 
     def __init__(
         self, agent: str, *, retry_queue: RetryQueue | None = None, on_news: Callable[[], None] | None = None
@@ -58,14 +58,14 @@ class CircuitView:
         self._probed: datetime | None = None
 
     def follow(self, circuit: CircuitRow, now: datetime) -> None:
-        """Notes the circuit as it is. A period of half-open allows one probe."""
+        """Takes over the state of the circuit. Each half-open period allows one probe."""
         self.is_clear = lets_calls_through(circuit, now)
         self.cause = "the agent is paused" if circuit.paused else circuit.cause_message
         is_half_open = state_of(circuit, now) == CircuitState.HALF_OPEN and not circuit.paused
         self._half_open_since = circuit.since if is_half_open else None
 
     def admits(self) -> bool:
-        """Whether a call may begin; the one that is let through while it is not clear is the probe."""
+        """Whether a call may begin. One that is admitted while the circuit is not clear is the probe."""
         if self.is_clear:
             return True
         if self._half_open_since is not None and self._half_open_since != self._probed:
@@ -74,7 +74,7 @@ class CircuitView:
         return False
 
     def count(self, *, failed: bool, is_retry: bool, fault: Fault | None = None) -> None:
-        """Counts a try for the next report, which is made at once when it may change something."""
+        """Counts a try for the next report, which is made at once if it may change the circuit."""
         tally = self._tally
         self._tally = Tally(
             tally.calls + 1,
@@ -87,12 +87,12 @@ class CircuitView:
             self._on_news()
 
     def take(self) -> Tally:
-        """What is to be reported; it counts as reported."""
+        """Returns what has been counted since the last report, and starts counting again."""
         tally, self._tally = self._tally, Tally()
         return tally
 
     def put_back(self, tally: Tally) -> None:
-        """Keeps for the next report what could not be reported."""
+        """Adds what could not be reported to the next report."""
         mine = self._tally
         self._tally = Tally(
             mine.calls + tally.calls,
@@ -103,5 +103,5 @@ class CircuitView:
         )
 
     async def retry(self, *, within: float) -> bool:
-        """Waits for leave to try again, out of the global budget; False when none comes in that many seconds."""
+        """Waits for a retry out of the global budget; False if none is granted within that many seconds."""
         return within > 0 and (self._retry_queue is None or await self._retry_queue.take(within=within))

@@ -1,21 +1,26 @@
-"""What agents report of themselves (A9)."""
+"""What hosts report of their agents (A9)."""
 
 from orders.engine.agent_host.call import CallStats
 from orders.engine.runtime.sql import run
 
 
 def beat(*, instance: str, agent: str, capacity: int, in_flight: int, stats: CallStats) -> None:
-    """Writes down how one agent in one process is doing."""
+    """Records how one agent in one process is doing."""
     run(
         """
         INSERT INTO orders_agentinstance (instance, agent, capacity, in_flight, calls, failed_calls, mean_seconds,
                                           recent_calls, recent_failures, p95_seconds)
         VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-        ON CONFLICT (instance, agent) DO UPDATE
-           SET capacity = excluded.capacity, in_flight = excluded.in_flight, calls = excluded.calls,
-               failed_calls = excluded.failed_calls, mean_seconds = excluded.mean_seconds,
-               recent_calls = excluded.recent_calls, recent_failures = excluded.recent_failures,
-               p95_seconds = excluded.p95_seconds, seen_at = clock_timestamp()
+            ON CONFLICT (instance, agent) DO UPDATE
+           SET capacity = excluded.capacity,
+               in_flight = excluded.in_flight,
+               calls = excluded.calls,
+               failed_calls = excluded.failed_calls,
+               mean_seconds = excluded.mean_seconds,
+               recent_calls = excluded.recent_calls,
+               recent_failures = excluded.recent_failures,
+               p95_seconds = excluded.p95_seconds,
+               seen_at = clock_timestamp()
         """,
         [
             *(instance, agent, capacity, in_flight),
@@ -26,7 +31,10 @@ def beat(*, instance: str, agent: str, capacity: int, in_flight: int, stats: Cal
 
 
 def forget(instance: str) -> None:
-    """Takes a process that stops off the list, and any that has not been heard of for ten minutes."""
+    """Deletes the rows of a process that stops, and of those without a heartbeat for ten minutes.
+
+    Until then a dead process stays on the list, for operators to see what has gone.
+    """
     run(
         """
         DELETE FROM orders_agentinstance

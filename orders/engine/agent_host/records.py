@@ -1,6 +1,6 @@
-"""The database's side of an agent host: what its threads do, each call in transactions of its own.
+"""The database work of an agent host, done in its threads; each method uses transactions of its own.
 
-A host's exchange never waits for a circuit, and its reports never hold a request: nobody deadlocks.
+An exchange never waits for a circuit, and a report never locks a request, so hosts do not deadlock.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,23 +23,24 @@ from orders.engine.runtime.sql import database_now
 
 @dataclass(frozen=True, kw_only=True)
 class HostConfig:
-    """Times in seconds. `lease` is how long a request is held without renewal; it is renewed four times as often."""
+    """Times are in seconds. `lease` is how long a request is held without renewal; a quarter of it passes between
+    renewals, so that two may fail before the lease lapses."""
 
     instance: str
     lease: float = 8.0
     poll: float = 1.0
     heartbeat: float = 5.0
     grace: float = 2.0
-    """How long calls under way may still take after a stop."""
+    """How long calls under way may take to end after a stop."""
     rate: float | None = None
-    """Calls a second to one agent's remote service at most, by all hosts together."""
+    """The most calls a second to one agent's remote service, by all hosts together. None: no limit."""
     retries: float = 100.0
-    """The global budget of retries, a second."""
+    """The global budget of retries a second."""
     breaker: BreakerRules = field(default_factory=BreakerRules)
 
 
 class CircuitSnapshot(NamedTuple):
-    """The circuits as they were at a moment."""
+    """The circuits as they were at one moment."""
 
     circuits: Mapping[str, CircuitRow]
     at: datetime
@@ -49,7 +50,7 @@ NO_SNAPSHOT = CircuitSnapshot({}, datetime.min.replace(tzinfo=UTC))
 
 
 class Load(NamedTuple):
-    """What one agent of a host can take, what it has under way, and how that goes."""
+    """What one agent of a host can take, what it has under way, and how its calls go."""
 
     capacity: int
     in_flight: int
@@ -70,9 +71,11 @@ class HostRecords:
         room: Mapping[str, int],
         alone: bool,
     ) -> tuple[list[leases.Lease], CircuitSnapshot]:
-        """Posts what has ended and claims new requests; with `alone`, one that may have killed its hosts, if there is.
+        """Posts answers and claims new requests; with `alone`, first one that may have killed its hosts, if there is
+        any.
 
-        Also says how the circuits are: a probe is committed together with the circuit's word that it is one.
+        Also returns the circuits if anything was claimed: a probe is committed together with the half-open state that
+        makes it one, so the host sees both at once.
         """
         me, seconds = self._config.instance, self._config.lease
         with transaction.atomic():
@@ -86,7 +89,7 @@ class HostRecords:
             return claimed, self._snapshot() if claimed else NO_SNAPSHOT
 
     def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
-        """Renews leases; returns those that are confirmed, and whether a request waits that has to be run alone."""
+        """Renews leases; returns those confirmed, and whether a request waits that has to be run alone."""
         with transaction.atomic():
             confirmed = leases.renew(held, me=self._config.instance, seconds=self._config.lease)
             leases.delete_expired()
@@ -95,7 +98,7 @@ class HostRecords:
             return confirmed, leases.has_suspects(self._agents)
 
     def report(self, tallies: Mapping[str, Tally], wanted: int) -> tuple[CircuitSnapshot, int]:
-        """Reports how calls went, and asks for retries; returns the circuits, and how many retries are granted."""
+        """Reports how calls went and asks for retries; returns the circuits, and how many retries were granted."""
         granted = 0
         if wanted:
             with transaction.atomic():
@@ -106,7 +109,8 @@ class HostRecords:
             return self._snapshot(), granted
 
     def beat(self, loads: Mapping[str, Load], *, is_first: bool) -> None:
-        """Says that the host is there: the first time to the schedulers too, which send nothing where nobody is."""
+        """Records that the host is alive. The first time it also wakes the schedulers, which send nothing to absent
+        hosts."""
         if is_first:
             register_agents(sorted(loads), rate=self._config.rate)
         for name, load in loads.items():
@@ -115,7 +119,7 @@ class HostRecords:
             wake(Topic.SCHEDULER)
 
     def give_back(self, held: Sequence[tuple[int, int]]) -> None:
-        """Gives back what the host will not finish, and takes it off the list."""
+        """Gives back the requests that the host will not finish, and takes the host off the list."""
         with transaction.atomic():
             if leases.release(held, me=self._config.instance):
                 wake(Topic.AGENTS)

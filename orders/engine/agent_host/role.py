@@ -1,10 +1,11 @@
 """The agent host: runs agents, hundreds of remote calls at once, in one process (A1–A7).
 
-One asyncio loop makes the calls. The database work is done in threads with a connection each: one exchanges answers
-for new requests, one renews leases and reports health, so that a slow exchange cannot cost a lease, and one reports how
-the calls go to the agents' circuits, which all hosts share. The host
-keeps the time for every agent: after complete-by nothing is posted (rule 6), and a call whose lease could not be
-confirmed is cancelled, because another instance may have been given it.
+One asyncio loop makes the calls. Three threads with a connection each do the database work. One exchanges answers for
+new requests. One renews leases and reports health, so that a slow exchange cannot cost a lease. One reports how the
+calls went to the circuits, which all hosts share.
+
+The host keeps the time for every agent: after complete-by nothing is posted (rule 6). It cancels a call whose lease it
+could not confirm, because another instance may have claimed the request.
 """
 
 import asyncio
@@ -32,9 +33,9 @@ from orders.vocabulary import ActorKind, EventKind
 
 log = structlog.get_logger()
 REPORT_PERIOD = 1.0
-"""Seconds between two reports to the circuits while no call fails."""
+"""Seconds between two reports to the circuits while no call fails. A failure is reported at once."""
 REPORT_GAP = 0.05
-"""Seconds between two reports at least."""
+"""The least time between two reports, in seconds, so that a hundred failures at once make one report."""
 Result = TypeVar("Result")
 
 
@@ -68,24 +69,25 @@ class AgentHost:
         self._wake = asyncio.Event()
         self._stopping = False
         self._suspects = False
-        self._told = 0
+        self._exchanged = 0
         self._exchanges = ThreadPoolExecutor(1, "exchange")
         self._care = ThreadPoolExecutor(1, "care")
         self._reports = ThreadPoolExecutor(1, "reports")
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def wake(self) -> None:
-        """Says, from any thread, that there may be requests."""
+        """Tells the host, from any thread, that there may be requests."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake.set)
 
     def stop(self) -> None:
-        """Ends `run`, from any thread: no new requests, a short grace for calls under way, leases given back."""
+        """Ends `run`, from any thread: no new requests, a short grace for calls under way, then leases are given
+        back."""
         self._stopping = True
         self.wake()
 
     def run_once(self) -> Counts:
-        """Claims once, makes those calls to their end and posts the answers: one turn, for tests and by hand."""
+        """Claims once, makes those calls and posts the answers: one turn, for tests and by hand."""
         return asyncio.run(self._one_turn())
 
     async def _one_turn(self) -> Counts:
@@ -112,7 +114,7 @@ class AgentHost:
             asyncio.create_task(self._report_calls()),
         ]
         try:
-            # Care ends only by an error that nobody foresaw. A host must not go on without it: a new one takes over.
+            # Care ends only on an unforeseen error. The host must not go on without it: a new one takes over.
             for ended in (await asyncio.wait([turns, *care], return_when=asyncio.FIRST_COMPLETED))[0]:
                 ended.result()
             if self._tasks:
@@ -127,7 +129,7 @@ class AgentHost:
             log.info("stopped", action="stop", worker=self._config.instance)
 
     async def _turn_over(self) -> None:
-        """Exchanges answers for requests, as often as there is something to exchange."""
+        """Exchanges answers for requests for as long as there is anything to exchange, then waits for a wake-up."""
         failures = 0
         while not self._stopping:
             self._wake.clear()
@@ -166,7 +168,7 @@ class AgentHost:
             self._suspects = False
         if claimed:
             self._follow(snapshot)
-            self._told += 1
+            self._exchanged += 1
         for lease in claimed:
             self._begin(lease)
         return len(claimed)
@@ -176,11 +178,11 @@ class AgentHost:
             self._hosted[name].circuit.follow(circuit, snapshot.at)
 
     async def _report_calls(self) -> None:
-        """Reports how calls went, at once when they failed, asks for retries, and learns how the circuits are."""
+        """Reports how calls went, at once if any failed; asks for retries; and reads the circuits."""
         failures = 0
         while True:
             self._news.clear()
-            tallies, wanted, told = self._tallies(), self._retry_queue.wanted(), self._told
+            tallies, wanted, exchanged = self._tallies(), self._retry_queue.wanted(), self._exchanged
             try:
                 snapshot, granted = await self._in_thread(
                     self._reports, partial(self._records.report, tallies, wanted)
@@ -194,8 +196,8 @@ class AgentHost:
                 continue
             failures = 0
             self._retry_queue.grant(granted)
-            is_news = told == self._told
-            if is_news:  # otherwise an exchange may have claimed a probe meanwhile, and knows better
+            is_news = exchanged == self._exchanged
+            if is_news:  # otherwise an exchange has read the circuits since, perhaps with a probe
                 self._follow(snapshot)
             await asyncio.sleep(REPORT_GAP)
             if granted < wanted or not is_news:
@@ -227,7 +229,7 @@ class AgentHost:
         self._tasks[call.held] = asyncio.create_task(self._make(hosted, call))
 
     async def _make(self, hosted: HostedAgent, call: Call) -> None:
-        """Makes one call to its end and hands the answer over; one that is cancelled leaves its request to others."""
+        """Makes one call and hands its answer over. A call that is cancelled leaves its request to other hosts."""
         try:
             answer = await call.run()
             for failure in call.failures:
@@ -248,7 +250,7 @@ class AgentHost:
             self._wake.set()
 
     async def _renew_leases(self) -> None:
-        """Renews every lease in hand, and cancels the calls whose leases are lost or could not be confirmed in time."""
+        """Renews every lease, and cancels the calls whose leases are lost or could not be confirmed in time."""
         period = self._config.lease / 4
         while True:
             await asyncio.sleep(period)
@@ -292,7 +294,7 @@ class AgentHost:
         }
 
     async def _leave(self, held: list[tuple[int, int]]) -> None:
-        """Posts what has ended, gives back what has not, and takes this instance off the list."""
+        """Posts the answers, gives back the requests that are still open, and takes this instance off the list."""
         try:
             await self._exchange(claim=False)
             await self._in_thread(self._care, partial(self._records.give_back, held))
@@ -308,7 +310,8 @@ class AgentHost:
             executor.shutdown()
 
     async def _in_thread(self, executor: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
-        """Runs database work in its thread. A connection that has failed is dropped, so that the next try opens one."""
+        """Runs database work in its thread. A connection that failed is closed, so that the next try opens a new
+        one."""
 
         def guarded() -> Result:
             try:

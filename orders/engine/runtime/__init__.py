@@ -1,1 +1,1 @@
-"""What every role runs in, and what touches no pattern: the loop, SQL, the listener, time and text."""
+"""What every role runs in: the loop, adaptive batches, SQL, the listener, backoff, time and text."""

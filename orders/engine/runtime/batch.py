@@ -1,4 +1,4 @@
-"""A batch that finds the one bad row in it."""
+"""A batch that finds the one bad row in it (rule 11)."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -12,14 +12,14 @@ from orders.engine.runtime.sql import DATABASE_TROUBLE
 log = structlog.get_logger()
 
 NOT_ABOUT_A_ROW = (*DATABASE_TROUBLE, LeadershipLost)
-"""The loop handles these."""
+"""Errors that say nothing about a row. The loop handles them."""
 
 
 class AdaptiveBatch:
     """Runs passes of up to `limit` rows; halves after an unexpected error, doubles after each success (rule 11).
 
-    A batch of one that fails has found the row that causes the error, and it is set aside. So one bad row costs a few
-    rolled-back passes and holds up nobody.
+    A batch of one that fails twice has found the row that causes the error, and sets it aside. So one bad row costs a
+    few rolled-back passes and holds up no other.
     """
 
     def __init__(self, limit: int) -> None:
@@ -32,7 +32,7 @@ class AdaptiveBatch:
         one_pass: Callable[[int, list[UUID]], Counts],
         set_aside: Callable[[list[UUID], Exception], None],
     ) -> Counts:
-        """Runs one pass. `one_pass` notes in the list which orders it has taken in hand, in case it fails."""
+        """Runs one pass. `one_pass` adds the orders that it locks to the list, so that they are known if it fails."""
         touched: list[UUID] = []
         try:
             counts = one_pass(self._size, touched)
@@ -45,7 +45,7 @@ class AdaptiveBatch:
             if self._size > 1:
                 self._size //= 2
             elif self._failed_alone != touched:
-                # Once may be a collision with another instance; twice is the row itself.
+                # Once may have been a collision with another instance; twice, it is the row itself.
                 self._failed_alone = touched
             else:
                 set_aside(touched, error)

@@ -1,7 +1,7 @@
-"""Listening for wake-ups: one connection a process, fanned out in memory.
+"""Listening for wake-ups: one connection for each process, fanned out in memory.
 
-Only a hint: whoever is woken also polls, so a listener that is deaf costs time and nothing else. The connection has TCP
-keepalives and is asked a question when it has been silent for long, because a half-open socket looks like a quiet one.
+A wake-up is only a hint. Everybody who is woken also polls, so a deaf listener costs time and nothing else. A half-open
+socket looks like a quiet one, so the connection has TCP keepalives and is tested after a silence.
 """
 
 import threading
@@ -18,18 +18,18 @@ from orders.engine.runtime.backoff import full_jitter
 log = structlog.get_logger()
 
 SILENCE = 5.0
-"""Seconds without a notification after which the connection is tested."""
+"""Seconds without a notification after which the connection is tested. Also the longest that `stop` takes."""
 
 
 def connection_parameters() -> dict[str, Any]:
-    """How the project's database is reached, in psycopg's words."""
+    """The parameters of the project's database connection, as psycopg names them."""
     djangos_own = {"context", "cursor_factory", "prepare_threshold"}
     known = connection.get_connection_params()
     return {name: value for name, value in known.items() if name not in djangos_own}
 
 
 class Listener(threading.Thread):
-    """Calls the function of a topic whenever somebody wakes it, and each of them after a reconnection."""
+    """Calls a topic's function whenever somebody wakes the topic, and all the functions after each connection."""
 
     def __init__(self, *, parameters: Mapping[str, Any], on_wake: Mapping[Topic, Callable[[], None]]) -> None:
         super().__init__(name="listener", daemon=True)
@@ -42,7 +42,7 @@ class Listener(threading.Thread):
         self._stopping.set()
 
     def run(self) -> None:
-        """Listens until `stop`; reconnects as often as it must."""
+        """Listens until `stop`, reconnecting whenever the connection is lost."""
         failures = 0
         while not self._stopping.is_set():
             try:

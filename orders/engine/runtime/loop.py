@@ -1,4 +1,4 @@
-"""The loop that the submission and the scheduler run in: passes, wake-ups, polling, orderly stop.
+"""The loop that submission and scheduler run in: passes, wake-ups, polling and an orderly stop.
 
 A role is a `run_once()` that returns `Counts`. The loop runs it again at once while there is work, and otherwise waits
 for a wake-up or for its poll, whichever comes first. The wake-up flag is cleared before the pass, never after it, or a
@@ -24,35 +24,38 @@ from orders.engine.runtime.sql import DATABASE_TROUBLE
 log = structlog.get_logger()
 
 LOCKED_PAUSE = 0.01
-"""Seconds to wait when all the work there is, is in another instance's hands at this moment."""
+"""Seconds to wait while other instances have locked all the work there is. About as long as a pass takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """What one pass did. `busy` asks for another pass at once."""
+    """What one pass did. `busy` asks for the next pass at once."""
 
     busy: bool = False
     done: dict[str, int] = field(default_factory=dict)
 
 
 def instance_id(role: str) -> str:
-    """A name for this process that no other process has, readable in a table: role, host, process id, a random part."""
+    """A unique and readable name for this process: role, host, process id and a random part."""
     return f"{role}:{socket.gethostname()[:32]}:{os.getpid()}:{token_hex(2)}"
 
 
 def stop_on_signals(stop: Callable[[], None]) -> None:
-    """Calls `stop` at SIGTERM and SIGINT; the pass in hand is finished first.
+    """Calls `stop` on SIGTERM and SIGINT; the present pass is finished first.
 
-    In a thread of its own: a handler runs between two instructions of the main thread, which may be holding the very
-    lock that `stop` needs.
+    In a thread of its own, because a handler interrupts the main thread, which may hold the very lock that `stop`
+    needs.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: threading.Thread(target=stop).start())
 
 
 def _collect_garbage_seldom() -> None:
-    """A pass makes hundreds of thousands of tuples that are gone at its end, and none of them is in a cycle: looking
-    for cycles among them took a fifth of a scheduler's time."""
+    """Has the garbage collector run less often.
+
+    A pass makes hundreds of thousands of tuples that are gone at its end, none of them in a cycle. Looking for cycles
+    among them took a fifth of a scheduler's time.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
@@ -69,19 +72,21 @@ class Worker:
         self._stopping = threading.Event()
 
     def stop(self) -> None:
-        """Ends `run` after the pass in hand."""
+        """Ends `run` after the present pass."""
         self._stopping.set()
         self.wake.set()
 
     def run(self) -> None:
-        """Runs passes until `stop`. A database that cannot be reached is waited for; any other error ends the process,
-        which whoever started it replaces."""
+        """Runs passes until `stop`.
+
+        It waits for a database that cannot be reached. Any other error ends the process, for its launcher to replace.
+        """
         failures = 0
         _collect_garbage_seldom()
         log.info("started", action="start", worker=self._name)
         while not self._stopping.is_set():
             self.wake.clear()
-            if self._stopping.is_set():  # the stop's own wake-up may just have been cleared
+            if self._stopping.is_set():  # `stop` may have set the flag that was just cleared
                 break
             try:
                 counts = self._run_once()
@@ -100,7 +105,7 @@ class Worker:
         log.info("stopped", action="stop", worker=self._name)
 
     def _recover(self, error: Exception, failures: int) -> None:
-        """Every transaction can be repeated, so the connection is dropped and the pass tried again after a pause."""
+        """Closes the connection and waits. Every transaction can be repeated, so the pass is simply tried again."""
         wait = full_jitter(failures, first=0.05, cap=2.0)
         reason = str(error).strip().split("\n")[0]
         log.warning(

@@ -1,4 +1,4 @@
-"""Running set-based SQL: any number of rows go in as one parameter, so a statement costs the same for any batch."""
+"""Set-based SQL: any number of rows go in as one parameter, so a pass needs the same statements for any batch."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,12 +12,12 @@ from psycopg.types.datetime import TimestamptzLoader
 from orders.engine.runtime.text import keepable_json
 
 DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError)
-"""Errors that say nothing about a row: the connection, a lock, a time-out. PostgreSQL's transaction time-out comes as
-an `InternalError`. Every transaction can be repeated after one of them."""
+"""Errors that say nothing about a row: a lost connection, a lock, a timeout. PostgreSQL's transaction timeout arrives
+as an `InternalError`. Every transaction can be repeated after one of them."""
 
 
 def fetch(statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
-    """Runs one statement and returns its rows. Times are read by psycopg's C code, not by Django's slower loader."""
+    """Runs one statement and returns its rows. psycopg's C code reads the times, because Django's loader is slower."""
     with connection.cursor() as cursor:
         cursor.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
         cursor.execute(statement, parameters)
@@ -39,13 +39,13 @@ def recordset(rows: Iterable[Mapping[str, Any]]) -> str:
     listed = list(rows)
     try:
         text = orjson.dumps(listed, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
-    except TypeError:  # half a surrogate pair, or a number of more than 64 bits
+    except TypeError:  # half a surrogate pair, or an integer of more than 64 bits
         text = json.dumps(keepable_json(json.loads(json.dumps(listed, default=str))))
-    if "\\u0000" in text:  # rare: a NUL, that the database would refuse
+    if "\\u0000" in text:  # rare: a NUL, which the database would refuse
         text = json.dumps(keepable_json(json.loads(text)))
     return text
 
 
 def database_now() -> datetime:
-    """The database's clock, now, also in a transaction that began a while ago. It alone decides what is overdue."""
+    """The time by the database's clock, now rather than at the start of the transaction. It decides what is overdue."""
     return cast(datetime, fetch("SELECT clock_timestamp()")[0][0])

@@ -1,4 +1,4 @@
-"""Text that PostgreSQL can keep: neither NUL nor half a surrogate pair is allowed in text and jsonb."""
+"""Text that PostgreSQL can store: text and jsonb allow neither NUL nor half a surrogate pair."""
 
 import json
 import re
@@ -8,12 +8,12 @@ _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def keepable(text: str) -> str:
-    """The text with whatever cannot be kept replaced by a mark."""
+    """The text with every character that cannot be stored replaced by a mark."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def keepable_json(value: Any) -> Any:
-    """The same for every text inside a JSON value."""
+    """The JSON value with every text in it made storable."""
     if isinstance(value, str):
         return keepable(value)
     if isinstance(value, dict):
@@ -24,7 +24,7 @@ def keepable_json(value: Any) -> Any:
 
 
 def strict_json(value: Any) -> str:
-    """JSON that means exactly the value. Raises `ValueError` or `TypeError` when it could not be kept as it is."""
+    """The value as JSON, unchanged. Raises `ValueError` or `TypeError` if it could not be stored as it is."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     text.encode("utf-8")
     if _ESCAPED_NUL.search(text):

@@ -1,8 +1,8 @@
-"""What an order needs next when it is being undone: pure decisions of the scheduler, backward (C10).
+"""What an order needs next on its way back: pure decisions of the scheduler for compensation (C10).
 
-Every step whose outcome is done or unknown is undone, after all steps that depend on it, so in reverse order (I10). A
-forward call that is still under way is awaited, and one whose outcome is unknown is given its settle time first: it may
-still land after we stopped waiting for it. Notices are sent last.
+Every step whose outcome is done or unknown is compensated, after all the steps that depend on it, so in reverse order
+(I10). A forward call that is still under way is awaited, and one whose outcome is unknown is given its settle time
+first, because it may still take effect. Notices are sent last.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from orders.vocabulary import Outcome, StepStatus
 
 
 def is_settled(row: StepRow, declared: Step) -> bool:
-    """Whether nothing of this step's effect is left, or ever was."""
+    """Whether this step has no effect that is left to compensate, or never had one."""
     if row.state == StepStatus.RUNNING:
         return False
     if row.state == StepStatus.COMPENSATED or declared.compensation is Compensation.NONE:
@@ -25,7 +25,7 @@ def is_settled(row: StepRow, declared: Step) -> bool:
 
 
 def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> Moves:
-    """The undos that are due. Raises `WorkflowError` when the stored steps are not those of the workflow."""
+    """The compensations that are due. Raises `WorkflowError` if the stored steps are not those of the workflow."""
     rows = {step.name: step for step in steps}
     if rows.keys() != workflow.by_name.keys():
         raise WorkflowError(
@@ -66,7 +66,7 @@ def _is_notice(row: StepRow, declared: Step) -> bool:
 
 
 def _due_at(row: StepRow) -> datetime | None:
-    """When the undo may be sent: after its own wait, and after an unanswered forward call can no longer land."""
+    """When the compensation may start: after its own wait, and once an unanswered call can no longer take effect."""
     waits = []
     if row.state == StepStatus.COMPENSATING and row.not_before is not None:
         waits.append(row.not_before)

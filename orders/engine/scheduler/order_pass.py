@@ -1,6 +1,6 @@
-"""One order during one pass of the scheduler: its rows as read, as they are to be, and what follows from that.
+"""One order during one pass of the scheduler: its rows as they were read and as they will be, and what follows.
 
-Nothing here touches the database; the scheduler writes what has been collected, for all orders of a pass at once.
+Nothing here touches the database. The scheduler writes what all the orders of a pass have collected, at once.
 """
 
 import json
@@ -42,7 +42,7 @@ from orders.vocabulary import (
 
 
 class OrderPass:
-    """Replies are taken first, then `advance` decides; the rest are the results."""
+    """First `take` records replies, then `turn` and `advance` decide; the other attributes collect what to write."""
 
     def __init__(
         self, *, row: ProcessRow, steps: Sequence[StepRow], workflow: Workflow, instance: str
@@ -77,7 +77,7 @@ class OrderPass:
         return self.row != self._read_row
 
     def take(self, reply: ReplyRow, now: datetime) -> None:
-        """Records a reply, whatever the state of the process (rule 4); one that no longer counts is only noted."""
+        """Records a reply, whatever the state of the process (rule 4). One that does not count only leaves an event."""
         step = self.steps.get(self._names.get(reply.step_id, ""))
         if step is None or not answers(reply, step):
             detail = {"outcome": reply.outcome, "instance": reply.instance, "posted_at": reply.posted_at}
@@ -122,7 +122,7 @@ class OrderPass:
         self._note(FAILURES[ReplyOutcome(reply.outcome)], step, error=error, **call)
 
     def _deferred(self, step: StepRow, reply: ReplyRow) -> None:
-        """The agent cannot be used at present: the step waits for it, and no failure is counted (rule 9)."""
+        """Has the step wait for its agent, which cannot be used at present; no failure is counted (rule 9)."""
         if reply.undo:
             self.steps[step.name] = step._replace(state=StepStatus.COMPENSATING)
         else:
@@ -144,11 +144,11 @@ class OrderPass:
         self._note(EventKind.COMPENSATION_FAILED, step, error=error, **call)
 
     def urgency(self) -> tuple[int, Any]:
-        """What orders an agent's room is given out by: priority, then age (A9)."""
+        """The order in which orders get an agent's room: by priority, then by age (A9)."""
         return -self.row.priority, self.row.order_id
 
     def retries_ready(self) -> list[str]:
-        """The agents of those steps that may be asked for again after a failure, at most; one entry a step."""
+        """The agents of the steps that may be retried in this pass, at most; one entry for each step."""
         if self.row.process_state in ENDED:
             return []
         return [
@@ -160,13 +160,13 @@ class OrderPass:
         ]
 
     def recallable(self) -> list[StepRow]:
-        """The forward steps under way of an order that is being undone."""
+        """The forward steps under way of an order that is being compensated."""
         if self.row.goal != Goal.COMPENSATE or self.row.process_state in ENDED:
             return []
         return [step for step in self.steps.values() if step.state == StepStatus.RUNNING]
 
     def recalled(self, step_id: int) -> None:
-        """Notes that the step's request was taken back before any agent had it."""
+        """Records that a step's request was deleted before any agent host had claimed it."""
         step = self.steps[self._names[step_id]]
         self.steps[step.name] = dispatch.reset_unanswered(
             step._replace(answered=step.attempt, complete_by=None), was_begun=False
@@ -175,7 +175,7 @@ class OrderPass:
         self._note(EventKind.STEP_RECALLED, step)
 
     def turn(self, now: datetime) -> None:
-        """Decides whether the order is to be undone from here on; before the recall, which that makes possible."""
+        """Decides whether the order is compensated from now on. Comes before the recall, which depends on it."""
         if self._is_open(now) and self._failed_compensation is None:
             self._next = self._moves(now)
             if self._next.decision is Decision.COMPENSATE:
@@ -184,9 +184,9 @@ class OrderPass:
                 self._next = None
 
     def advance(self, now: datetime, take_credit: dispatch.TakeCredit = dispatch.unlimited) -> None:
-        """Decides what comes next. An order that has ended, or has passed its complete-by, starts nothing (C8).
+        """Decides what comes next. An order that has ended, or is past its complete-by time, starts nothing (C8).
 
-        What `take_credit` does not let through waits for its agent.
+        A step for which `take_credit` has no credit waits for its agent.
         """
         self._advance(now, take_credit)
         if self.row.process_state in ENDED or self._is_open(now):
@@ -202,7 +202,7 @@ class OrderPass:
             if self.row.process_state == ProcessState.PROCESSING:
                 self.row = self.row._replace(
                     not_before=None
-                )  # the supervisor's now; not to be claimed meanwhile
+                )  # left to the supervisor, and not claimed meanwhile
             return
         if self._next is None:
             self.turn(now)
@@ -269,10 +269,10 @@ class OrderPass:
                 process_state=ProcessState.PENDING, locked_by=None, not_before=min(waits)
             )
         else:
-            raise WorkflowError("nothing is under way, nothing waits and nothing can be started")
+            raise WorkflowError("no step is under way, waits or can be started")
 
     def _wait(self, step: StepRow, now: datetime) -> None:
-        """Has a step that is ready wait for its agent; no complete-by runs, and no failure is counted (rule 9)."""
+        """Has a step that is ready wait for its agent, with no complete-by and no failure counted (rule 9)."""
         if step.waiting_since is None:
             self._note(EventKind.WAITING_FOR_AGENT, step, agent=step.agent)
         self._waits.add(step.name)
@@ -280,7 +280,7 @@ class OrderPass:
         self.steps[step.name] = step._replace(waiting_since=since, priority=self.row.priority)
 
     def _give_up(self, step: StepRow, declared: Step, error: dict[str, Any]) -> None:
-        """Takes the remedy of a step that is not to be sent again by itself (V4)."""
+        """Applies the remedy of a step that is no longer sent automatically (V4)."""
         failed = step._replace(
             state=StepStatus.FAILED, error=error, not_before=None, waiting_since=None, wanted_since=None
         )
@@ -295,7 +295,7 @@ class OrderPass:
             self._note(EventKind.COMPENSATION_REQUESTED, step, why=Reason.STEP_REMEDY)
 
     def _hold(self, wake_at: datetime | None, now: datetime) -> None:
-        """Has the order in hand: claims it if it was free, takes it over if it was another instance's."""
+        """Takes charge of the order: claims it if it is free, or takes it over from another instance."""
         if self.row.process_state == ProcessState.PENDING:
             complete_by = now + timedelta(seconds=self._workflow.complete_by)
             self.row = self.row._replace(process_state=ProcessState.PROCESSING, complete_by=complete_by)

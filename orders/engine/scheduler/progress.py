@@ -1,7 +1,7 @@
-"""What an order needs next: pure decisions of the scheduler, forward.
+"""What an order needs next on its way forward: pure decisions of the scheduler.
 
-`orders.engine.scheduler.compensation` has the same for an order that is being undone. Both answer with `Moves`, and
-neither touches a database: the same rows and the same `now` give the same answer.
+`orders.engine.scheduler.compensation` decides the same for an order that is being compensated. Both return `Moves`, and
+neither touches a database: the same rows and the same `now` give the same moves.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ ENDED = frozenset({ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value,
 
 
 class Decision(Enum):
-    """Where an order stands after a look at all its steps."""
+    """What becomes of an order, given all its steps."""
 
     CONTINUE = auto()
     FINISH = auto()
@@ -38,8 +38,11 @@ class Decision(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Moves:
-    """What to do with one order now. `in_flight` says that something runs already, apart from what is to be started;
-    `wake_at` is when the earliest thing that waits becomes due."""
+    """What to do with an order now.
+
+    `start` are the steps to dispatch. `in_flight` says that some step is under way already, and `wake_at` is when the
+    earliest wait is over.
+    """
 
     decision: Decision
     start: Sequence[tuple[StepRow, Step]] = ()
@@ -48,10 +51,10 @@ class Moves:
 
 
 def answers(reply: ReplyRow, step: StepRow) -> bool:
-    """Says whether a reply counts (rule 4): only for the step's last attempt, and only once.
+    """Whether a reply counts: only for the step's last attempt, and only once (rule 4).
 
-    So a reply that was posted in time but read after the supervisor gave up on the attempt still counts, while one for
-    an earlier attempt, and a second copy, change nothing (I4).
+    So a reply that was posted in time counts even if it is read after the supervisor has given up the attempt. A reply
+    to an earlier attempt changes nothing, and neither does a second copy (I4).
     """
     return reply.attempt == step.attempt and step.answered != step.attempt
 
@@ -62,9 +65,9 @@ def needs_operator(step: StepRow) -> bool:
 
 
 def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> Moves:
-    """The next steps forward (C1, C4): every step whose predecessors are finished and whose wait is over.
+    """The next steps forward: every step whose predecessors are finished and whose wait is over (C1, C4).
 
-    Raises `WorkflowError` when the stored steps are not those of the workflow.
+    Raises `WorkflowError` if the stored steps are not those of the workflow.
     """
     rows = {step.name: step for step in steps}
     if rows.keys() != workflow.by_name.keys():

@@ -1,8 +1,8 @@
 """The scheduler: claims orders, takes replies, starts the steps that are ready, finishes (C1–C10).
 
 A pass is one transaction that reads, decides and writes (rule 1), for up to a few hundred orders with a fixed number of
-statements (rule 2). A scheduler holds nothing between passes: killed at any point it loses nothing, and the next reply
-is taken by another one. The decisions are in `progress` and `compensation`; this module carries them out.
+statements (rule 2). A scheduler holds nothing between passes: killed at any point it loses nothing, and another one
+takes the next reply. `progress` and `compensation` decide; this module carries out what they decide.
 """
 
 import time
@@ -31,13 +31,17 @@ from orders.vocabulary import ActorKind, EventKind, ProcessState, StatusKind
 
 TIDY_SECONDS = 1.0
 TIDY_PASSES = 10
-"""What is not urgent is looked at when there is no reply to take and this time has passed, or after so many passes."""
+"""Tidying is not urgent. It is due after `TIDY_SECONDS`, once a pass has no replies to take; a scheduler that is always
+busy tidies every `TIDY_PASSES` passes, so that it costs a tenth of them at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SchedulerConfig:
-    """`instance` is this scheduler's id, which LockedBy shows (T2); `batch` the most orders in one pass; `retries` the
-    global budget of retries a second (I8)."""
+    """`instance` is this scheduler's id, as shown in LockedBy (T2). `retries` is the global budget, a second (I8).
+
+    `batch` is the most orders in one pass: enough for many orders to share a commit, few enough for a pass to end well
+    within the 5 s that a transaction may last.
+    """
 
     instance: str
     batch: int = 200
@@ -46,8 +50,11 @@ class SchedulerConfig:
 
 
 class Workload(NamedTuple):
-    """The orders of a pass, and how many replies were taken. `is_held_up`: replies wait for an order in somebody else's
-    hands; `is_full`: there may be more orders than fit in."""
+    """The orders of a pass, and how many replies were taken.
+
+    `is_held_up` says that replies wait for an order that somebody else has locked; `is_full`, that there may be more
+    orders than the batch holds.
+    """
 
     orders: list[OrderPass]
     replies: int
@@ -67,8 +74,11 @@ class Scheduler:
         self._tidied_at = 0.0
 
     def run_once(self) -> Counts:
-        """One pass. An unexpected error halves the batch until it is down to the one order that causes it, which is
-        set aside with an alert (rule 11); a database that cannot be reached is the caller's to wait for."""
+        """Makes one pass.
+
+        An unexpected error halves the batch until it has found the order that causes it, which is put into Error with
+        an alert (rule 11). A database that cannot be reached is left to the caller.
+        """
         counts = self._batch.run(self._pass, self._set_aside)
         self._passes += 1
         is_due = time.monotonic() - self._tidied_at > TIDY_SECONDS
@@ -105,12 +115,16 @@ class Scheduler:
         )
 
     def _gather(self, limit: int, now: datetime, touched: list[UUID], credit: Credit) -> Workload:
-        """Locks the orders of this pass: those that were answered, those whose steps wait for an agent that can take
-        them, then as many that want a scheduler as fit."""
+        """Locks the orders of this pass.
+
+        First come those with replies, then those whose steps wait for an agent that has room, then probes. What is
+        left of the batch goes to orders that need a scheduler.
+        """
         waiting, rows = self._answered(limit)
         locked = {row.order_id for row in rows}
         taken = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
-        # A part of the batch is kept for new orders: what waits for the budget of retries must not hold them up.
+        # A quarter of the batch is kept for new orders, so that orders that wait for the retry budget cannot hold
+        # them up; and a quarter for those that wait, so that a stream of replies cannot either.
         most = max(limit - len(rows) - limit // 4, limit // 4)
         waited = state_store.claim_waiting(credit.for_waiting(), self._workflows, locked, limit=most)
         rows += waited
@@ -135,8 +149,8 @@ class Scheduler:
     def _answered(self, limit: int) -> tuple[list[tuple[int, UUID]], list[ProcessRow]]:
         """The next replies, and their orders, locked.
 
-        Where a whole page of replies is about orders that cannot be had (in somebody else's hands, or on a workflow
-        that this release does not know), it looks at the next page, so that they hold up nobody else's.
+        If none of the orders of a page of replies can be locked (somebody else has them, or this release does not have
+        their workflow), the next page is read, so that those replies do not hold up the others.
         """
         after = 0
         while True:
@@ -162,7 +176,7 @@ class Scheduler:
         return list(orders.values())
 
     def _recall(self, orders: Iterable[OrderPass]) -> int:
-        """For orders that are being undone, takes back the requests that no agent has begun (rule 8)."""
+        """Deletes the requests that no agent has begun, for orders that are being compensated (rule 8)."""
         running = {step.id: order for order in orders for step in order.recallable()}
         recalled = requests.recall(list(running))
         for step_id in recalled:
@@ -183,8 +197,11 @@ class Scheduler:
         wake(*([Topic.AGENTS] if new_requests else []), *([Topic.PROGRESS] if rows or events else []))
 
     def _tidy(self) -> None:
-        """Tells the applications of orders that a supervisor put into Error, as it never touches a channel itself (V5);
-        deletes replies about orders that are gone."""
+        """Does what is not urgent: posts status messages for the supervisor, and deletes replies to orders that are
+        gone.
+
+        The supervisor never touches a channel (V5), so a scheduler reports the orders that it has put into Error.
+        """
         with transaction.atomic():
             replies.delete_orphans()
             rows = state_store.unannounced(self._config.batch, self._workflows)
@@ -192,7 +209,7 @@ class Scheduler:
             status.post(status.Status(row.reply_to, row.order_id, StatusKind.FAILED) for row in rows)
 
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
-        """Puts the one order that no pass can handle into Error, with its replies in its history."""
+        """Puts the order that no pass can handle into Error, and keeps its unread replies in its history."""
         with transaction.atomic():
             for row in state_store.lock(order_ids, self._workflows):
                 unread = replies.take_all_of(row.order_id)

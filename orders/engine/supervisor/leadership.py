@@ -1,6 +1,6 @@
-"""Leadership (V6): a lease row with a term, checked in the transaction of every write that a leader makes (I6).
+"""Leadership (V6): a lease row with a term, which is checked in the transaction of every write of a leader (I6).
 
-A session lock would not do: its holder can lose the session without knowing it and go on writing.
+A session lock would not do: its holder can lose the session without noticing, and go on writing.
 """
 
 import json
@@ -11,11 +11,15 @@ from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.sql import fetch, run
 
 SWEEPS_KEPT = 200
+"""Records of sweeps that found something: enough for an operator to look back over a bad hour, and a small table."""
 _COUNTS = ("found", "recovered", "escalated", "steps_timed_out")
 
 
 def acquire(name: str, *, holder: str, seconds: float) -> int | None:
-    """Takes the lease if it is free or has lapsed, and returns the new term; None while somebody else leads."""
+    """Takes the lease if it is free or has lapsed; returns the new term, or None while somebody else leads.
+
+    Safe against another taker: the row is locked by the update, and its condition is checked again once it is.
+    """
     run(
         "INSERT INTO orders_leaderlease (name, term, last_sweep) VALUES (%s, 0, '{}') ON CONFLICT (name) DO NOTHING",
         [name],
@@ -33,7 +37,7 @@ def acquire(name: str, *, holder: str, seconds: float) -> int | None:
 
 
 def check(name: str, *, term: int) -> None:
-    """Holds the lease's row for the rest of the transaction. Raises `LeadershipLost` if the term is over.
+    """Locks the lease's row for the rest of the transaction. Raises `LeadershipLost` if the term is over.
 
     The share lock makes a successor wait until this transaction has ended, so two terms never write at once.
     """
@@ -42,7 +46,7 @@ def check(name: str, *, term: int) -> None:
 
 
 def renew(name: str, *, term: int, seconds: float, report: dict[str, Any]) -> None:
-    """Extends the lease and notes what the last sweep did. Raises `LeadershipLost` if the term is over."""
+    """Extends the lease and records what the last sweep did. Raises `LeadershipLost` if the term is over."""
     renewed = run(
         """
         UPDATE orders_leaderlease
@@ -57,7 +61,7 @@ def renew(name: str, *, term: int, seconds: float, report: dict[str, Any]) -> No
 
 
 def record_sweep(name: str, *, term: int, report: Mapping[str, int]) -> None:
-    """Keeps what a sweep found, for operators, and forgets all but the newest; nothing once the term is over."""
+    """Keeps what a sweep found, for operators, and deletes all but the newest; does nothing once the term is over."""
     run(
         """
         WITH kept AS (
@@ -72,7 +76,7 @@ def record_sweep(name: str, *, term: int, report: Mapping[str, int]) -> None:
 
 
 def release(name: str, *, term: int) -> None:
-    """Gives the lease up, so that a successor need not wait for it to lapse."""
+    """Gives the lease up, so that a successor does not have to wait until it lapses."""
     run(
         "UPDATE orders_leaderlease SET holder = NULL, expires_at = NULL WHERE name = %s AND term = %s",
         [name, term],

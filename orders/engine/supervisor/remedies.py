@@ -1,4 +1,4 @@
-"""What the supervisor decides about a step that has passed its complete-by time: pure decisions (V2–V4)."""
+"""What the supervisor rules on a step that is past its complete-by time: pure decisions (V2–V4)."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -11,20 +11,21 @@ from orders.vocabulary import Goal, Outcome, StepStatus
 
 
 class Ruling(Enum):
-    """What becomes of the order."""
+    """What happens to an overdue step, or to its order."""
 
     RETRY = auto()
-    """The step will be tried again (V2)."""
+    """The step is tried again (V2)."""
     WAIT = auto()
-    """The step will be tried again after an extended wait (V4)."""
+    """The step is tried again after an extended wait (V4)."""
     UNDO = auto()
-    """The whole order is to be undone (V4)."""
+    """The whole order is compensated (V4)."""
     FAIL = auto()
-    """The cause is taken to be nontransient: Error, and an alert (V3)."""
+    """The cause is assumed to be nontransient: Error, and an alert (V3)."""
     DEFER = auto()
-    """The agent cannot be used: the step waits for it, and no failure is counted."""
+    """The agent cannot be used. The step waits for it, and no failure is counted."""
     SETTLE = auto()
-    """The order is being undone: the forward call is given up, and is undone once it can no longer land."""
+    """The order is being compensated. The forward call is given up, and compensated once it can no longer take
+    effect."""
 
 
 def rule_on(
@@ -37,8 +38,11 @@ def rule_on(
     jitter: Callable[[int], float],
     is_available: bool = True,
 ) -> tuple[Ruling, StepRow]:
-    """Decides about an overdue step; returns it as it is to be. `jitter` gives the backoff after so many failures;
-    `is_available` says whether its agent is one that anything is sent to at present."""
+    """Rules on an overdue step; also returns the step as it will be.
+
+    `jitter` gives the backoff after that many failures, and `is_available` says whether requests are sent to the step's
+    agent at present.
+    """
     given_up = step._replace(complete_by=None, not_before=None)
     if not is_available and (goal == Goal.COMPLETE or step.state == StepStatus.COMPENSATING):
         undoing = step.state == StepStatus.COMPENSATING

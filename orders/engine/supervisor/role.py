@@ -1,8 +1,8 @@
-"""The supervisor: finds steps and orders that are past their complete-by time and asks for a remedy (V1–V7).
+"""The supervisor: finds steps and orders that are past their complete-by time, and asks for a remedy (V1–V7).
 
-It only changes rows: the retry, the undo and the waiting are carried out by schedulers and agents (V5). A sweep is one
-transaction for up to a few hundred orders, safe to run twice at once; the lease makes it economical, and its term,
-checked in the sweep's transaction, keeps a leader that was asleep from writing (V6, I6).
+It only changes rows: schedulers and agents carry out the retries and compensations (V5). A sweep is one transaction for
+up to a few hundred orders, and it is safe to run twice at once. A lease elects one leader, to save work; its term,
+checked in the sweep's transaction, stops a leader that was suspended and has been replaced (V6, I6).
 """
 
 from collections import Counter
@@ -35,7 +35,10 @@ LEASE = LeaderLease.SUPERVISOR
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisorConfig:
-    """`lease` is how long leadership lasts without a sweep, in seconds; `batch` the most orders in one transaction."""
+    """`lease` is how long leadership lasts without a sweep, in seconds; `batch` is the most orders in a transaction.
+
+    Ten seconds are five sweeps of 2 s: a slow sweep does not cost the lead, and a killed leader is soon replaced.
+    """
 
     instance: str
     lease: float = 10.0
@@ -45,7 +48,7 @@ class SupervisorConfig:
 
 @dataclass
 class Finding:
-    """One overdue order during a sweep: as it is to be, and what follows."""
+    """One overdue order during a sweep: its row as it will be, and what to write."""
 
     row: ProcessRow
     workflow: Workflow
@@ -55,7 +58,7 @@ class Finding:
 
 
 class Supervisor:
-    """One leader's term, from `acquire` to `release`."""
+    """One instance. It leads from `acquire` to `release`; the others stand by."""
 
     def __init__(self, *, config: SupervisorConfig, workflows: Workflows) -> None:
         self._config = config
@@ -67,7 +70,7 @@ class Supervisor:
         self._passed_over: set[UUID] = set()
 
     def acquire(self) -> bool:
-        """Takes the lead if nobody has it; True while this instance leads."""
+        """Takes the lead if it is free; returns whether this instance leads."""
         if self._term is None:
             self._term = leadership.acquire(LEASE, holder=self._config.instance, seconds=self._config.lease)
         return self._term is not None
@@ -79,10 +82,10 @@ class Supervisor:
             self._term = None
 
     def run_once(self) -> Counts:
-        """Sweeps until nothing is overdue, then renews the lease. Raises `LeadershipLost` if another one leads."""
+        """Sweeps until nothing is overdue, and renews the lease. Raises `LeadershipLost` if another instance leads."""
         assert self._term is not None, "acquire the lead first"
         total: Counter[str] = Counter()
-        # In another's hands, or on a workflow that this release does not know: they must not hold up the others.
+        # Orders that somebody else has locked, or whose workflow this release does not have, must not hold up others.
         self._passed_over = set()
         try:
             while True:
@@ -99,7 +102,7 @@ class Supervisor:
             raise
 
     def _watch_hosts(self) -> None:
-        """Alerts an operator of agents that steps wait for and nobody runs."""
+        """Alerts operators to agents that steps wait for and that no process runs."""
         found = find_host_changes(self._agents)
         if found.gone or found.back:
             with transaction.atomic():
@@ -131,13 +134,13 @@ class Supervisor:
     def _examine(
         self, row: ProcessRow, steps: Iterable[StepRow], now: datetime, unavailable: Collection[str]
     ) -> Finding:
-        """Rules on each overdue step of one order, and on the order itself."""
+        """Rules on each overdue step of an order, and on the order itself."""
         finding = Finding(row=row, workflow=self._workflows[row.workflow, row.version])
         overdue = [step for step in steps if step.complete_by is not None and step.complete_by <= now]
         for step in overdue:
             self._examine_step(finding, step, now, step.agent not in unavailable)
         if finding.row.goal != row.goal:
-            # One step's remedy is to undo the order, which mends the failure of the others too.
+            # The remedy of one step is to compensate the order, which covers the failures of the others too.
             finding.failed = None
         row = finding.row
         if row.process_state == ProcessState.ERROR:
@@ -192,7 +195,7 @@ class Supervisor:
             finding.failed = (AlertKind.COMPENSATION_FAILED if undoing else AlertKind.STEP_FAILED, after)
 
     def _back_to_pending(self, finding: Finding, row: ProcessRow, now: datetime) -> ProcessRow:
-        """V2: free, Pending, with a new complete-by; due when the first thing that waits is."""
+        """The process free and Pending, with a new complete-by, due when its first wait is over (V2)."""
         waits = [write.step.not_before for write in finding.writes]
         if row.not_before is not None:
             waits.append(row.not_before)
@@ -203,7 +206,7 @@ class Supervisor:
         )
 
     def _explain(self, findings: list[Finding]) -> None:
-        """Gives each failed step an error that says what its last remote call met with."""
+        """Gives each failed step an error that says how its last remote call failed."""
         failed = [step for finding in findings if finding.failed and (step := finding.failed[1]) is not None]
         reasons = state_store.last_call_failures(failed)
         for finding in findings:
@@ -249,7 +252,7 @@ class Supervisor:
         state_store.record_events(event for finding in findings for event in finding.events)
 
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
-        """Puts the one order that no sweep can handle into Error, so that no sweep finds it again (rule 11)."""
+        """Puts the order that no sweep can handle into Error, so that no sweep finds it again (rule 11)."""
         with transaction.atomic():
             leadership.check(LEASE, term=self._term or 0)
             reason = f"{type(error).__name__}: {error}"
@@ -278,7 +281,7 @@ class Supervisor:
 
 
 def _in_error(row: ProcessRow) -> ProcessRow:
-    """In Error; telling the submitting application is left to a scheduler (V5, Q3)."""
+    """The process in Error. A scheduler will tell the submitting application (V5, Q3)."""
     return row._replace(
         process_state=ProcessState.ERROR, locked_by=None, not_before=None, announced=not row.reply_to
     )
