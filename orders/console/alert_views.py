@@ -1,109 +1,120 @@
-"""The alert inbox and the page of one group of alerts."""
+"""The alert inbox, and the page of an alert group."""
+
+from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from orders.access.levels import OPERATE
-from orders.console.csv_safe import csv_lines
+from orders.console.csv_export import csv_response
+from orders.console.forms.alerts import ExportForm, NoteForm
+from orders.console.forms.fields import ReasonForm, first_error
 from orders.console.guards import act, actor, page
-from orders.models import AlertGroup
 from orders.selectors.clock import now
 from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.services.operators import alerts as alert_services
-from orders.services.operators.alerts import EmptyNoteError, NoSuchGroupError
+from orders.services.operators.alerts import NoSuchGroupError
 from orders.vocabulary import BulkState
 
-REASON = 200
+IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
 
 
 @page
-def inbox(request: HttpRequest) -> HttpResponse:
-    """What is wrong now, by cause."""
+def show_inbox(request: HttpRequest) -> HttpResponse:
+    """Shows what is wrong now, one row for each cause."""
     groups, count = alert_groups.group_summaries(now=now())
     return render(request, "console/alerts/inbox.html", {"groups": groups, "count": count})
 
 
 @page
-def inbox_csv(request: HttpRequest) -> HttpResponse:
-    """The open alerts as a file, of all groups or of one."""
-    group_id = request.GET.get("group", "")
-    chosen = _group(int(group_id)).pk if group_id.isdecimal() and len(group_id) < 18 else None
-    lines = csv_lines(alerts.COLUMNS, alerts.export(group_id=chosen))
-    answer = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = 'attachment; filename="alerts.csv"'
-    return answer
+def export_alerts(request: HttpRequest) -> HttpResponseBase:
+    """Exports the open alerts of all groups, or of one."""
+    form = ExportForm(request.GET)
+    if not form.is_valid():
+        raise Http404
+    group_id = form.cleaned_data["group"]
+    if group_id is not None and alert_groups.find_group(group_id) is None:
+        raise Http404
+    rows = alerts.export(group_id=group_id)
+    return csv_response("alerts.csv", alerts.COLUMNS, rows)
 
 
 @page
-def group(request: HttpRequest, group_id: int) -> HttpResponse:
-    """One cause: its orders, notes, what was done about it, and who was told."""
-    found = _group(group_id)
+def show_group(request: HttpRequest, group_id: int) -> HttpResponse:
+    """Shows one cause: its orders, notes, bulk actions, and the notifications about it."""
+    return _group_page(request, group_id, NoteForm())
+
+
+def _group_page(
+    request: HttpRequest, group_id: int, note_form: NoteForm, *, status: int = 200
+) -> HttpResponse:
+    group = alert_groups.find_group(group_id)
+    if group is None:
+        raise Http404
     at = now()
-    closed = request.GET.get("show") == "closed"
-    cause = alert_groups.group_summary(found, now=at)
-    history = alert_groups.group_history(found)
-    running = next((one for one in history.actions if one.state in _UNDER_WAY), None)
+    is_closed = request.GET.get("show") == "closed"
+    history = alert_groups.group_history(group)
+    running = next(
+        (action for action in history.actions if action.state in (BulkState.RUNNING, BulkState.PAUSED)), None
+    )
     return render(
         request,
         "console/alerts/group.html",
         {
-            "group": found,
-            "cause": cause,
-            "closed": closed,
-            "page": alerts.alerts_of_group(found, closed=closed, after=request.GET.get("after", "")),
+            "group": group,
+            "cause": alert_groups.group_summary(group, now=at),
+            "closed": is_closed,
+            "page": alerts.alerts_of_group(group, closed=is_closed, after=request.GET.get("after", "")),
             "is_first": "after" not in request.GET,
             "history": history,
             "running": bulk.find_action(running.pk, now=at) if running else None,
-            "joined": alerts.joined_since(found, running) if running else [],
+            "joined": alerts.joined_since(group, running) if running else [],
+            "note_form": note_form,
         },
+        status=status,
     )
 
 
-_UNDER_WAY = (BulkState.RUNNING, BulkState.PAUSED)
-
-
 @act(OPERATE)
-def note(request: HttpRequest, group_id: int) -> HttpResponse:
-    """Writes a note beside a group."""
+def add_note(request: HttpRequest, group_id: int) -> HttpResponse:
+    """Adds a note beside a group."""
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        return _group_page(request, group_id, form, status=422)
     try:
-        alert_services.add_note(group_id=group_id, actor=actor(request), text=request.POST.get("text", ""))
+        alert_services.add_note(group_id=group_id, actor=actor(request), text=form.cleaned_data["text"])
     except NoSuchGroupError as error:
         raise Http404 from error
-    except EmptyNoteError:
-        messages.error(request, _("A note needs some text."))
     return redirect("console:group", group_id)
 
 
 @act(OPERATE)
 def acknowledge(request: HttpRequest, group_id: int) -> HttpResponse:
-    """Says that somebody sees to a group."""
-    try:
-        alert_services.acknowledge(group_id=group_id, actor=actor(request), reason=_reason(request))
-    except NoSuchGroupError as error:
-        raise Http404 from error
-    messages.success(request, _("Acknowledged: others see that you see to it."))
-    return redirect("console:group", group_id)
+    """Records that an operator is handling a group."""
+    done = _("Acknowledged. Others can see that you are handling it.")
+    return _change(request, group_id, alert_services.acknowledge, done)
 
 
 @act(OPERATE)
 def unacknowledge(request: HttpRequest, group_id: int) -> HttpResponse:
-    """Takes an acknowledgement back."""
+    """Withdraws an acknowledgement."""
+    return _change(
+        request, group_id, alert_services.unacknowledge, _("The acknowledgement has been withdrawn.")
+    )
+
+
+def _change(request: HttpRequest, group_id: int, service: Callable[..., Any], done: str) -> HttpResponse:
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, first_error(form))
+        return redirect("console:group", group_id)
     try:
-        alert_services.unacknowledge(group_id=group_id, actor=actor(request), reason=_reason(request))
+        service(group_id=group_id, actor=actor(request), reason=form.cleaned_data["reason"])
     except NoSuchGroupError as error:
         raise Http404 from error
-    messages.success(request, _("No longer acknowledged."))
+    messages.success(request, done)
     return redirect("console:group", group_id)
-
-
-def _reason(request: HttpRequest) -> str:
-    return request.POST.get("reason", "").strip()[:REASON]
-
-
-def _group(group_id: int) -> AlertGroup:
-    found = alert_groups.find_group(group_id)
-    if found is None:
-        raise Http404
-    return found

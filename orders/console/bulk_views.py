@@ -1,26 +1,27 @@
-"""Bulk actions: choosing one, the list, and one under way."""
+"""Bulk actions: previewing and starting one, the list, and the page of one under way."""
 
-from dataclasses import dataclass, field
-from secrets import token_urlsafe
+from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
-from orders.console.csv_safe import csv_lines
+from orders.console.csv_export import csv_response
+from orders.console.forms.bulk import KINDS, BulkActionForm, SelectionForm
+from orders.console.forms.fields import PageForm
 from orders.console.guards import act, actor, needs, page, previous_page
 from orders.selectors.clock import now
-from orders.selectors.desk import bulk
-from orders.selectors.desk import bulk_selection as choosing
+from orders.selectors.desk import bulk, bulk_selection
 from orders.selectors.desk.bulk_selection import Choice
 from orders.selectors.desk.supervisor import retry_limits
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators.bulk import (
-    COUNT_FROM,
     CountMismatchError,
     ImpossibleActionError,
     NoSuchActionError,
@@ -28,51 +29,50 @@ from orders.services.operators.bulk import (
     TooLateError,
     TooManyError,
 )
+from orders.vocabulary import BulkItemState
 
 ACTS = {
-    "pause": (bulk_services.pause, gettext_lazy("Paused: no further order is acted on until it is resumed.")),
-    "resume": (bulk_services.resume, gettext_lazy("It goes on.")),
-    "stop": (bulk_services.stop, gettext_lazy("Stopped. What it has acted on goes on.")),
-    "undo": (bulk_services.undo, gettext_lazy("Undone: nothing was changed.")),
+    "pause": (bulk_services.pause, gettext_lazy("Paused. No more orders are started until you resume it.")),
+    "resume": (bulk_services.resume, gettext_lazy("Resumed.")),
+    "stop": (bulk_services.stop, gettext_lazy("Stopped. Orders that were already started continue.")),
+    "undo": (bulk_services.undo, gettext_lazy("Undone. No order was changed.")),
 }
+COLUMNS = ("order", "wave", "state", "said", "acted_at", "ended_at")
 
 
 @page
-def actions(request: HttpRequest) -> HttpResponse:
-    """The list, newest first."""
-    found = bulk.action_page(after=_number(request.GET.get("after", "")), now=now())
-    return render(request, "console/bulk/list.html", {"page": found, "is_first": "after" not in request.GET})
+def show_actions(request: HttpRequest) -> HttpResponse:
+    """Lists the bulk actions, newest first."""
+    actions = bulk.action_page(after=PageForm(request.GET).position, now=now())
+    context = {"page": actions, "is_first": "after" not in request.GET}
+    return render(request, "console/bulk/list.html", context)
 
 
 @page
-def action(request: HttpRequest, action_id: int) -> HttpResponse:
-    """One action: its waves, what came of each order, and the buttons; or the results as a file."""
-    found = bulk.find_action(action_id, now=now())
-    if found is None:
+def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
+    """Shows an action's waves and the result of each order; with `format=csv`, exports the results."""
+    progress = bulk.find_action(action_id, now=now())
+    if progress is None:
         raise Http404
     if request.GET.get("format") == "csv":
         rows = bulk.results(action_id, most=bulk_services.MOST)
-        columns = ("order", "wave", "state", "said", "acted_at", "ended_at")
-        answer = HttpResponse("".join(csv_lines(columns, rows)), content_type="text/csv; charset=utf-8")
-        answer["Content-Disposition"] = f'attachment; filename="bulk-{action_id}.csv"'
-        return answer
+        return csv_response(f"bulk-{action_id}.csv", COLUMNS, rows)
     state = request.GET.get("state", "")
-    items = bulk.item_page(action_id, state=state, after=_number(request.GET.get("after", "")))
     return render(
         request,
         "console/bulk/action.html",
         {
-            "it": found,
-            "items": items,
+            "it": progress,
+            "items": bulk.item_page(action_id, state=state, after=PageForm(request.GET).position),
             "state": state,
             "is_first": "after" not in request.GET,
             "choices": [
-                ("", gettext_lazy("All"), found.action.total),
-                ("waiting", gettext_lazy("Waiting"), found.waiting),
-                ("acted", gettext_lazy("Under way"), found.acted),
-                ("done", gettext_lazy("Done"), found.done),
-                ("failed", gettext_lazy("Failed again"), found.failed),
-                ("nothing", gettext_lazy("Nothing to do"), found.nothing),
+                ("", gettext_lazy("All"), progress.action.total),
+                (BulkItemState.WAITING, gettext_lazy("Waiting"), progress.waiting),
+                (BulkItemState.ACTED, gettext_lazy("Running"), progress.acted),
+                (BulkItemState.DONE, gettext_lazy("Done"), progress.done),
+                (BulkItemState.FAILED_AGAIN, gettext_lazy("Failed again"), progress.failed),
+                (BulkItemState.NOTHING, gettext_lazy("Nothing to do"), progress.nothing),
             ],
         },
     )
@@ -80,10 +80,10 @@ def action(request: HttpRequest, action_id: int) -> HttpResponse:
 
 @act(OPERATE)
 def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
-    """Pauses, resumes, stops or undoes an action, and goes back to where the button was."""
+    """Pauses, resumes, stops or undoes an action, and returns to the page with the button."""
     if act not in ACTS:
         raise Http404
-    service, said = ACTS[act]
+    service, done = ACTS[act]
     try:
         service(action_id=action_id, actor=actor(request))
     except NoSuchActionError as error:
@@ -91,116 +91,78 @@ def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
     except TooLateError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, said)
+        messages.success(request, done)
     return redirect(previous_page(request))
 
 
-@dataclass(kw_only=True)
-class Form:
-    """What was typed, and what is wrong with it, by field."""
-
-    waves: str = "1, 10, 100, 0"
-    rate: str = "20"
-    stop_percent: str = "20"
-    reason: str = ""
-    typed: str = ""
-    token: str = field(default_factory=lambda: token_urlsafe(16))
-    seen: int | None = None
-    errors: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, posted: QueryDict) -> "Form":
-        """The form that was sent, with its mistakes."""
-        names = ("waves", "rate", "stop_percent", "reason", "typed", "token")
-        form = cls(**{name: posted.get(name, "").strip()[:200] for name in names})
-        form.seen = _number(posted.get("seen", ""))
-        form.numbers()
-        return form
-
-    def numbers(self) -> tuple[list[int], float, float]:
-        """Waves, rate, and the share at which to stop; what is no number is noted as a mistake."""
-        waves: list[int] = []
-        rate = percent = 0.0
-        try:
-            waves = [int(part) for part in self.waves.split(",")]
-        except ValueError:
-            self.errors["waves"] = _("Whole numbers with commas between them, as in 1, 10, 100, 0.")
-        try:
-            rate = float(self.rate)
-        except ValueError:
-            self.errors["rate"] = _("A number, as in 20 or 0.5.")
-        try:
-            percent = float(self.stop_percent)
-        except ValueError:
-            self.errors["stop_percent"] = _("A number from 0 to 100.")
-        return waves, rate, percent / 100
+def _preview(request: HttpRequest) -> HttpResponse:
+    choice = _choice(request.GET)
+    count = _count(choice)
+    return _preview_page(request, choice, BulkActionForm(count=count), count)
 
 
-def _new(request: HttpRequest) -> HttpResponse:
-    return _preview(request, _choice(request.GET), Form())
-
-
-new = needs(OPERATE, require_safe(_new))
-"""What would be acted on, how, and how many: to be looked at before it is begun."""
+preview = needs(OPERATE, require_safe(_preview))
+"""Shows which orders an action would take, how many, and how, before it is started."""
 
 
 @act(OPERATE, confirmed=True)
 def create(request: HttpRequest) -> HttpResponse:
-    """Begins an action, or shows again what has to be looked at once more."""
+    """Starts an action, or shows the form again with what is wrong."""
     choice = _choice(request.POST)
-    form = Form.read(request.POST)
-    if form.errors:
-        return _preview(request, choice, form)
-    waves, rate, stop_share = form.numbers()
-    order_ids = choosing.orders_of(choice, tries=retry_limits(), now=now())
-    if form.seen is not None and len(order_ids) > form.seen:
-        form.errors["count"] = _("More orders match now than were shown. Look again.")
-        return _preview(request, choice, form)
+    order_ids = bulk_selection.orders_of(choice, tries=retry_limits(), now=now())
+    form = BulkActionForm(request.POST, count=len(order_ids))
+    if form.is_valid():
+        seen = form.cleaned_data["seen"]
+        if len(order_ids) > bulk_selection.MOST:
+            form.add_error(None, _("These are more orders than one action can take. Narrow the filter."))
+        elif seen is not None and len(order_ids) > seen:
+            form.add_error(None, _("More orders match now than when you opened this page. Check them again."))
+        else:
+            action = _start(request, choice, form, order_ids)
+            if action is not None:
+                return redirect("console:bulk", action.pk)
+    return _preview_page(request, choice, form, _count(choice))
+
+
+def _start(request: HttpRequest, choice: Choice, form: BulkActionForm, order_ids: list[UUID]) -> Any:
+    """Starts the action. Returns None, with the error in the form, if the service refuses."""
+    values = form.cleaned_data
     try:
-        if len(order_ids) > choosing.MOST:
-            raise TooManyError
-        made = bulk_services.create(
+        return bulk_services.create(
             kind=choice.kind,
             order_ids=order_ids,
             what=choice.what,
             actor=actor(request),
-            reason=form.reason,
+            reason=values["reason"],
             group=choice.group,
             query=choice.query,
-            waves=waves,
-            stop_share=stop_share,
-            rate=rate,
-            typed_count=_number(form.typed),
-            token=form.token,
+            waves=values["waves"],
+            stop_share=values["stop_percent"] / 100,
+            rate=values["rate"],
+            typed_count=values["typed"],
+            token=values["token"],
         )
     except CountMismatchError as error:
-        form.errors["typed"] = _("Type %(count)s to confirm it.") % {"count": error.count}
+        form.ask_for_count(error.count)
     except NothingToDoError:
-        form.errors["count"] = _("No order matches any more, so there is nothing to do.")
-    except TooManyError:
-        form.errors["count"] = _("That is more than one action may take. Narrow the filter.")
-    except ImpossibleActionError as error:
-        form.errors["waves"] = str(error)
-    else:
-        return redirect("console:bulk", made.pk)
-    return _preview(request, choice, form)
+        form.add_error(None, _("No order matches any longer, so there is nothing to do."))
+    except (TooManyError, ImpossibleActionError) as error:
+        form.add_error(None, str(error))
+    return None
 
 
-def _choice(asked: QueryDict) -> Choice:
-    choice = choosing.read_choice(
-        asked.dict(),
-        order_ids=asked.getlist("orders"),
-        group_id=asked.get("group", ""),
-        upto=asked.get("upto", ""),
-        kind=asked.get("do", ""),
-    )
+def _choice(query: QueryDict) -> Choice:
+    choice = SelectionForm(query).choice()
     if choice is None:
         raise Http404
     return choice
 
 
-def _preview(request: HttpRequest, choice: Choice, form: Form) -> HttpResponse:
-    count = choosing.count(choice, tries=retry_limits(), now=now())
+def _count(choice: Choice) -> int:
+    return bulk_selection.count(choice, tries=retry_limits(), now=now())
+
+
+def _preview_page(request: HttpRequest, choice: Choice, form: BulkActionForm, count: int) -> HttpResponse:
     return render(
         request,
         "console/bulk/new.html",
@@ -208,24 +170,11 @@ def _preview(request: HttpRequest, choice: Choice, form: Form) -> HttpResponse:
             "choice": choice,
             "form": form,
             "count": count,
-            "is_too_many": count > choosing.MOST,
-            "most": choosing.MOST,
+            "is_too_many": count > bulk_selection.MOST,
+            "most": bulk_selection.MOST,
             "needs_count": bulk_services.needs_count(kind=choice.kind, count=count),
-            "count_from": COUNT_FROM,
             "fields": [*choice.fields, ("do", choice.kind)],
-            "kinds": [
-                (choice.address(kind), said, kind == choice.kind)
-                for kind, said in (
-                    ("resubmit", gettext_lazy("Resubmit")),
-                    ("compensate", gettext_lazy("Undo")),
-                )
-            ],
+            "kinds": [(choice.address(kind), label, kind == choice.kind) for kind, label in KINDS],
         },
         status=422 if form.errors else 200,
     )
-
-
-def _number(text: str) -> int | None:
-    """A whole number as it was typed; None if it is none."""
-    digits = text.strip()
-    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 18 else None

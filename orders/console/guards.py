@@ -27,6 +27,7 @@ from django.views.decorators.http import require_POST, require_safe
 from orders.access import second_factor
 from orders.access.levels import OPERATOR_NAMESPACES, VIEW
 from orders.services import audit
+from orders.vocabulary import BulkKind
 
 log = structlog.get_logger()
 
@@ -34,7 +35,6 @@ View = Callable[..., HttpResponseBase]
 
 SIGN_IN = "console:sign-in"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-BULK_KINDS = ("resubmit", "compensate")
 
 
 def page(view: View) -> View:
@@ -95,7 +95,7 @@ def _bulk_kind(request: HttpRequest) -> str:
         kind = request.POST.get("do", "")
     except (MultiPartParserError, SuspiciousOperation, OSError):
         return ""
-    return kind if kind in BULK_KINDS else ""
+    return kind if kind in list(BulkKind) else ""
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

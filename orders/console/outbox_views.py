@@ -6,21 +6,18 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 
 from orders.access.levels import OPERATE
+from orders.console.forms.filters import OutboxForm
 from orders.console.guards import act, actor, page
 from orders.selectors.desk import outbox
 from orders.services.operators import outbox as outbox_services
 from orders.services.operators.outbox import NoSuchMessageError, NotFailedError
 
-VIEWS = (("", "All"), ("waiting", "Waiting"), ("failed", "Failed"), ("sent", "Sent"))
-
 
 @page
 def show_outbox(request: HttpRequest) -> HttpResponse:
     """What waits to be sent, what failed and what was sent, newest first."""
-    view = request.GET.get("view", "")
-    view = view if view in outbox.VIEWS else ""
-    before = request.GET.get("before", "")
-    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 19 else None
+    form = OutboxForm(request.GET)
+    view, number = form.chosen_view, form.position
     shown = outbox.messages(view=view, before=number)
     query: dict[str, str | int] = {"view": view} if view else {}
     return render(
@@ -29,7 +26,7 @@ def show_outbox(request: HttpRequest) -> HttpResponse:
         {
             "rows": shown.items,
             "view": view,
-            "views": VIEWS,
+            "views": OutboxForm.VIEWS,
             "first": urlencode(query) if number is not None else None,
             "after": urlencode({**query, "before": shown.items[-1].id}) if shown.has_more else "",
         },

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 from orders.console import urls
-from orders.console.csv_safe import csv_lines
+from orders.console.csv_export import csv_lines
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.models import (
     AlertGroup,
@@ -214,8 +214,8 @@ def test_who_is_at_the_desk_is_refused_in_the_consoles_frame_and_a_customer_in_t
     page = signed_in(person("viewer")).post(places["pause-agent"])
     assert page.status_code == 403
     text = page.content.decode()
-    assert 'aria-label="Console"' in text and "This is not yours to do" in text
-    assert '<a class="button button--main" href="/console/">To the overview</a>' in " ".join(text.split())
+    assert 'aria-label="Console"' in text and "You do not have access" in text
+    assert '<a class="button button--main" href="/console/">Go to the overview</a>' in " ".join(text.split())
     assert "To the posters" not in text
     text = signed_in(person("customer")).get("/console/").content.decode()
     assert "To the posters" in text and "open-alerts" not in text

@@ -239,7 +239,7 @@ def test_it_is_asked_again_before_what_needs_it_fresh() -> None:
     assert elsewhere["Location"] == f"{FACTOR}?next=%2Fconsole%2F"
     assert not StaticToken.objects.exists()
     page = client.get(asked["Location"])
-    assert "confirm that it is you" in page.content.decode()
+    assert "Confirm that it is you" in page.content.decode()
     assert give(client, code_of(device, 1), next=back)["Location"] == back
     assert client.post(f"{FACTOR}codes/").status_code == 200
     assert StaticToken.objects.count() == second_factor.RECOVERY_CODES

@@ -11,6 +11,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from uuid_utils.compat import uuid7
 
+from orders.console.forms.filters import OrderFilterForm
 from orders.models import (
     Alert,
     AlertGroup,
@@ -24,7 +25,6 @@ from orders.models import (
     SubmissionMessage,
 )
 from orders.selectors.desk import search
-from orders.selectors.desk.filters import read_filter
 from orders.selectors.desk.supervisor import retry_limits
 from orders.services.operators import bulk as bulk_services
 from orders.workflow.editing import WORKFLOWS
@@ -109,7 +109,9 @@ def found(**asked: str) -> set[UUID]:
     at = ahead(0)
     return {
         one.order_id
-        for one in search.page(read_filter(asked), after=None, limit=50, tries=retry_limits(), now=at).orders
+        for one in search.page(
+            OrderFilterForm(asked).filter, after=None, limit=50, tries=retry_limits(), now=at
+        ).orders
     }
 
 
@@ -178,7 +180,7 @@ def test_each_filter_finds_exactly_its_orders() -> None:
     ]
     for asked_for, orders in wanted:
         assert found(**asked_for) == {order.pk for order in orders}, asked_for
-        chosen = read_filter(asked_for)
+        chosen = OrderFilterForm(asked_for).filter
         ids = set(search.matching(chosen, most=100, tries=retry_limits(), now=ahead(0)))
         assert ids == {order.pk for order in orders}, asked_for
         counted = search.count(chosen, now=ahead(0))
@@ -191,7 +193,9 @@ def test_pages_follow_one_another_without_gap_or_overlap() -> None:
         seen: list[UUID] = []
         after = None
         while True:
-            page = search.page(read_filter(asked), after=after, limit=3, tries=retry_limits(), now=ahead(0))
+            page = search.page(
+                OrderFilterForm(asked).filter, after=after, limit=3, tries=retry_limits(), now=ahead(0)
+            )
             seen += [one.order_id for one in page.orders]
             if (after := page.after) is None:
                 break
@@ -207,13 +211,13 @@ def test_the_list_has_a_fixed_number_of_queries_and_its_empty_states(
         in_error()
     none = client.get("/console/orders/?state=pending").content.decode()
     assert "No order matches." in none
-    assert "a whole mail address, or at least 4 digits of the end of an order" in none
+    assert "a complete email, or an order ID or at least 4 digits" in none
     refused = client.get("/console/orders/?older=soon").content.decode()
-    assert "An age is a number" in refused and "No order matches." in refused
+    assert "Enter an age as a number" in refused and "No order matches." in refused
     with django_assert_max_num_queries(22):
         answer = client.get("/console/orders/?state=error")
     page = answer.content.decode()
-    assert page.count("data-row ") == 12 and "12 orders" in page
+    assert page.count("<tr data-row") == 12 and "12 orders" in page
     assert "/console/bulk/new/?state=error" in page
 
 
@@ -289,7 +293,7 @@ def test_only_the_newest_events_are_shown_until_all_are_asked_for(desk: Desk) ->
     )
     client = desk("viewer")
     page = client.get(f"/console/orders/{order.pk}/").content.decode()
-    assert "scheduler:229" in page and "scheduler:29<" not in page and "Show the 30 before" in page
+    assert "scheduler:229" in page and "scheduler:29<" not in page and "Show the 30 earlier events" in page
     assert "scheduler:29<" in client.get(f"/console/orders/{order.pk}/?events=all").content.decode()
 
 
@@ -445,7 +449,7 @@ def test_undoing_an_order_that_was_paid_needs_the_amount_typed(desk: Desk) -> No
         assert stored(paid).goal == "complete"
     client.post(at, {"reason": "she asked", "typed": "39.00"})
     assert stored(paid).goal == "compensate"
-    assert "being undone already" in client.get(at).content.decode()
+    assert "already been cancelled" in client.get(at).content.decode()
 
 
 def test_the_desk_shows_what_could_not_be_undone_and_settles_it_with_proof(desk: Desk) -> None:
@@ -466,7 +470,7 @@ def test_the_desk_shows_what_could_not_be_undone_and_settles_it_with_proof(desk:
     admin.post(at, {"how": "undone", "reason": "mail of the warehouse, 12 March"})
     assert step_of(order, "reserve-stock").state == "compensated"
     assert stored(order).process_state == "pending"
-    assert "Nothing failed to be undone." in admin.get("/console/compensation/").content.decode()
+    assert "No compensation has failed." in admin.get("/console/compensation/").content.decode()
 
 
 def test_a_submission_that_was_set_aside_is_shown_with_its_reason_and_replayed_once(desk: Desk) -> None:

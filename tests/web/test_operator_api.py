@@ -135,7 +135,7 @@ def test_an_acknowledgement_of_an_earlier_time_is_none_for_the_api_as_for_the_co
         (found,) = operator.get(f"{API}/alerts/groups").json()["results"]
         assert (found["acknowledged_by"], found["acknowledged_at"] is not None) == (by, bool(by))
         assert ("nobody yet" in desk.get("/console/alerts/").content.decode()) is not bool(by)
-        (line,) = csv.DictReader(desk.get("/console/alerts.csv").content.decode("utf-8-sig").splitlines())
+        (line,) = csv.DictReader(desk.get("/console/alerts.csv").getvalue().decode("utf-8-sig").splitlines())
         assert line["acknowledged_by"] == by
         assert ("acknowledged</span>" in desk.get("/console/").content.decode()) is bool(by)
 

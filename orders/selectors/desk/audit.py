@@ -69,32 +69,6 @@ class Listed:
     following: int | None
 
 
-def read_filter(query: Mapping[str, str]) -> Filter:
-    """The filter in an address. What makes no sense is passed over."""
-    before = query.get("before", "")
-    allowed = query.get("allowed", "")
-    return Filter(
-        actor=_text(query, "actor", 120),
-        act=_text(query, "act", 40),
-        target=_text(query, "target", 120),
-        allowed=allowed if allowed in ("yes", "no") else "",
-        since=_day(query.get("since", "")),
-        until=_day(query.get("until", "")),
-        before=int(before) if before.isascii() and before.isdigit() and len(before) < 19 else None,
-    )
-
-
-def _text(query: Mapping[str, str], name: str, longest: int) -> str:
-    return "".join(letter for letter in query.get(name, "").strip() if letter.isprintable())[:longest]
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
-
-
 def entries(asked: Filter) -> Listed:
     """A page of the entries that are asked for. One query."""
     found = list(_chosen(asked)[: PAGE + 1])

@@ -1,6 +1,6 @@
 """Which orders a bulk action is to take: those of a group of alerts, those that a filter finds, or chosen ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -9,9 +9,8 @@ from uuid import UUID
 
 from orders.models import AlertGroup, OrderProcess
 from orders.selectors.desk import search
-from orders.selectors.desk.alert_groups import find_group
 from orders.selectors.desk.alerts import count_orders_of_group, orders_of_group
-from orders.selectors.desk.filters import NAMES, OrderFilter, in_words, read_filter
+from orders.selectors.desk.filters import NAMES, OrderFilter, in_words
 from orders.selectors.desk.standing import Tries
 from orders.vocabulary import BulkKind, ProcessState
 
@@ -55,7 +54,7 @@ class Choice:
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """It as fields of a form, from which `read_choice` makes it again."""
+        """It as fields of a form, from which the form makes it again."""
         if self.ids:
             return [("orders", str(one)) for one in self.ids]
         return [(name, str(value)) for name, value in self.query.items() if value is not None]
@@ -67,26 +66,6 @@ class Choice:
     @property
     def problems(self) -> tuple[str, ...]:
         return self.wanted.problems if self.wanted else ()
-
-
-def read_choice(
-    asked: Mapping[str, str], *, order_ids: Sequence[str], group_id: str, upto: str, kind: str
-) -> Choice | None:
-    """The choice of a form or address; None if it names a group that does not exist, or no order at all."""
-    if kind not in list(BulkKind):
-        kind = BulkKind.RESUBMIT.value
-    if group_id:
-        group = find_group(int(group_id)) if group_id.isdecimal() and len(group_id) < 18 else None
-        last = int(upto) if upto.isdecimal() and len(upto) < 18 else None
-        return None if group is None else Choice(kind=kind, group=group, upto=last)
-    if order_ids:
-        try:
-            ids = list(dict.fromkeys(UUID(one) for one in order_ids[:MOST_CHOSEN]))
-        except ValueError:
-            return None
-        return Choice(kind=kind, ids=ids)
-    wanted = read_filter(asked)
-    return None if wanted.is_empty else Choice(kind=kind, wanted=wanted)
 
 
 def count(choice: Choice, *, tries: Tries, now: datetime) -> int:

@@ -1,16 +1,12 @@
-"""The filter of the list of orders, as it is written in an address: read, written and said in words. Pure."""
+"""The filter of the list of orders, as a query string and in words. Pure; the console's form reads it."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.utils.translation import gettext as _
-
-from orders.selectors.desk.standing import Kind
-from orders.vocabulary import ProcessState
 
 LEAST_PART = 4
 """Digits that a part of an order's id has at least; eight, to be looked for at the beginning too."""
@@ -77,24 +73,6 @@ class OrderFilter:
 
 
 NAMES = tuple(one.name for one in fields(OrderFilter) if one.name != "problems")
-
-
-def read_filter(asked: Mapping[str, str]) -> OrderFilter:
-    """The filter of an address's query; what is not known to it is left out."""
-    told = {name: asked.get(name, "").strip()[:LONGEST].replace("\x00", "") for name in NAMES}
-    wanted = OrderFilter(**told)
-    problems = []
-    if wanted.state and wanted.state not in list(ProcessState):
-        problems.append(_("There is no state %(state)s.") % {"state": wanted.state})
-    if wanted.kind and wanted.kind not in list(Kind):
-        problems.append(_("No order stands at %(kind)s.") % {"kind": wanted.kind})
-    if wanted.older and wanted.age is None:
-        problems.append(_("An age is a number with s, m, h or d, as in 30m or 2h."))
-    if wanted.priority and not re.fullmatch("[0-9]", wanted.priority):
-        problems.append(_("A priority is from 0 to 9."))
-    if wanted.q and not wanted.digits and not wanted.email:
-        problems.append(_("Search for a mail address, an order id, or at least four digits of its end."))
-    return OrderFilter(**told, problems=tuple(problems))
 
 
 def in_words(wanted: OrderFilter) -> str:

@@ -1,0 +1,82 @@
+"""The agents: their circuits, and the acts on them."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from orders.access.levels import ADMINISTER, OPERATE
+from orders.console.flash import show_result
+from orders.console.forms.agents import ForceCircuitForm, PauseForm
+from orders.console.forms.fields import first_error
+from orders.console.guards import act, actor, page
+from orders.selectors.clock import now
+from orders.selectors.desk.agents import agent_statuses
+from orders.services.operators import agents as agent_services
+from orders.services.orders import Result
+
+
+@page
+def show_agents(request: HttpRequest) -> HttpResponse:
+    """Shows each agent's circuit, what waits for it, and the processes that run it."""
+    context = {
+        "agents": agent_statuses(now=now()),
+        "force_form": ForceCircuitForm(label_suffix=""),
+    }
+    return render(request, "console/agents/list.html", context)
+
+
+@act(OPERATE)
+def pause(request: HttpRequest, agent: str) -> HttpResponse:
+    """Sends nothing new to an agent."""
+    form = PauseForm(request.POST)
+    who = actor(request)
+    return _act(
+        request,
+        agent,
+        form,
+        lambda: agent_services.pause_agent(agent=agent, actor=who, reason=form.cleaned_data["reason"]),
+    )
+
+
+@act(OPERATE)
+def resume(request: HttpRequest, agent: str) -> HttpResponse:
+    """Sends work to an agent again."""
+    show_result(request, agent_services.resume_agent(agent=agent, actor=actor(request)))
+    return _back_to(agent)
+
+
+@act(ADMINISTER)
+def force_circuit(request: HttpRequest, agent: str) -> HttpResponse:
+    """Holds an agent's circuit open or closed for a time."""
+    form = ForceCircuitForm(request.POST)
+    who = actor(request)
+    return _act(
+        request,
+        agent,
+        form,
+        lambda: agent_services.force_circuit(agent=agent, actor=who, **form.cleaned_data),
+    )
+
+
+@act(ADMINISTER)
+def unforce_circuit(request: HttpRequest, agent: str) -> HttpResponse:
+    """Lets a circuit follow its calls again."""
+    show_result(request, agent_services.unforce_circuit(agent=agent, actor=actor(request)))
+    return _back_to(agent)
+
+
+def _act(
+    request: HttpRequest, agent: str, form: PauseForm | ForceCircuitForm, call: Callable[[], Result]
+) -> HttpResponse:
+    if form.is_valid():
+        show_result(request, call())
+    else:
+        messages.error(request, first_error(form))
+    return _back_to(agent)
+
+
+def _back_to(agent: str) -> HttpResponse:
+    return redirect(f"{reverse('console:agents')}#{agent}")

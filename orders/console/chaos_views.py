@@ -1,0 +1,112 @@
+"""The chaos page, for development: makes the sandbox's services fail, kills workers, and shows the system recover.
+
+It exists only with DEBUG and while the sandbox answers. Its buttons are for administrators.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from orders.access.levels import ADMINISTER
+from orders.console.forms.faults import FaultsForm
+from orders.console.guards import act, actor, page
+from orders.console.sandbox_client import SERVICES, Sandbox
+from orders.selectors.clock import now
+from orders.selectors.desk.overview import count_queued, recent_counts
+from orders.services import audit
+from sasweb.launcher import running as processes
+
+
+def _in_development(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Hides a view unless DEBUG is on and the sandbox answers. The view gets the sandbox and its faults."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        sandbox = Sandbox(settings.CONFIG.sandbox_bind)
+        faults = sandbox.faults() if settings.DEBUG else None
+        if faults is None:
+            raise Http404
+        return view(request, sandbox, faults, **kwargs)
+
+    return guarded
+
+
+@page
+@_in_development
+def show(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any]) -> HttpResponse:
+    """Shows the page. All operators can watch; administrators have the buttons."""
+    return _chaos_page(request, sandbox, faults)
+
+
+def _chaos_page(
+    request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any], wrong: FaultsForm | None = None
+) -> HttpResponse:
+    var_dir = settings.CONFIG.var_dir
+    forms = [
+        wrong
+        if wrong is not None and wrong.service == service
+        else FaultsForm(initial=FaultsForm.initial_of(faults[service]), service=service)
+        for service in SERVICES
+    ]
+    context = {
+        "forms": forms,
+        "workers": {role: len(processes.pids_of(role, var_dir=var_dir)) for role in processes.KILLABLE},
+        "effects": sandbox.effects(),
+        "orders": {"queued": count_queued(), **recent_counts(now=now(), within=timedelta(hours=1))},
+    }
+    return render(request, "console/system/chaos.html", context, status=422 if wrong else 200)
+
+
+@act(ADMINISTER)
+@_in_development
+def set_faults(
+    request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any], *, service: str
+) -> HttpResponse:
+    """Sets the faults of one service."""
+    if service not in SERVICES:
+        raise Http404
+    form = FaultsForm(request.POST, service=service)
+    if not form.is_valid():
+        return _chaos_page(request, sandbox, faults, form)
+    if (after := sandbox.set_faults(service, form.faults)) is not None:
+        audit.record(
+            actor=actor(request), act="chaos-faults", target=service, before=faults[service], after=after
+        )
+        messages.success(request, _("The faults of %(service)s have been set.") % {"service": service})
+    else:
+        messages.error(request, _("The sandbox did not accept these faults. Check its log."))
+    return redirect("console:chaos")
+
+
+@act(ADMINISTER)
+@_in_development
+def clear(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any]) -> HttpResponse:
+    """Removes all faults."""
+    sandbox.clear()
+    audit.record(actor=actor(request), act="chaos-clear", before=faults, after=sandbox.faults())
+    messages.success(request, _("All faults have been removed."))
+    return redirect("console:chaos")
+
+
+@act(ADMINISTER)
+@_in_development
+def kill(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any], *, role: str) -> HttpResponse:
+    """Kills one process of a role, as `kill -9` does."""
+    if role not in processes.KILLABLE:
+        raise Http404
+    pid = processes.kill_one(role, var_dir=settings.CONFIG.var_dir)
+    result = f"killed process {pid}" if pid else "no process found"
+    audit.record(actor=actor(request), act="chaos-kill", target=role, said=result)
+    if pid:
+        messages.success(request, _("Killed process %(pid)s of %(role)s.") % {"pid": pid, "role": role})
+    else:
+        messages.error(request, _("No %(role)s process is running on this machine.") % {"role": role})
+    return redirect("console:chaos")

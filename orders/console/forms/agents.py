@@ -1,0 +1,35 @@
+"""The forms on the page of the agents: pause one, and force its circuit."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from orders.console.forms.fields import Reason, ReasonForm, select, text_input
+
+
+class PauseForm(ReasonForm):
+    """Pauses an agent."""
+
+
+class ForceCircuitForm(forms.Form):
+    """Holds an agent's circuit open or closed for a time."""
+
+    state = forms.CharField(
+        label=_("State"),
+        max_length=10,
+        widget=select([("open", _("open: nothing is sent")), ("closed", _("closed: everything is sent"))]),
+    )
+    seconds = forms.TypedChoiceField(
+        label=_("Duration"),
+        coerce=float,
+        choices=[
+            ("300", _("5 minutes")),
+            ("900", _("15 minutes")),
+            ("3600", _("1 hour")),
+            ("28800", _("8 hours")),
+        ],
+        widget=select(),
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"), _("Choose how long the circuit should be forced.")
+        ),
+    )
+    reason = Reason(widget=text_input(required=True))

@@ -1,0 +1,30 @@
+"""The forms on the page of an alert group, and the query string of the alerts' export."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from orders.console.forms.fields import Key
+from orders.services.operators.alerts import LONGEST_NOTE
+
+
+class NoteForm(forms.Form):
+    """A note beside an alert group."""
+
+    text = forms.CharField(
+        label=_("What should the next operator know?"),
+        max_length=LONGEST_NOTE,
+        widget=forms.Textarea(attrs={"class": "input"}),
+        error_messages={
+            "required": _("Write the note before you add it."),
+            "max_length": _("Shorten the note to %(limit_value)s characters."),
+        },
+    )
+
+    def __init__(self, data: object = None) -> None:
+        super().__init__(data, auto_id="note-%s", label_suffix="")  # type: ignore[arg-type]
+
+
+class ExportForm(forms.Form):
+    """Which alerts are exported: those of a group, or all."""
+
+    group = Key()

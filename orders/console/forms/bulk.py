@@ -1,0 +1,148 @@
+"""The forms of a bulk action: which orders it takes, and how."""
+
+from collections.abc import Sequence
+from secrets import token_urlsafe
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from orders.console.forms.fields import Key, Reason, exact_input, text_input
+from orders.console.forms.filters import OrderFilterForm
+from orders.selectors.desk.alert_groups import find_group
+from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Choice
+from orders.services.operators.bulk import FASTEST
+from orders.vocabulary import BulkKind
+
+KINDS = (
+    (BulkKind.RESUBMIT, gettext_lazy("Resubmit")),
+    (BulkKind.COMPENSATE, gettext_lazy("Cancel and refund")),
+)
+SLOWEST = 0.1
+"""Orders a second."""
+
+
+class OrderIds(forms.Field):
+    """The orders that were ticked in the list."""
+
+    widget = forms.MultipleHiddenInput
+
+    def to_python(self, value: Sequence[str] | None) -> list[UUID]:
+        """Takes at most `MOST_CHOSEN` ids; those given twice count once."""
+        try:
+            ids = list(dict.fromkeys(UUID(text) for text in value or ()))
+        except ValueError as error:
+            raise ValidationError(_("Choose orders from the list.")) from error
+        if len(ids) > MOST_CHOSEN:
+            raise ValidationError(_("Choose at most %(most)s orders.") % {"most": MOST_CHOSEN})
+        return ids
+
+
+class SelectionForm(forms.Form):
+    """Which orders a bulk action takes: those of an alert group, the ones that were ticked, or those of a filter."""
+
+    do = forms.ChoiceField(choices=KINDS, required=False)
+    group = Key()
+    upto = Key()
+    orders = OrderIds(required=False)
+
+    def choice(self) -> Choice | None:
+        """Returns the choice; None if it names a group or orders that cannot be, or nothing at all."""
+        self.is_valid()
+        if {"group", "orders"} & self.errors.keys():
+            return None
+        values = self.cleaned_data
+        kind = values.get("do") or BulkKind.RESUBMIT.value
+        if values["group"] is not None:
+            group = find_group(values["group"])
+            return None if group is None else Choice(kind=kind, group=group, upto=values.get("upto"))
+        if values["orders"]:
+            return Choice(kind=kind, ids=values["orders"])
+        order_filter = OrderFilterForm(
+            self.data.dict() if isinstance(self.data, QueryDict) else self.data
+        ).filter
+        return None if order_filter.is_empty else Choice(kind=kind, wanted=order_filter)
+
+
+class Waves(forms.CharField):
+    """The sizes of the waves, with commas between them."""
+
+    def clean(self, value: Any) -> list[int]:
+        """Takes whole numbers from 1; the last may be 0, for all the rest."""
+        try:
+            sizes = [int(part) for part in super().clean(value).split(",")]
+        except ValueError as error:
+            raise ValidationError(
+                _("Enter whole numbers with commas between them, such as 1, 10, 100, 0.")
+            ) from error
+        if any(size < 1 for size in sizes[:-1]) or sizes[-1] < 0:
+            raise ValidationError(
+                _("Enter sizes of at least 1. Only the last may be 0, for all remaining orders.")
+            )
+        return sizes
+
+
+def _number(label: Any, *, smallest: float, largest: float, wrong: Any, initial: str) -> forms.FloatField:
+    errors = dict.fromkeys(("required", "invalid", "min_value", "max_value"), wrong)
+    widget = text_input(inputmode="decimal", maxlength=10, **{"class": "input input--number"})
+    return forms.FloatField(
+        label=label,
+        min_value=smallest,
+        max_value=largest,
+        error_messages=errors,
+        widget=widget,
+        initial=initial,
+    )
+
+
+class BulkActionForm(forms.Form):
+    """How a bulk action goes through its orders. `typed` is their number, where it must be confirmed."""
+
+    reason = Reason(help_text=gettext_lazy("Shown in each order's history and in the audit log."))
+    waves = Waves(
+        label=gettext_lazy("Waves"),
+        max_length=60,
+        initial="1, 10, 100, 0",
+        widget=text_input(),
+        help_text=gettext_lazy(
+            "Each wave waits for the results of the one before. 0 means all remaining orders."
+        ),
+    )
+    rate = _number(
+        gettext_lazy("Orders per second, at most"),
+        smallest=SLOWEST,
+        largest=FASTEST,
+        wrong=gettext_lazy("Enter a number from 0.1 to 1,000, such as 20."),
+        initial="20",
+    )
+    stop_percent = _number(
+        gettext_lazy("Pause when more than this % fail again"),
+        smallest=0,
+        largest=100,
+        wrong=gettext_lazy("Enter a number from 0 to 100."),
+        initial="20",
+    )
+    typed = forms.IntegerField(required=False, widget=exact_input(inputmode="numeric", maxlength=10))
+    token = forms.CharField(
+        max_length=200, required=False, widget=forms.HiddenInput, initial=lambda: token_urlsafe(16)
+    )
+    seen = Key(widget=forms.HiddenInput)
+
+    def __init__(self, data: QueryDict | None = None, *, count: int) -> None:
+        super().__init__(data, auto_id="%s", label_suffix="")
+        self._count = count
+        typed = self.fields["typed"]
+        typed.label = _("Type the number of orders, %(count)s, to confirm") % {"count": count}
+        typed.error_messages["invalid"] = self._wrong_count(count)
+
+    @staticmethod
+    def _wrong_count(count: int) -> str:
+        return _("Type %(count)s to confirm.") % {"count": count}
+
+    def ask_for_count(self, count: int) -> None:
+        """Has the number of orders typed again."""
+        self.add_error("typed", self._wrong_count(count))

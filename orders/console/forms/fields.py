@@ -1,0 +1,83 @@
+"""Fields and widgets that the console's forms share."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+LONGEST_REASON = 200
+LARGEST_ID = 2**63 - 1
+"""The largest key of a table."""
+
+
+class Reason(forms.CharField):
+    """Why somebody acts. It is kept in the order's history and in the audit log."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            **{
+                "label": _("Reason"),
+                "required": False,
+                "max_length": LONGEST_REASON,
+                "widget": text_input(),
+                "error_messages": {"max_length": _("Shorten the reason to %(limit_value)s characters.")},
+                **options,
+            }
+        )
+
+
+class Key(forms.IntegerField):
+    """The key of a row, or a page's position in a list; None when it is not given."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"required": False, "min_value": 0, "max_value": LARGEST_ID, **options})
+
+
+def text_input(**attributes: Any) -> forms.TextInput:
+    """Returns a text field in the console's style."""
+    return forms.TextInput(attrs={"class": "input", **attributes})
+
+
+def exact_input(**attributes: Any) -> forms.TextInput:
+    """Returns a text field for something that must be typed exactly: no completion, no spelling check."""
+    return text_input(autocomplete="off", spellcheck="false", **attributes)
+
+
+def select(choices: Iterable[Any] = ()) -> forms.Select:
+    """Returns a drop-down list in the console's style."""
+    return forms.Select(attrs={"class": "input"}, choices=choices)
+
+
+def first_error(form: forms.Form) -> str:
+    """Returns the first error of an invalid form, for a message above the page."""
+    return str(next(iter(form.errors.values()))[0])
+
+
+class ReasonForm(forms.Form):
+    """A button with a reason."""
+
+    reason = Reason()
+
+
+class PageForm(forms.Form):
+    """The query string of a list: `after` is the key that the page begins behind."""
+
+    after = Key()
+
+    @property
+    def position(self) -> int | None:
+        """The key that the page begins behind; None for the first page, and for a key that makes no sense."""
+        return self.cleaned_data.get("after") if self.is_valid() else None
+
+
+class OrderPageForm(forms.Form):
+    """The query string of a list of orders: `after` is the order that the page begins behind."""
+
+    after = forms.UUIDField(required=False)
+
+    @property
+    def position(self) -> UUID | None:
+        """The order that the page begins behind; None for the first page, and for an id that makes no sense."""
+        return self.cleaned_data.get("after") if self.is_valid() else None

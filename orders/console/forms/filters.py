@@ -1,0 +1,180 @@
+"""The filters of the console's lists, as they stand in a query string."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from orders.console.forms.fields import Key, exact_input, select, text_input
+from orders.selectors.desk import audit
+from orders.selectors.desk.filters import LEAST_PART, LONGEST, NAMES, NOTHING_DONE, OrderFilter
+from orders.wording.standings import STANDINGS
+from orders.wording.states import ORDER_STATES, Pill
+
+ANY = ("", _("any"))
+
+
+def _choices(pills: Mapping[Any, Pill]) -> list[tuple[str, Any]]:
+    return [ANY, *((str(name), pill.label) for name, pill in pills.items())]
+
+
+class OrderFilterForm(forms.Form):
+    """Which orders are listed, exported, or taken by a bulk action.
+
+    The names of steps and agents are known to the database only: `offer` fills their drop-down lists.
+    """
+
+    q = forms.CharField(
+        label=_("Order ID or email"),
+        required=False,
+        max_length=LONGEST,
+        widget=exact_input(**{"aria-describedby": "f-q-hint"}),
+    )
+    state = forms.ChoiceField(
+        label=_("State"),
+        required=False,
+        choices=_choices(ORDER_STATES),
+        widget=select(),
+        error_messages={"invalid_choice": _("Choose a state from the list. There is no state %(value)s.")},
+    )
+    kind = forms.ChoiceField(
+        label=_("Standing"),
+        required=False,
+        choices=_choices(STANDINGS),
+        widget=select(),
+        error_messages={"invalid_choice": _("Choose a standing from the list. There is no %(value)s.")},
+    )
+    step = forms.CharField(label=_("Step"), required=False, max_length=LONGEST, widget=select())
+    agent = forms.CharField(label=_("Agent"), required=False, max_length=LONGEST, widget=select())
+    waiting = forms.CharField(label=_("Waiting"), required=False, max_length=LONGEST, widget=select())
+    code = forms.CharField(
+        label=_("Alert code"),
+        required=False,
+        max_length=60,
+        widget=exact_input(**{"class": "input filters__short"}),
+    )
+    older = forms.CharField(
+        label=_("Older than"),
+        required=False,
+        max_length=LONGEST,
+        widget=exact_input(
+            **{"class": "input filters__short", "placeholder": "30m, 2h, 3d", "maxlength": 10}
+        ),
+    )
+    priority = forms.ChoiceField(
+        label=_("Priority"),
+        required=False,
+        choices=[ANY, *((str(priority), str(priority)) for priority in range(10))],
+        widget=select(),
+        error_messages={"invalid_choice": _("Choose a priority from 0 to 9.")},
+    )
+
+    def __init__(self, query: Mapping[str, Any]) -> None:
+        super().__init__(query, auto_id="f-%s", label_suffix="")
+
+    def offer(self, *, steps: Sequence[str], agents: Sequence[str]) -> None:
+        """Fills the drop-down lists of steps and agents. A name that is asked for is always among them."""
+        for name, present, first in (
+            ("step", steps, [ANY]),
+            ("agent", agents, [ANY]),
+            ("waiting", agents, [ANY, (NOTHING_DONE, _("for anything"))]),
+        ):
+            asked = getattr(self.filter, name)
+            names = present if asked in ("", NOTHING_DONE, *present) else [*present, asked]
+            self.fields[name].widget.choices = [*first, *((one, one) for one in names)]
+
+    def clean_q(self) -> str:
+        """Takes an email, an order ID or a part of one."""
+        text: str = self.cleaned_data["q"]
+        order_filter = OrderFilter(q=text)
+        if text and not order_filter.digits and not order_filter.email:
+            raise ValidationError(
+                _("Enter an email, an order ID, or at least %(digits)s digits from the end of an order ID."),
+                params={"digits": LEAST_PART},
+            )
+        return text
+
+    def clean_older(self) -> str:
+        """Takes an age such as 30m."""
+        text: str = self.cleaned_data["older"]
+        if text and OrderFilter(older=text).age is None:
+            raise ValidationError(_("Enter an age as a number with s, m, h or d, such as 30m or 2h."))
+        return text
+
+    @property
+    def filter(self) -> OrderFilter:
+        """The filter. With an error it keeps what was asked, has the errors as its problems, and matches nothing."""
+        problems = tuple(str(error) for errors in self.errors.values() for error in errors)
+        values = {
+            name: self.cleaned_data.get(name, str(self.data.get(name, "")).strip()[:LONGEST])
+            for name in NAMES
+        }
+        return OrderFilter(**values, problems=problems)
+
+
+class AuditFilterForm(forms.Form):
+    """Which entries of the audit log are listed or exported. A field with an error does not narrow the list."""
+
+    actor = forms.CharField(label=_("Actor"), required=False, max_length=120, widget=text_input())
+    act = forms.CharField(label=_("Action"), required=False, max_length=40, widget=select())
+    target = forms.CharField(label=_("Target"), required=False, max_length=120, widget=text_input())
+    allowed = forms.ChoiceField(
+        label=_("Result"),
+        required=False,
+        choices=[ANY, ("yes", _("done")), ("no", _("refused"))],
+        widget=select(),
+        error_messages={"invalid_choice": _("Choose a result from the list.")},
+    )
+    since = forms.DateField(
+        label=_("From"),
+        required=False,
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"class": "input", "type": "date"}),
+        error_messages={"invalid": _("Enter a date such as 2026-01-31.")},
+    )
+    until = forms.DateField(
+        label=_("To"),
+        required=False,
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"class": "input", "type": "date"}),
+        error_messages={"invalid": _("Enter a date such as 2026-01-31.")},
+    )
+    before = Key(widget=forms.HiddenInput)
+
+    def __init__(self, query: Mapping[str, Any]) -> None:
+        super().__init__(query, auto_id="%s", label_suffix="")
+
+    def offer(self, acts: Sequence[str]) -> None:
+        """Fills the drop-down list of actions. The one that is asked for is always among them."""
+        asked = self.filter.act
+        names = acts if asked in ("", *acts) else [asked, *acts]
+        self.fields["act"].widget.choices = [ANY, *((name, name) for name in names)]
+
+    @property
+    def filter(self) -> audit.Filter:
+        """The filter."""
+        self.is_valid()
+        return audit.Filter(**{name: value for name, value in self.cleaned_data.items() if value})
+
+
+class OutboxForm(forms.Form):
+    """Which messages of the outbox are listed, and the key that the page begins below."""
+
+    VIEWS = (("", _("All")), ("waiting", _("Waiting")), ("failed", _("Failed")), ("sent", _("Sent")))
+
+    view = forms.ChoiceField(choices=VIEWS, required=False)
+    before = Key()
+
+    @property
+    def chosen_view(self) -> str:
+        """The name of the view; all messages for a name that makes no sense."""
+        self.is_valid()
+        return str(self.cleaned_data.get("view", ""))
+
+    @property
+    def position(self) -> int | None:
+        """The key that the page begins below; None for the first page, and for a key that makes no sense."""
+        self.is_valid()
+        return self.cleaned_data.get("before")

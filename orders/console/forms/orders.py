@@ -1,0 +1,102 @@
+"""The forms on the page of an order: resubmit, retry, priority, cancel and refund, skip, settle."""
+
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from orders.console.forms.fields import Reason, ReasonForm, exact_input, select, text_input
+
+LONGEST_RESULT = 4_000
+DONE, NOT_DONE, UNDONE = "done", "not done", "undone"
+PRIORITIES = range(10)
+
+
+class ResubmitForm(ReasonForm):
+    """Resubmits an order: with `now` at once, otherwise after a wait in which it can be undone."""
+
+    now = forms.BooleanField(required=False)
+
+
+class RetryForm(forms.Form):
+    """Retries what waits: one step, or all of an order."""
+
+    step = forms.CharField(required=False, max_length=120, empty_value=None)
+
+
+class PriorityForm(ReasonForm):
+    """Sets an order's priority."""
+
+    priority = forms.TypedChoiceField(
+        label=gettext_lazy("Priority"),
+        coerce=int,
+        choices=[(priority, str(priority)) for priority in PRIORITIES],
+        widget=select(),
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"), gettext_lazy("Choose a priority from 0 to 9.")
+        ),
+    )
+
+
+class TypedForm(ReasonForm):
+    """An act that cannot be undone: it needs a reason, and a word typed to confirm it."""
+
+    typed = forms.CharField(required=False, max_length=120, widget=exact_input())
+
+    def __init__(self, data: QueryDict | None = None, *, word: str) -> None:
+        super().__init__(data, label_suffix="", auto_id="%s")
+        self.word = word
+        for field in self.fields.values():
+            field.widget.attrs["required"] = True
+        self.fields["typed"].label = _("Type %(word)s to confirm") % {"word": word}
+
+    def show_refusal(self, said: str) -> None:
+        """Shows why the service refused: beside the word if it was not typed exactly, otherwise above the form."""
+        typed = self.cleaned_data["typed"].replace(" ", "").lower() == self.word.lower()
+        wrong = _("Nothing has been changed. Type %(word)s to confirm.") % {"word": self.word}
+        self.add_error(None if typed else "typed", said if typed else wrong)
+
+
+class SettleForm(forms.Form):
+    """Settles a step by hand: what became of it, with the proof."""
+
+    how = forms.ChoiceField(
+        label=gettext_lazy("What happened"),
+        choices=[
+            (DONE, gettext_lazy("It was done. The order continues with the response below.")),
+            (NOT_DONE, gettext_lazy("It was not done. The next attempt may use a new key.")),
+        ],
+        widget=forms.RadioSelect,
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"), gettext_lazy("Choose whether the step was done.")
+        ),
+    )
+    result = forms.JSONField(
+        label=gettext_lazy("Response, as JSON, if it was done"),
+        help_text=gettext_lazy("What the remote service would have answered. Later steps may need it."),
+        required=False,
+        widget=forms.Textarea(attrs={"class": "input", "maxlength": LONGEST_RESULT, "spellcheck": "false"}),
+        error_messages={
+            "invalid": gettext_lazy("Enter a JSON object, as the remote service would have answered.")
+        },
+    )
+    reason = Reason(label=gettext_lazy("Proof"), widget=text_input(required=True))
+
+    def __init__(self, data: QueryDict | None = None, *, is_undo: bool) -> None:
+        super().__init__(data, label_suffix="", auto_id="%s")
+        if is_undo:
+            self.fields["how"] = forms.ChoiceField(
+                choices=[(UNDONE, "")], widget=forms.HiddenInput, initial=UNDONE
+            )
+            del self.fields["result"]
+
+    def clean_result(self) -> dict[str, Any]:
+        """Takes a JSON object; nothing counts as an empty one."""
+        result = self.cleaned_data["result"]
+        if result is None:
+            return {}
+        if not isinstance(result, dict):
+            raise forms.ValidationError(self.fields["result"].error_messages["invalid"], code="invalid")
+        return result

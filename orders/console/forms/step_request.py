@@ -1,0 +1,87 @@
+"""The form by which an operator edits what a step asks for, made from the types of its editable fields."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy
+
+from orders.console.forms.fields import Reason, select, text_input
+from orders.fields import countries
+from orders.fields.validators import validate_email, validate_one_line
+from orders.services.operators.editing import Field, FieldType
+
+LABELS = {
+    "payment_method": gettext_lazy("Payment method (the gateway's token)"),
+    "email": gettext_lazy("Email"),
+    "ship_to": gettext_lazy("Address"),
+    "name": gettext_lazy("Name"),
+    "street": gettext_lazy("Street and number"),
+    "postal_code": gettext_lazy("Postal code"),
+    "city": gettext_lazy("City"),
+    "country": gettext_lazy("Country"),
+}
+LONGEST = {FieldType.EMAIL: 254, FieldType.TOKEN: 64}
+
+
+class EditForm(forms.Form):
+    """A form field for each input of `fields`, and the reason. The parts of an address are named `ship_to.city` etc."""
+
+    def __init__(
+        self,
+        fields: Sequence[Field],
+        data: QueryDict | None = None,
+        *,
+        initial: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(data, initial=initial, label_suffix="")
+        self._editable = fields
+        for field in fields:
+            for name, part in inputs(field):
+                self.fields[name] = _form_field(part)
+        self.fields["reason"] = Reason()
+
+    @staticmethod
+    def initial_of(fields: Sequence[Field], values: Mapping[str, Any]) -> dict[str, str]:
+        """Returns the value of each input, by its name."""
+        initial: dict[str, str] = {}
+        for field in fields:
+            value = values.get(field.name)
+            for name, part in inputs(field):
+                text = value.get(part.name, "") if isinstance(value, Mapping) else value
+                initial[name] = text if isinstance(text, str) else ""
+        return initial
+
+    def changes(self) -> dict[str, Any]:
+        """Returns the whole fields of a valid form."""
+        return {
+            field.name: (
+                {part.name: self.cleaned_data[f"{field.name}.{part.name}"] for part in field.parts}
+                if field.parts
+                else self.cleaned_data[field.name]
+            )
+            for field in self._editable
+        }
+
+
+def inputs(field: Field) -> list[tuple[str, Field]]:
+    """Returns the inputs that a field needs, with their names."""
+    return [(f"{field.name}.{part.name}", part) for part in field.parts] or [(field.name, field)]
+
+
+def label_of(name: str) -> str:
+    """Returns a field's label."""
+    return str(LABELS.get(name, name.replace("_", " ")))
+
+
+def _form_field(field: Field) -> forms.Field:
+    label = label_of(field.name)
+    if field.type is FieldType.COUNTRY:
+        return forms.ChoiceField(label=label, choices=countries.choices, widget=select())
+    return forms.CharField(
+        label=label,
+        max_length=LONGEST.get(field.type, 200),
+        validators=[validate_email if field.type is FieldType.EMAIL else validate_one_line],
+        widget=text_input(spellcheck="false"),
+    )

@@ -1,0 +1,97 @@
+"""Whether the system is healthy, for the overview: what is wrong, the worst first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from orders.selectors.desk.agents import AgentStatus
+from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.overview import Overview
+from orders.selectors.desk.standing import Kind
+from orders.selectors.desk.supervisor import SupervisorStatus
+from orders.vocabulary import CircuitState, ProcessState
+from orders.wording.agents import down_sentence, draining_sentence, hold_sentence
+from orders.wording.units import bounded, duration
+
+PATIENCE = 60.0
+"""Seconds that a submission, or an order for a scheduler, may wait before it is a concern."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concern:
+    """One thing that is wrong, with the page about it. `tone` is bad or warn."""
+
+    tone: str
+    sentence: str
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealthSummary:
+    """What is wrong. `tone` is that of the worst concern, or good."""
+
+    tone: str
+    concerns: Sequence[Concern]
+
+
+def summarise(
+    numbers: Overview, agents: Sequence[AgentStatus], watch: SupervisorStatus, open_alerts: int
+) -> HealthSummary:
+    """Lists what is wrong: failures before warnings."""
+    concerns = [*_of_supervisor(watch), *_of_agents(agents), *_of_orders(numbers, open_alerts)]
+    concerns.sort(key=lambda concern: concern.tone != "bad")
+    return HealthSummary(tone=concerns[0].tone if concerns else "good", concerns=concerns)
+
+
+def _of_supervisor(watch: SupervisorStatus) -> Iterator[Concern]:
+    url = reverse("console:supervisor")
+    if watch.swept_seconds is None:
+        yield Concern(tone="bad", url=url, sentence=_("The supervisor has never swept."))
+    elif watch.late:
+        sentence = _("The supervisor last swept %(ago)s ago.") % {"ago": duration(watch.swept_seconds)}
+        yield Concern(tone="bad", url=url, sentence=sentence)
+
+
+def _of_agents(agents: Sequence[AgentStatus]) -> Iterator[Concern]:
+    for agent in agents:
+        if agent.is_down:
+            sentence = down_sentence(agent)
+        elif agent.circuit.paused or agent.state != CircuitState.CLOSED:
+            sentence = hold_sentence(agent)
+        elif agent.is_draining and agent.waiting:
+            sentence = draining_sentence(agent)
+        else:
+            continue
+        is_bad = (agent.is_down or agent.state == CircuitState.OPEN) and not agent.circuit.paused
+        url = f"{reverse('console:agents')}#{agent.name}"
+        yield Concern(tone="bad" if is_bad else "warn", url=url, sentence=sentence)
+
+
+def _of_orders(numbers: Overview, open_alerts: int) -> Iterator[Concern]:
+    if open_alerts:
+        sentence = ngettext("%(n)s alert is open.", "%(n)s alerts are open.", open_alerts)
+        count = bounded(open_alerts, MOST_COUNTED)
+        yield Concern(tone="bad", url=reverse("console:alerts"), sentence=sentence % {"n": count})
+    if numbers.set_aside:
+        sentence = ngettext(
+            "%(n)s submission is set aside.", "%(n)s submissions are set aside.", numbers.set_aside
+        )
+        count = bounded(numbers.set_aside, MOST_COUNTED)
+        yield Concern(tone="warn", url=reverse("console:set-aside"), sentence=sentence % {"n": count})
+    if numbers.oldest_queued is not None and numbers.oldest_queued > PATIENCE:
+        sentence = _(
+            "The oldest submission has been in the queue for %(age)s. Is the submission process running?"
+        )
+        age = duration(numbers.oldest_queued)
+        yield Concern(tone="bad", url=reverse("console:orders"), sentence=sentence % {"age": age})
+    if numbers.oldest_ready is not None and numbers.oldest_ready > PATIENCE:
+        sentence = _(
+            "An order has been waiting for a scheduler for %(age)s. Is the scheduler process running?"
+        )
+        query = urlencode({"state": ProcessState.PENDING.value, "kind": Kind.SCHEDULER.value})
+        url = f"{reverse('console:orders')}?{query}"
+        yield Concern(tone="warn", url=url, sentence=sentence % {"age": duration(numbers.oldest_ready)})

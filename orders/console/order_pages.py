@@ -1,0 +1,38 @@
+"""What the views of one order share: reading it, one of its steps, and JSON to show."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404
+
+from orders.selectors.clock import now
+from orders.selectors.desk.order_page import OrderPage, StepPage, order_page
+from orders.selectors.desk.supervisor import retry_limits
+from orders.wording.events import shorten
+
+LONGEST_JSON = 4_000
+"""Characters of a JSON value that a page shows."""
+
+
+def read_page(order_id: UUID) -> OrderPage:
+    """Reads an order that has been inserted. Raises `Http404` if there is none."""
+    order = order_page(order_id, tries=retry_limits(), now=now())
+    if order is None or order.detail.order is None:
+        raise Http404
+    return order
+
+
+def step_named(order: OrderPage, name: str) -> StepPage:
+    """Returns a step of an order. Raises `Http404` if it has none of that name."""
+    for step in order.steps:
+        if step.facts.name == name:
+            return step
+    raise Http404
+
+
+def readable_json(value: Any) -> str:
+    """Returns a stored value as text, cut short. A remote service may have written it, so templates escape it."""
+    if value is None:
+        return ""
+    return shorten(json.dumps(value, ensure_ascii=False, indent=1, default=str), LONGEST_JSON)

@@ -1,0 +1,148 @@
+"""Signing in to the console, and the second factor."""
+
+import io
+from typing import Any
+
+import segno
+from django.contrib import messages
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse_lazy
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from orders.access import second_factor
+from orders.access.levels import VIEW
+from orders.console.forms.second_factor import CodeForm
+from orders.console.guards import View, act, actor, needs
+from orders.services import audit
+
+LONGEST_NEXT = 500
+
+
+class SignIn(LoginView):
+    """Signs operators in by name and password."""
+
+    template_name = "console/access/sign_in.html"
+    authentication_form = AuthenticationForm
+    redirect_authenticated_user = True
+    next_page = reverse_lazy("console:overview")  # type: ignore[assignment]  # reversed when it is needed
+
+
+def next_url(request: HttpRequest) -> str:
+    """Returns where `next` leads if that is a URL of this host, otherwise the overview's URL."""
+    url = request.POST.get("next", request.GET.get("next", ""))[:LONGEST_NEXT]
+    is_ours = url_has_allowed_host_and_scheme(
+        url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return url if is_ours else str(reverse_lazy("console:overview"))
+
+
+def factor_page(view: View) -> Any:
+    """Guards a page about the second factor: it is for users who may see the console, and for nobody else."""
+    return sensitive_post_parameters()(needs(VIEW, view))
+
+
+@factor_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def second_factor_page(request: HttpRequest) -> HttpResponse:
+    """Asks for the second factor or for setting one up; once it has been given, shows how it is set up."""
+    if request.method == "POST":
+        return _verify(request)
+    if not second_factor.has_factor(request.user):
+        return _set_up_page(request, CodeForm())
+    if not second_factor.is_fresh(request):
+        return _verify_page(request, CodeForm())
+    context = {"codes_left": second_factor.recovery_codes_left(request.user)}
+    return render(request, "console/access/second_factor.html", context)
+
+
+def _verify_page(request: HttpRequest, form: CodeForm, *, status: int = 200, wait: int = 0) -> HttpResponse:
+    context = {"next": next_url(request), "form": form, "again": second_factor.is_verified(request)}
+    response = render(request, "console/access/verify.html", context, status=status)
+    if wait:
+        response.headers["Retry-After"] = str(wait)
+    return response
+
+
+def _verify(request: HttpRequest) -> HttpResponse:
+    form = CodeForm(request.POST)
+    check = second_factor.verify(request, form.typed)
+    if check.is_right:
+        return redirect(next_url(request))
+    if check.wait:
+        message = _("Too many wrong codes. Wait %(seconds)s seconds, then try again.") % {
+            "seconds": check.wait
+        }
+        form.reject(message)
+        return _verify_page(request, form, status=429, wait=check.wait)
+    _record(request, "second-factor", said="a wrong code", allowed=False)
+    form.reject(_("This code is wrong. Wait for the next one and try again."))
+    return _verify_page(request, form, status=403)
+
+
+def _set_up_page(request: HttpRequest, form: CodeForm, *, status: int = 200) -> HttpResponse:
+    letters = second_factor.key_letters(second_factor.pending_key(request))
+    context = {"letters": letters, "form": form, "next": next_url(request)}
+    return render(request, "console/access/set_up.html", context, status=status)
+
+
+@factor_page
+@require_http_methods(["GET", "HEAD"])
+def show_qr(request: HttpRequest) -> HttpResponse:
+    """Draws the key that is being set up, for an authenticator app."""
+    if second_factor.has_factor(request.user):
+        return HttpResponse(status=404)
+    url = second_factor.key_url(request.user, second_factor.pending_key(request))  # type: ignore[arg-type]
+    picture = io.BytesIO()
+    segno.make_qr(url).save(picture, kind="svg", scale=5, border=3, light="#fff", nl=False)
+    return HttpResponse(picture.getvalue(), content_type="image/svg+xml")
+
+
+@factor_page
+@require_POST
+def set_up(request: HttpRequest) -> HttpResponse:
+    """Takes the first code of a new factor, and shows the recovery codes this once."""
+    if second_factor.has_factor(request.user):
+        return redirect("console:second-factor")
+    form = CodeForm(request.POST)
+    codes = second_factor.set_up(request, form.typed)
+    if codes is None:
+        form.reject(
+            _("This code is wrong. Check that your phone's clock is set automatically, then try again.")
+        )
+        return _set_up_page(request, form, status=403)
+    _record(request, "second-factor-set-up", said="has a second factor")
+    return _codes_page(request, codes)
+
+
+@act(VIEW, confirmed=True)
+def renew_codes(request: HttpRequest) -> HttpResponse:
+    """Makes new recovery codes, and shows them."""
+    if not second_factor.has_factor(request.user):
+        return redirect("console:second-factor")
+    codes = second_factor.renew_recovery_codes(request.user)
+    _record(request, "second-factor-codes", said="has new recovery codes")
+    return _codes_page(request, codes)
+
+
+@act(VIEW, confirmed=True)
+def remove(request: HttpRequest) -> HttpResponse:
+    """Removes the factor, so that another one can be set up."""
+    second_factor.remove(request.user)
+    _record(request, "second-factor-remove", said="has no second factor")
+    messages.info(request, _("Your second factor has been removed."))
+    return redirect("console:second-factor")
+
+
+def _codes_page(request: HttpRequest, codes: list[str]) -> HttpResponse:
+    return render(request, "console/access/codes.html", {"codes": codes, "next": next_url(request)})
+
+
+def _record(request: HttpRequest, act_name: str, *, said: str, allowed: bool = True) -> None:
+    username = request.user.get_username()
+    audit.record(actor=actor(request), act=act_name, target=username, said=said, allowed=allowed)

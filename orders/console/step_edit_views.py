@@ -1,0 +1,107 @@
+"""Editing what a failed step asks for: the form, the comparison to confirm, and the act."""
+
+from uuid import UUID
+
+from django.core.signing import BadSignature, dumps, loads
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from orders.access.levels import OPERATE
+from orders.console.flash import show_result
+from orders.console.forms.step_request import EditForm, label_of
+from orders.console.guards import act, actor, ask_then_act, needs
+from orders.console.order_pages import read_page, step_named
+from orders.selectors.desk.order_page import OrderPage, StepPage
+from orders.services.operators import editing
+from orders.services.operators.editing import Field
+from orders.services.orders import NoSuchOrderError
+
+SEEN_SALT = "console.edit"
+"""The salt of the signed values that an operator saw before she edited them."""
+
+
+def _ask_to_edit(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
+    order = read_page(order_id)
+    step_page, fields = _editable(order, step)
+    form = EditForm(fields, initial=EditForm.initial_of(fields, step_page.request))
+    return _form_page(request, order, step_page, form)
+
+
+def _form_page(
+    request: HttpRequest, order: OrderPage, step: StepPage, form: EditForm, *, status: int = 200
+) -> HttpResponse:
+    context = {"it": order, "step": step, "form": form}
+    return render(request, "console/orders/edit.html", context, status=status)
+
+
+def _editable(order: OrderPage, name: str) -> tuple[StepPage, tuple[Field, ...]]:
+    step, facts = step_named(order, name), order.detail.order
+    assert facts is not None
+    fields = editing.editable_fields(workflow=facts.workflow, version=facts.version, step=name)
+    if not fields:
+        raise Http404
+    return step, fields
+
+
+@act(OPERATE)
+def _edit(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
+    """Checks the form and shows the comparison; with `confirm`, edits and resubmits the step."""
+    order = read_page(order_id)
+    step_page, fields = _editable(order, step)
+    form = EditForm(fields, request.POST)
+    if not form.is_valid() or request.POST.get("back"):
+        return _form_page(request, order, step_page, form, status=200 if form.is_valid() else 422)
+    if not request.POST.get("confirm"):
+        return _comparison_page(request, order, step_page, form, fields)
+    try:
+        seen = loads(request.POST.get("seen", ""), salt=SEEN_SALT)
+    except BadSignature:
+        return _comparison_page(request, order, step_page, form, fields)
+    try:
+        result = editing.edit_and_resubmit(
+            order_id=order_id,
+            step=step,
+            changes=form.changes(),
+            seen=seen,
+            actor=actor(request),
+            reason=form.cleaned_data["reason"],
+        )
+    except NoSuchOrderError as error:
+        raise Http404 from error
+    except ValueError as error:
+        form.add_error(None, str(error))
+        return _form_page(request, order, step_page, form, status=422)
+    show_result(request, result)
+    return redirect("console:order", order_id)
+
+
+def _comparison_page(
+    request: HttpRequest, order: OrderPage, step: StepPage, form: EditForm, fields: tuple[Field, ...]
+) -> HttpResponse:
+    present = {field.name: step.request.get(field.name) for field in fields}
+    before = EditForm.initial_of(fields, present)
+    after = EditForm.initial_of(fields, form.changes())
+    rows = [
+        {
+            "name": name,
+            "label": label_of(name.rpartition(".")[2]),
+            "before": before[name],
+            "after": after[name],
+            "differs": before[name] != after[name],
+        }
+        for name in after
+    ]
+    context = {
+        "it": order,
+        "step": step,
+        "rows": rows,
+        "differs": any(row["differs"] for row in rows),
+        "seen": dumps(present, salt=SEEN_SALT),
+        "reason": form.cleaned_data["reason"],
+    }
+    return render(request, "console/orders/comparison.html", context)
+
+
+edit = ask_then_act(needs(OPERATE, require_safe(_ask_to_edit)), _edit)
+"""Shows the form of a step's editable fields, then the comparison, and edits the step when that is confirmed."""
