@@ -100,7 +100,7 @@ class NeededReasonIn(Strict):
 
 
 class CompensationIn(NeededReasonIn):
-    """`confirm` is the word `undo`, or the amount when money goes back to the customer, as `39.00`."""
+    """`confirm` is the word `cancel`, or the amount when money goes back to the customer, as `39.00`."""
 
     confirm = Text(max_length=40, default="")
 

@@ -80,7 +80,7 @@ def test_an_operator_signs_in_with_a_second_factor_and_comes_where_she_wanted(
     assert bars(page) == []
     page.get_by_label("Code").fill("not it")
     page.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_role("alert")).to_contain_text("not right")
+    expect(page.get_by_role("alert")).to_contain_text("This code is wrong")
     assert bars(page) == []
     page.get_by_label("Code").fill("no code either")
     page.goto(AUDIT)  # a way round
@@ -108,7 +108,7 @@ def test_who_has_no_factor_sets_one_up_and_keeps_the_recovery_codes(
     assert bars(page) == []
     letters = page.locator("strong").inner_text().replace(" ", "")
     page.get_by_label("Code").fill(code_of(base64.b32decode(letters).hex()))
-    page.get_by_role("button", name="Set it up").click()
+    page.get_by_role("button", name="Set up").click()
     expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
     assert bars(page) == []
     (code, *others) = page.locator("[data-codes] code").all_inner_texts()
@@ -122,7 +122,7 @@ def test_who_has_no_factor_sets_one_up_and_keeps_the_recovery_codes(
     again.get_by_role("button", name="Confirm").click()
     expect(again.get_by_role("heading", name="Overview")).to_be_visible()
     again.goto("/console/second-factor/")
-    expect(again.get_by_text("9 recovery codes are left")).to_be_visible()
+    expect(again.get_by_text("9 recovery codes left")).to_be_visible()
     assert bars(again) == []
 
 
@@ -149,5 +149,5 @@ def test_a_customer_finds_the_door_closed(shop: Shop, open_page: Opener, employ:
     employ("customer", "cora")
     page = open_page("/console/", allow="403")
     sign_in(page, "cora")
-    expect(page.get_by_role("heading", name="This is not yours to do")).to_be_visible()
+    expect(page.get_by_role("heading", name="You do not have access")).to_be_visible()
     assert found(page) == []

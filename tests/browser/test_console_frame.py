@@ -42,7 +42,7 @@ def paused(shop: Shop, open_page: Opener, desks: Desks) -> Iterator[Page]:
     page.get_by_text("Pause mail…").click()
     panel = page.locator("#mail details[open]")
     panel.get_by_label("Reason").fill("the post is on strike")
-    panel.get_by_role("button", name="Pause").click()
+    panel.get_by_role("button", name="Pause mail").click()
     expect(page.locator("#state-mail")).to_contain_text("paused")
     yield page
     resume = page.get_by_role("button", name="Resume mail")
@@ -167,9 +167,9 @@ def test_e_opens_the_row(open_page: Opener, desks: Desks) -> None:
 def test_the_keys_are_explained_and_can_be_switched_off(open_page: Opener, desks: Desks) -> None:
     page = open_page("/console/orders/", storage_state=desks["vera"])
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     assert found(page) == []
-    page.get_by_label("Single keys act").uncheck()
+    page.get_by_label("Use single-key shortcuts").uncheck()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.keyboard.press("j")
@@ -178,8 +178,8 @@ def test_the_keys_are_explained_and_can_be_switched_off(open_page: Opener, desks
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.get_by_text("vera", exact=True).click()
-    page.get_by_role("button", name="Keyboard").click()
-    page.get_by_label("Single keys act").check()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    page.get_by_label("Use single-key shortcuts").check()
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     expect(page.locator("[data-row].is-here")).to_have_count(1)

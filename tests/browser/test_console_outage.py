@@ -95,7 +95,7 @@ def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
     assert bars(page) == []
 
     # Not mended yet: the canary fails again, and the action pauses itself.
-    page.get_by_role("link", name=f"Resubmit all {COUNT}").click()
+    page.get_by_role("link", name=f"Resubmit {COUNT} orders").click()
     assert bars(page) == []
     page.get_by_label("Waves").fill("1, 0")
     page.get_by_label("Reason").fill("the warehouse says it is back")

@@ -161,7 +161,7 @@ def test_without_a_reason_nothing_is_skipped_or_settled() -> None:
 def test_a_skipped_step_of_unknown_outcome_is_undone_when_the_order_is() -> None:
     order = in_error({"reserve-stock": UNKNOWN})
     skip(order_id=order.pk, step="reserve-stock", actor=OLGA, reason="r")
-    compensate(order_id=order.pk, actor=OLGA, reason="r", typed="undo")
+    compensate(order_id=order.pk, actor=OLGA, reason="r", typed="cancel")
     pass_over()
     assert asked(order) == {"reserve-stock"}
 
@@ -400,7 +400,7 @@ def test_undoing_asks_for_the_amount_when_money_goes_back() -> None:
         payment_method="card_ok",
         placed_at=ago(9),
     )
-    wrong = compensate(order_id=order.pk, actor=OLGA, reason="r", typed="undo")
+    wrong = compensate(order_id=order.pk, actor=OLGA, reason="r", typed="cancel")
     assert (wrong.act, wrong.said) == (Act.REFUSED, "To confirm, type 3900.")
     assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed=" 3900 ").act is Act.DONE
     assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed="").act is Act.ALREADY

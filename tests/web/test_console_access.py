@@ -289,7 +289,7 @@ def test_what_a_service_refused_is_kept_as_refused(places: dict[str, str]) -> No
     client.post(places["pause-agent"], BODIES["pause-agent"])
     kept = AuditEntry.objects.order_by("id").values_list("act", "allowed", "said")
     assert list(kept) == [
-        ("compensate", False, "To confirm, type undo."),
+        ("compensate", False, "To confirm, type cancel."),
         ("force-circuit", False, "Give a reason for forcing the circuit."),
         ("pause-agent", True, "The agent kitchen is paused. Its steps wait until it is resumed."),
     ]

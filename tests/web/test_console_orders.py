@@ -320,7 +320,7 @@ def acts(order: OrderProcess) -> Iterator[tuple[str, str, dict[str, str]]]:
     yield "operator", f"{at}resubmit/", {}
     yield "operator", f"{at}retry/", {}
     yield "operator", f"{at}priority/", {"priority": "9"}
-    yield "operator", f"{at}compensate/", {"reason": "r", "typed": "undo"}
+    yield "operator", f"{at}compensate/", {"reason": "r", "typed": "cancel"}
     yield "operator", f"{at}steps/create-shipment/skip/", {"reason": "r", "typed": "create-shipment"}
     yield "operator", f"{at}steps/create-shipment/edit/", {}
     yield "admin", f"{at}steps/create-shipment/settle/", {"how": "not done", "reason": "r"}
@@ -444,7 +444,7 @@ def test_undoing_an_order_that_was_paid_needs_the_amount_typed(desk: Desk) -> No
     at = f"/console/orders/{paid.pk}/compensate/"
     page = client.get(at).content.decode()
     assert "Type 39.00 to confirm" in page and "€39.00" in page
-    for typed in ("", "undo", "39.01"):
+    for typed in ("", "cancel", "39.01"):
         client.post(at, {"reason": "r", "typed": typed})
         assert stored(paid).goal == "complete"
     client.post(at, {"reason": "she asked", "typed": "39.00"})
@@ -493,4 +493,4 @@ def test_the_order_page_tells_what_was_done_about_it(desk: Desk) -> None:
         order_id=order.pk, actor=bulk_services.audit.Actor(name="olga"), reason=""
     )
     page = desk("operator").get(f"/console/orders/{order.pk}/").content.decode()
-    assert f"/console/bulk/{action.pk}/undo/" in page and "Resubmit at once" not in page
+    assert f"/console/bulk/{action.pk}/undo/" in page and "Resubmit now" not in page

@@ -52,7 +52,7 @@ def acts() -> dict[str, dict[str, str]]:
     return {
         f"{API}/steps/{step}/resubmit": why,
         f"{API}/steps/{step}/skip": why,
-        f"{API}/orders/{order.order_id}/compensate": why | {"confirm": "undo"},
+        f"{API}/orders/{order.order_id}/compensate": why | {"confirm": "cancel"},
         f"{API}/alerts/groups/{group}/resubmit": why,
         f"{API}/agents/kitchen/pause": why,
         f"{API}/agents/kitchen/resume": {},
@@ -175,11 +175,11 @@ def test_an_order_is_undone_when_that_was_confirmed(operator: APIClient) -> None
     order = make_order({"mix": "completed"}, process_state="processing")
     path = f"{API}/orders/{order.order_id}/compensate"
     refused = assert_problem(operator.post(path, {"reason": "she changed her mind"}), "act_refused")
-    assert refused["detail"] == "To confirm, type undo."
+    assert refused["detail"] == "To confirm, type cancel."
     assert AuditEntry.objects.values_list("act", "allowed").get() == ("compensate", False)
     order.refresh_from_db()
     assert order.goal == "complete"
-    body = {"reason": "she changed her mind", "confirm": "undo"}
+    body = {"reason": "she changed her mind", "confirm": "cancel"}
     assert operator.post(path, body).json()["result"] == "done"
     assert operator.post(path, body).json()["result"] == "already"
     order.refresh_from_db()
@@ -220,7 +220,7 @@ def test_an_agent_is_paused_and_resumed(operator: APIClient) -> None:
 
 
 def test_what_is_not_there_is_not_found(operator: APIClient) -> None:
-    why: dict[str, Any] = {"reason": "why", "confirm": "undo"}
+    why: dict[str, Any] = {"reason": "why", "confirm": "cancel"}
     for path, body in (
         (f"steps/{10**30}/resubmit", {}),
         ("steps/1/skip", {"reason": "why"}),

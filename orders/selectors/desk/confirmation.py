@@ -8,7 +8,7 @@ from orders.models import Order, StepState
 from orders.vocabulary import Outcome
 from orders.workflow.customer_steps import POINT_OF_NO_RETURN
 
-WORD = "undo"
+WORD = "cancel"
 
 
 @dataclass(frozen=True, kw_only=True)
