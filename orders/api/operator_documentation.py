@@ -90,7 +90,7 @@ COMPENSATE_ORDER = _act(
     "Undo a whole order",
     out.CompensationIn,
     description=(
-        "`confirm` is what an operator types to confirm it: the word `cancel`; or, when money was taken or may have been "
+        "`confirm` is what an operator types to confirm: the word `cancel`; or, when money was taken or may have been "
         "and so goes back to the customer, the order's total in plain figures, as `39.00`. Without it, or with "
         "something else, nothing is done and the refusal says what to send."
     ),

@@ -1,6 +1,7 @@
-"""Who may follow what. Runs in threads.
+"""Who may follow what. These functions read the database and run in threads.
 
-An order is followed by its owner, by the session, and by whoever bears its signed token; the console by operators.
+An order may be followed by its owner, known by the session, and by the bearer of its signed token; the console, by
+operators.
 """
 
 import time
@@ -22,30 +23,30 @@ from orders.selectors import orders as selectors
 from orders.selectors.desk.version import desk_version
 
 CONSOLE = UUID(int=0)
-"""What operators follow, in the place of an order: everything that the console shows."""
+"""The id that operators follow in place of an order's: it stands for everything that the console shows."""
 
 
-class Admitted(NamedTuple):
-    """What may be followed, as it is now, and the name under which its followers are counted."""
+class Admission(NamedTuple):
+    """A stream's subject and its current version, and the name under which its followers are counted."""
 
     order_id: UUID
     version: str
     follower: str
 
 
-def admit_owner(request: HttpRequest, order_id: UUID) -> Admitted | None:
-    """Admits the customer whose session this is to an order of their own."""
+def admit_owner(request: HttpRequest, order_id: UUID) -> Admission | None:
+    """Admits the customer whose session this is to one of her own orders."""
     try:
         user_id = _user_of(request).pk
         if user_id is None or not selectors.owns_order(order_id=order_id, customer_id=user_id):
             return None
-        return Admitted(order_id, selectors.order_version(order_id), f"user:{user_id}")
+        return Admission(order_id, selectors.order_version(order_id), f"user:{user_id}")
     finally:
         connection.close()
 
 
-def admit_operator(request: HttpRequest) -> Admitted | None:
-    """Admits whoever may look at the console, by the rules of its pages: session, right, second factor."""
+def admit_operator(request: HttpRequest) -> Admission | None:
+    """Admits operators by the rules of the console's pages: session, access level, second factor."""
     try:
         user = _user_of(request)
         if not user.has_perm(VIEW) or sessions.is_over(request.session, time.time()):
@@ -53,34 +54,34 @@ def admit_operator(request: HttpRequest) -> Admitted | None:
         is_verified = DEVICE_ID_SESSION_KEY in request.session
         if not is_verified and (settings.REQUIRE_SECOND_FACTOR or second_factor.has_factor(user)):
             return None
-        return Admitted(CONSOLE, desk_version(), f"operator:{user.pk}")
+        return Admission(CONSOLE, desk_version(), f"operator:{user.pk}")
     finally:
         connection.close()
 
 
 def read_pulse(_watched: Sequence[UUID]) -> Mapping[UUID, str]:
-    """The present version of the console. One statement, and no connection is kept."""
+    """Reads the console's current version. One statement; the connection is closed."""
     try:
         return {CONSOLE: desk_version()}
     finally:
         connection.close()
 
 
-def admit_bearer(order_id: UUID) -> Admitted | None:
-    """Admits the bearer of an order's token, if there is such an order still.
+def admit_bearer(order_id: UUID) -> Admission | None:
+    """Admits the bearer of an order's token, if the order still exists.
 
-    Such followers are counted by order: the network address would be the proxy's, or a whole office's.
+    Such followers are counted by order: the IP address would be the proxy's, or a whole office's.
     """
     try:
         if not selectors.order_exists(order_id):
             return None
-        return Admitted(order_id, selectors.order_version(order_id), f"order:{order_id}")
+        return Admission(order_id, selectors.order_version(order_id), f"order:{order_id}")
     finally:
         connection.close()
 
 
 def read_versions(order_ids: Sequence[UUID]) -> Mapping[UUID, str]:
-    """The present versions of orders. One statement, and no connection is kept."""
+    """Reads the current versions of orders. One statement; the connection is closed."""
     try:
         return selectors.order_versions(order_ids)
     finally:
@@ -92,8 +93,7 @@ def _user_of(request: HttpRequest) -> Any:
     if not key:
         return AnonymousUser()
     session = import_module(settings.SESSION_ENGINE).SessionStore(key)
-    session.cycle_key = lambda: (
-        None
-    )  # after a change of the secret key; the browser would not hear of the new one
+    # After a change of the secret key, Django would give the session a new key, which the browser would never learn.
+    session.cycle_key = lambda: None
     request.session = session
     return auth.get_user(request)

@@ -1,8 +1,8 @@
-"""Who watches which order, in one web process: one listener and one question for all of them.
+"""Who watches which order in one web process. All watches share one listener and one query.
 
-A wake-up says only that some orders have changed. The hub then asks, in a thread, for the versions of exactly the
-orders that somebody watches, and not more often than every `gap` seconds; the poll is for when no wake-up is heard. A
-watch holds the latest version and no queue, so a slow reader costs nothing and holds up nobody.
+A wake-up says only that some orders have changed. The hub then reads, in a thread, the versions of exactly the orders
+that are watched, at most once every `gap` seconds. It also polls, in case a wake-up is lost. A watch holds the latest
+version and no queue, so a slow reader costs nothing and delays nobody.
 """
 
 import asyncio
@@ -21,35 +21,35 @@ Versions = Mapping[UUID, str]
 
 @dataclass(frozen=True, kw_only=True)
 class HubConfig:
-    """Times in seconds: `poll` is the longest between two looks while somebody watches, `gap` the shortest."""
+    """Times in seconds: `poll` is the longest time between two reads while there are watches, `gap` the shortest."""
 
     poll: float = 3.0
     gap: float = 0.1
 
 
 class Watch:
-    """One reader of one order: the latest version, and whether it is to end."""
+    """One reader of one order: the latest version, and whether the stream must end."""
 
     def __init__(self, order_id: UUID, version: str) -> None:
         self.order_id = order_id
         self.version = version
         self.is_over = False
-        self.stirred = asyncio.Event()
+        self.changed = asyncio.Event()
 
-    def tell(self, version: str) -> None:
-        """Notes the present version, and stirs the reader if it is another."""
+    def update(self, version: str) -> None:
+        """Sets the current version, and wakes the reader if it has changed."""
         if version != self.version:
             self.version = version
-            self.stirred.set()
+            self.changed.set()
 
     def end(self) -> None:
-        """Has the reader leave."""
+        """Ends the reader's stream."""
         self.is_over = True
-        self.stirred.set()
+        self.changed.set()
 
 
 class Hub:
-    """All watches of a process. Everything but `wake` belongs to the event loop; `read` runs in a thread."""
+    """All watches of a process. Call everything but `wake` in the event loop; `read` runs in a thread."""
 
     def __init__(self, *, read: Callable[[Sequence[UUID]], Versions], config: HubConfig) -> None:
         self._read = read
@@ -61,7 +61,7 @@ class Hub:
         self._thread = ThreadPoolExecutor(1, "progress")
 
     def watch(self, order_id: UUID, version: str) -> Watch:
-        """Begins to watch an order whose version was just read; what has happened since is found at once."""
+        """Starts to watch an order whose version was just read. A change since then is found at once."""
         watch = Watch(order_id, version)
         self._watches.setdefault(order_id, set()).add(watch)
         self._look.set()
@@ -78,21 +78,21 @@ class Hub:
             self._watches.pop(watch.order_id, None)
 
     def wake(self) -> None:
-        """Says, from any thread, that orders may have changed."""
+        """Reports that orders may have changed. May be called from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._look.set)
 
     def end_all(self) -> None:
-        """Has every reader leave."""
+        """Ends every reader's stream."""
         for watches in self._watches.values():
             for watch in watches:
                 watch.end()
 
     async def _follow(self) -> None:
-        """Looks whenever it is woken, until nobody watches."""
+        """Reads versions whenever it is woken, until there are no watches."""
         while self._watches:
-            self._look.clear()  # before the question: a wake-up that comes during it asks for another one
-            await self._ask()
+            self._look.clear()  # before the read: a wake-up during it leads to another read
+            await self._read_versions()
             await asyncio.sleep(self._config.gap)
             try:
                 async with asyncio.timeout(self._config.poll):
@@ -100,15 +100,15 @@ class Hub:
             except TimeoutError:
                 continue
 
-    async def _ask(self) -> None:
+    async def _read_versions(self) -> None:
         try:
             versions = await asyncio.get_running_loop().run_in_executor(
                 self._thread, self._read, list(self._watches)
             )
         except Error as error:
             reason = str(error).strip().split("\n")[0]
-            log.warning("progress not known", action="poll", error=reason)
+            log.warning("versions not read", action="poll", error=reason)
             return
         for order_id, version in versions.items():
             for watch in self._watches.get(order_id, ()):
-                watch.tell(version)
+                watch.update(version)

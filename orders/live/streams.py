@@ -4,10 +4,9 @@
     GET /events/console/             for operators, by the session cookie: something has changed
     GET /events/o/<signed token>/    for guests (orders.access.guest_links)
 
-It does without Django's handler, which keeps a thread for every request that is open, and whose middleware keeps a
-connection to the database besides: a process could not hold hundreds of streams. Here a stream is a task and a few
-objects. It ends after a minute; the browser comes back with the version it knows, and is told at once if there is
-another.
+This does not use Django's handler, which keeps a thread for every open request, and whose middleware keeps a database
+connection too: a process could not hold hundreds of streams. Here a stream is a task and a few objects. It ends after a
+minute. The browser then reconnects with the version that it knows, and gets an event at once if there is a newer one.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.live.admission import (
     CONSOLE,
-    Admitted,
+    Admission,
     admit_bearer,
     admit_operator,
     admit_owner,
@@ -56,12 +55,12 @@ HEADERS = [
 ]
 HEARTBEAT = b": still here\n\n"
 LINGER = 1.0
-"""Seconds that a reader who does not read gets at the end."""
+"""Seconds that a client which does not read is given at the end."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamsConfig:
-    """Times in seconds. `most` streams in this process, `most_each` of one customer, or of one order's guests."""
+    """Times in seconds. `most` streams in this process, `most_each` for a customer or one order's guests."""
 
     lifetime: float = 60.0
     heartbeat: float = 15.0
@@ -79,7 +78,7 @@ class Streams:
         self._config = config or StreamsConfig()
         self._hub = Hub(read=read_versions, config=self._config.hub)
         self._console = Hub(read=read_pulse, config=self._config.console)
-        self._doors = ThreadPoolExecutor(4, "admission")
+        self._threads = ThreadPoolExecutor(4, "admission")
         self._open = 0
         self._is_stopping = False
         self._followers: Counter[str] = Counter()
@@ -101,7 +100,7 @@ class Streams:
                 self._open -= 1
 
     def stop(self) -> None:
-        """Ends every stream, from any thread or from a signal's handler."""
+        """Ends every stream. May be called from any thread and from a signal handler."""
         self._is_stopping = True
         if self._listener is not None:
             self._listener.stop()
@@ -112,80 +111,80 @@ class Streams:
         try:
             request = ASGIRequest(scope, io.BytesIO())
             request.get_host()
-            admitted = await self._admit(request)
+            admission = await self._admit(request)
         except (BadRequest, SuspiciousOperation, UnicodeDecodeError):
             await refuse(send, 400)
             return
         except Error:
             await refuse(send, 503, retry_after=random.randint(2, 10))
             return
-        if admitted is None:
+        if admission is None:
             await refuse(send, 404)
-        elif self._followers[admitted.follower] >= self._config.most_each:
+        elif self._followers[admission.follower] >= self._config.most_each:
             await refuse(send, 429, retry_after=random.randint(10, 30))
         elif self._is_stopping:
             await refuse(send, 503, retry_after=random.randint(1, 5))
         else:
-            await self._follow(admitted, request.headers.get("Last-Event-ID", ""), receive, send)
+            await self._follow(admission, request.headers.get("Last-Event-ID", ""), receive, send)
 
-    async def _admit(self, request: ASGIRequest) -> Admitted | None:
+    async def _admit(self, request: ASGIRequest) -> Admission | None:
         if request.path == OPERATORS:
-            question = partial(admit_operator, request)
+            admit = partial(admit_operator, request)
         elif owners := OWNERS.fullmatch(request.path):
-            question = partial(admit_owner, request, UUID(owners[1]))
+            admit = partial(admit_owner, request, UUID(owners[1]))
         elif bearers := BEARERS.fullmatch(request.path):
             order_id = read_token(bearers[1])
             if order_id is None:
                 return None
-            question = partial(admit_bearer, order_id)
+            admit = partial(admit_bearer, order_id)
         else:
             return None
-        return await asyncio.get_running_loop().run_in_executor(self._doors, question)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, admit)
 
-    async def _follow(self, admitted: Admitted, told: str, receive: Receive, send: Send) -> None:
+    async def _follow(self, admission: Admission, known: str, receive: Receive, send: Send) -> None:
         self._listen()
-        hub = self._console if admitted.order_id == CONSOLE else self._hub
-        watch = hub.watch(admitted.order_id, admitted.version)
-        self._followers[admitted.follower] += 1
+        hub = self._console if admission.order_id == CONSOLE else self._hub
+        watch = hub.watch(admission.order_id, admission.version)
+        self._followers[admission.follower] += 1
         leaving = asyncio.create_task(end_when_gone(watch, receive))
         lifetime = self._config.lifetime * random.uniform(0.8, 1)
         limit = asyncio.timeout(lifetime + LINGER)
         self._limits.add(limit)
         try:
             async with limit:
-                await self._tell(watch, told, lifetime, send)
+                await self._send_versions(watch, known, lifetime, send)
         except TimeoutError:
-            # Whoever does not read cannot be told of the end. The server takes this for a client that has left.
+            # A client that does not read cannot be sent the end. The server treats this as a client that has left.
             raise asyncio.CancelledError from None
         finally:
             leaving.cancel()
             self._limits.discard(limit)
             hub.leave(watch)
-            self._followers[admitted.follower] -= 1
-            self._followers += Counter()  # drops those that are at zero
+            self._followers[admission.follower] -= 1
+            self._followers += Counter()  # drops the zero counts
 
-    async def _tell(self, watch: Watch, told: str, lifetime: float, send: Send) -> None:
-        """Sends the version whenever it is not what the reader was told, until the stream has lasted long enough."""
+    async def _send_versions(self, watch: Watch, known: str, lifetime: float, send: Send) -> None:
+        """Sends the version whenever it differs from the last one sent, until the stream's lifetime is over."""
         clock = asyncio.get_running_loop().time
         ends = clock() + lifetime
         retry = round(self._config.retry * random.uniform(1, 2) * 1000)
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await send(piece(f"retry: {retry}\n\n".encode()))
         while not watch.is_over and (left := ends - clock()) > 0:
-            watch.stirred.clear()
-            if watch.version != told:
-                told = watch.version
-                await send(piece(event(told)))
+            watch.changed.clear()
+            if watch.version != known:
+                known = watch.version
+                await send(piece(event(known)))
                 continue
             try:
                 async with asyncio.timeout(min(left, self._config.heartbeat)):
-                    await watch.stirred.wait()
+                    await watch.changed.wait()
             except TimeoutError:
                 await send(piece(HEARTBEAT))
         await send(piece(b"", more=False))
 
     def _listen(self) -> None:
-        """Starts the one listener of this process, when it is first needed."""
+        """Starts this process's one listener when it is first needed."""
         if self._listener is None:
             self._loop = asyncio.get_running_loop()
             self._listener = Listener(
@@ -206,26 +205,26 @@ class Streams:
 
 
 async def end_when_gone(watch: Watch, receive: Receive) -> None:
-    """Ends a watch when its reader leaves."""
+    """Ends a watch when its client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     watch.end()
 
 
 def event(version: str) -> bytes:
-    """The event that tells of a version."""
+    """Returns the event for a version."""
     return f"id: {version}\nevent: progress\ndata: {json.dumps({'version': version})}\n\n".encode()
 
 
 def piece(body: bytes, *, more: bool = True) -> dict[str, Any]:
-    """A part of a stream."""
+    """Returns a part of a stream."""
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
 async def refuse(
     send: Send, status: int, *, retry_after: int | None = None, allow: str | None = None
 ) -> None:
-    """Answers without a stream."""
+    """Answers without opening a stream."""
     headers = [(b"content-length", b"0"), (b"cache-control", b"no-store")]
     headers += [(b"retry-after", str(retry_after).encode())] if retry_after else []
     headers += [(b"allow", allow.encode())] if allow else []
