@@ -216,9 +216,9 @@ def test_who_is_at_the_desk_is_refused_in_the_consoles_frame_and_a_customer_in_t
     text = page.content.decode()
     assert 'aria-label="Console"' in text and "You do not have access" in text
     assert '<a class="button button--main" href="/console/">Go to the overview</a>' in " ".join(text.split())
-    assert "To the posters" not in text
+    assert "Browse posters" not in text
     text = signed_in(person("customer")).get("/console/").content.decode()
-    assert "To the posters" in text and "open-alerts" not in text
+    assert "Browse posters" in text and "open-alerts" not in text
 
 
 def test_pages_are_kept_by_nobody(places: dict[str, str]) -> None:

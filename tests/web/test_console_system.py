@@ -173,7 +173,7 @@ def test_an_operator_pauses_and_resumes_an_agent_and_both_are_audited() -> None:
     running("payments")
     client = signed_in(person("operator"))
     answer = client.post("/console/agents/payments/pause/", {"reason": "their night"}, follow=True)
-    assert "Payments is paused" in answer.content.decode()
+    assert "payments is paused" in answer.content.decode()
     circuit = Circuit.objects.get(agent="payments")
     assert (circuit.paused, circuit.held_reason) == (True, "their night")
     client.post("/console/agents/payments/pause/", {"reason": "again"})

@@ -250,4 +250,4 @@ def test_the_document_says_what_to_type_and_has_no_labels_of_ours() -> None:
     document = yaml.safe_load(APIClient().get("/api/schema/").content)
     assert not re.search(r"\((?:[A-Z]\d|rule )", str(document))
     said = document["paths"][f"{API}/orders/{{order_id}}/compensate"]["post"]["description"]
-    assert "`undo`" in said and "`39.00`" in said
+    assert "`cancel`" in said and "`39.00`" in said

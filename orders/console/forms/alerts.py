@@ -13,7 +13,7 @@ class NoteForm(forms.Form):
     text = forms.CharField(
         label=_("What should the next operator know?"),
         max_length=LONGEST_NOTE,
-        widget=forms.Textarea(attrs={"class": "input"}),
+        widget=forms.Textarea(attrs={"class": "input", "rows": 4}),
         error_messages={
             "required": _("Write the note before you add it."),
             "max_length": _("Shorten the note to %(limit_value)s characters."),

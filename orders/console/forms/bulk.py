@@ -120,7 +120,7 @@ class BulkActionForm(forms.Form):
         initial="20",
     )
     stop_percent = _number(
-        gettext_lazy("Pause when more than this % fail again"),
+        gettext_lazy("Pause if failures exceed (%)"),
         smallest=0,
         largest=100,
         wrong=gettext_lazy("Enter a number from 0 to 100."),

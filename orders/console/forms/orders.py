@@ -7,7 +7,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from orders.console.forms.fields import Reason, ReasonForm, exact_input, select, text_input
+from orders.console.forms.fields import Reason, ReasonForm, exact_input, text_input
 
 LONGEST_RESULT = 4_000
 DONE, NOT_DONE, UNDONE = "done", "not done", "undone"
@@ -33,7 +33,7 @@ class PriorityForm(ReasonForm):
         label=gettext_lazy("Priority"),
         coerce=int,
         choices=[(priority, str(priority)) for priority in PRIORITIES],
-        widget=select(),
+        widget=forms.Select(attrs={"class": "input input--inline", "aria-label": gettext_lazy("Priority")}),
         error_messages=dict.fromkeys(
             ("required", "invalid_choice"), gettext_lazy("Choose a priority from 0 to 9.")
         ),
@@ -77,7 +77,9 @@ class SettleForm(forms.Form):
         label=gettext_lazy("Response, as JSON, if it was done"),
         help_text=gettext_lazy("What the remote service would have answered. Later steps may need it."),
         required=False,
-        widget=forms.Textarea(attrs={"class": "input", "maxlength": LONGEST_RESULT, "spellcheck": "false"}),
+        widget=forms.Textarea(
+            attrs={"class": "input", "rows": 5, "maxlength": LONGEST_RESULT, "spellcheck": "false"}
+        ),
         error_messages={
             "invalid": gettext_lazy("Enter a JSON object, as the remote service would have answered.")
         },
