@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.db import connection
 
-from orders.models import AgentInstance, LeaderLease
+from orders.models import AgentInstance, Alert, LeaderLease
 from tests.commands.running import make_alert, queries, run, short
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 
@@ -141,7 +141,8 @@ def test_alerts_are_grouped_by_their_cause() -> None:
     assert "seen first 3 h 3 min ago, last 1 h 3 min ago" in ran.words
     assert "pattern burnt … message burnt 2 (the newest)" in ran.words
     assert f"orders {' '.join(short(order.order_id) for order in reversed(burnt))} to do" in ran.words
-    assert "manage.py resubmit --all --code too_hot --agent oven --kind step_failed\n" in ran.out
+    group = Alert.objects.get(order_id=burnt[0].order_id).group_id
+    assert f"manage.py resubmit --all --group {group}\n" in ran.out
     assert ran.out.index("oven: too_hot") < ran.out.index("courier: too_hot"), "the largest group first"
     assert ran.out.splitlines()[-1] == "4 open alerts of 2 causes"
     assert short(closed.order_id) not in ran.out

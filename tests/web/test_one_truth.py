@@ -7,7 +7,7 @@ from knox.models import AuthToken
 from rest_framework.test import APIClient
 
 from orders.engine.alerts import NewAlert, open_alerts
-from orders.models import Alert, AlertGroup
+from orders.models import Alert, AlertGroup, BulkItem
 from tests.commands.running import run
 from tests.support.factories import ago, make_order
 from tests.support.people import person, signed_in
@@ -70,3 +70,13 @@ def test_a_group_begins_with_its_oldest_open_alert_everywhere() -> None:
     assert "seen 2 h 1 min ago" in run("alerts").words
     (alert,) = Alert.objects.all()
     assert run("alerts", "--json").json()["groups"][0]["first_at"] == alert.opened_at.isoformat()
+
+
+@pytest.mark.pattern("O2")
+def test_the_command_that_a_group_recommends_resubmits_that_group_alone() -> None:
+    fail("no stock", "no stock", "the card was declined")
+    group = AlertGroup.objects.get(pattern="no stock")
+    assert f"manage.py resubmit --all --group {group.pk}\n" in run("alerts").out
+    assert run("resubmit", "--all", "--group", group.pk, "--yes").code == 0
+    orders = set(BulkItem.objects.values_list("order_id", flat=True))
+    assert orders == set(Alert.objects.filter(group=group).values_list("order_id", flat=True))

@@ -1,6 +1,5 @@
 """`manage.py alerts`: what needs an operator, grouped by cause (O1)."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -9,7 +8,7 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 
 from orders.management.operator import DONE, ReadingCommand, short
-from orders.management.tables import paragraph, printable
+from orders.management.tables import paragraph
 from orders.models import AlertGroup
 from orders.selectors.clock import now
 from orders.selectors.desk.alert_groups import (
@@ -143,12 +142,8 @@ def _to_do(group: GroupSummary, width: int) -> list[str]:
         return [_labelled("to do", advice, width)]
     if group.group.kind == AlertKind.SET_ASIDE:
         return [_labelled("to do", "fix the cause, then run manage.py set_aside replay", width)]
-    command = ["manage.py", "resubmit", "--all", "--code", group.group.code]
-    if group.group.agent:
-        command += ["--agent", group.group.agent]
-    # The code may come from a remote service, and people paste this line into a shell.
-    line = printable(shlex.join([*command, "--kind", group.group.kind]))
-    return [_labelled("to do", "fix the cause, then run", width), f"{' ' * 12}{line}"]
+    command = f"manage.py resubmit --all --group {group.group.pk}"
+    return [_labelled("to do", "fix the cause, then run", width), f"{' ' * 12}{command}"]
 
 
 def _plain(

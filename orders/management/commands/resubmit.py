@@ -31,7 +31,7 @@ from orders.wording.units import counted
 
 POLL = 1.0
 """Seconds between two looks at a bulk action that is waited for."""
-NARROWED_BY = ("code", "agent", "kind")
+NARROWED_BY = ("code", "agent", "kind", "group")
 """The options of --all that say which alerts."""
 
 
@@ -55,6 +55,9 @@ class Command(ActingCommand):
             choices=[kind.value for kind in AlertKind if kind != AlertKind.OUTAGE],
             help="with --all: only the alerts of this kind",
         )
+        parser.add_argument(
+            "--group", type=int, help="with --all: only the alerts of this group, as `alerts` numbers them"
+        )
         parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         parser.add_argument(
             "--wait", action="store_true", help="with --all: wait for the results and show progress"
@@ -62,11 +65,11 @@ class Command(ActingCommand):
 
     def work(self, options: dict[str, Any]) -> int:
         if options["all"]:
-            if options["id"] or options["step"] or not options["code"]:
-                raise Stop("--all needs --code, and takes no ID and no --step")
+            if options["id"] or options["step"] or not (options["code"] or options["group"]):
+                raise Stop("--all needs --code or --group, and takes no ID and no --step")
             return self._resubmit_all(options)
         if not options["id"] or options["wait"] or any(options[name] is not None for name in NARROWED_BY):
-            raise Stop("give the ID of an order, or --all --code CODE")
+            raise Stop("give the ID of an order, or --all with --code or --group")
         return self._resubmit_one(options)
 
     def _resubmit_one(self, options: dict[str, Any]) -> int:
@@ -85,9 +88,7 @@ class Command(ActingCommand):
         """Starts a bulk action for the orders with such an alert now. Orders that fail later are not part of it."""
         query = {name: options[name] for name in NARROWED_BY if options[name]}
         described = ", ".join(f"{name} {value}" for name, value in query.items())
-        order_ids = orders_with_alert(
-            options["code"], agent=options["agent"], kind=options["kind"], most=bulk_services.MOST
-        )
+        order_ids = orders_with_alert(**query, most=bulk_services.MOST)
         if not order_ids:
             self.stdout.write(f"no order has an open alert with {described}")
             return NOTHING

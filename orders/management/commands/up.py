@@ -26,7 +26,7 @@ SLOW_START = 30.0  # seconds after which the start is reported as slow
 
 
 class Command(BaseCommand):
-    help = "Start PostgreSQL (unless DATABASE_URL is set), the web server, all roles and the sandbox; prefix their logs."
+    help = "Start PostgreSQL (unless DATABASE_URL is set), the web server, all roles and the sandbox, with one log."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 
 from orders.engine.runtime.sql import fetch
 from orders.models import Alert, AlertGroup, BulkAction, Order, StepState
-from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.paging import Page, page_of
 
 MOST_EXPORTED = 50_000
@@ -149,12 +148,17 @@ def _order_alerts(group_id: int, upto: int | None) -> QuerySet[Alert]:
 
 
 def orders_with_alert(
-    code: str, *, agent: str | None = None, kind: str | None = None, most: int = MOST_COUNTED
+    *,
+    code: str | None = None,
+    agent: str | None = None,
+    kind: str | None = None,
+    group: int | None = None,
+    most: int,
 ) -> list[UUID]:
-    """The orders with an open alert of this code, and agent and kind if given, oldest first, `most` + 1 at most."""
-    given = {"agent": agent, "kind": kind}
+    """The orders with an open alert to which everything given applies, oldest alert first, `most` + 1 at most."""
+    given = {"code": code, "agent": agent, "kind": kind, "group_id": group}
     fields = {name: value for name, value in given.items() if value is not None}
-    alerts = Alert.objects.filter(code=code, closed_at__isnull=True, order_id__isnull=False, **fields)
+    alerts = Alert.objects.filter(closed_at__isnull=True, order_id__isnull=False, **fields)
     rows = alerts.order_by("opened_at", "id").values_list("order_id", flat=True)[: most + 1]
     return [order_id for order_id in rows if order_id]
 

@@ -7,7 +7,7 @@ BEAT = 5
 
 
 def desk_version() -> str:
-    """The last event, alert, outgoing message and audited act, the bulk actions under way, and the circuits. One query."""
+    """The last event, alert, outgoing message and audited act, bulk actions under way, and circuits. One query."""
     (parts,) = fetch(
         """
         SELECT (SELECT id FROM orders_event ORDER BY id DESC LIMIT 1),
