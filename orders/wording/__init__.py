@@ -1,1 +1,5 @@
-"""Sentences about orders and events, for pages, commands and mails."""
+"""Everything that is told about orders, in one place: events, standings, states, sums and durations.
+
+Pages, commands, emails and the API take their sentences from here. What customers read goes through gettext; operators
+read English.
+"""

@@ -24,7 +24,8 @@ REASONS: Mapping[str, str] = {
     Reason.CUSTOMER_DID_NOT_RESOLVE: "the customer did not choose another way to pay in time",
     Reason.STEP_REMEDY: "the step's remedy",
 }
-"""Why an order is compensated, where no operator has said it in words of her own."""
+"""Why an order is cancelled and refunded, unless an operator gave a reason in words of their own."""
+
 SENTENCES: Mapping[str, str] = {
     EventKind.RECEIVED: "Received{client}{queued}",
     EventKind.DUPLICATE_IGNORED: "A second copy of the submission was ignored",
