@@ -23,7 +23,7 @@ class OrderFilter:
 
     `step` and `agent` are of a step that is under way, waits or failed; `code` is of the order's open alert; `waiting`
     is an agent that a step of theirs waits for, or `1`: all for which nothing is done now; `older` is an age as in
-    90s, 30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, or a mail address. A filter with a
+    90s, 30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, or an email. A filter with a
     problem matches nothing.
     """
 
@@ -68,7 +68,7 @@ class OrderFilter:
 
     @property
     def email(self) -> str:
-        """The mail address that `q` is."""
+        """The email that `q` is."""
         return self.q if "@" in self.q else ""
 
 
