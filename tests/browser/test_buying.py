@@ -54,7 +54,7 @@ def test_an_order_is_seen_to_be_processed_without_a_reload(shop: Shop, open_page
     assert is_the_same(page)
 
 
-def test_a_declined_card_is_explained_and_another_one_pays(shop: Shop, open_page: Opener) -> None:
+def test_a_declined_card_is_explained_and_another_card_pays(shop: Shop, open_page: Opener) -> None:
     page = open_page("/")
     place(page, "card_declined")
     expect(headline(page)).to_have_text("Your card was declined.", timeout=30 * SECONDS)
@@ -66,7 +66,7 @@ def test_a_declined_card_is_explained_and_another_one_pays(shop: Shop, open_page
 
 
 @pytest.mark.pattern("N2")
-def test_an_outage_is_told_as_a_delay_and_its_end_is_seen(shop: Shop, open_page: Opener) -> None:
+def test_an_outage_is_shown_as_a_delay_and_its_end_is_seen(shop: Shop, open_page: Opener) -> None:
     shop.faults("carrier", down=True)
     page = open_page("/")
     place(page)
@@ -82,7 +82,7 @@ def test_an_outage_is_told_as_a_delay_and_its_end_is_seen(shop: Shop, open_page:
     assert is_the_same(page)
 
 
-def test_who_cancels_sees_that_nothing_was_charged(shop: Shop, open_page: Opener) -> None:
+def test_cancelling_shows_that_nothing_was_charged(shop: Shop, open_page: Opener) -> None:
     shop.faults("carrier", down=True)
     page = open_page("/")
     place(page)
@@ -144,7 +144,7 @@ def test_without_scripts_everything_can_be_bought_and_followed(shop: Shop, open_
     expect(headline(page)).to_have_text(COMPLETE, timeout=40 * SECONDS)
 
 
-def test_without_a_stream_the_page_keeps_up_by_asking(shop: Shop, open_page: Opener) -> None:
+def test_without_a_stream_the_page_keeps_up_by_polling(shop: Shop, open_page: Opener) -> None:
     shop.faults("warehouse", latency_ms=[1500, 1500])
     page = open_page("/", allow="/events/|ERR_FAILED")
     page.route("**/events/**", lambda route: route.abort())

@@ -145,7 +145,7 @@ def test_announcements_keep_five_seconds_distance(shop: Shop, page: Page) -> Non
     expect(page.locator("#live-status")).to_have_text("Version 3")
 
 
-def test_a_part_that_could_not_be_had_is_asked_for_again(shop: Shop, page: Page) -> None:
+def test_a_part_that_could_not_be_fetched_is_fetched_again(shop: Shop, page: Page) -> None:
     shop.failures = 1
     with page.expect_response("**/progress/") as failed:
         shop.change()

@@ -114,7 +114,7 @@ def address(shop: Shop, kind: Kind) -> str:
 
 
 @every_page
-def test_nothing_bars_anybody_in_light_or_dark(show: Callable[..., Page], kind: Kind) -> None:
+def test_every_page_is_accessible_in_light_and_dark(show: Callable[..., Page], kind: Kind) -> None:
     page = show(kind, viewport={"width": 1280, "height": 900}, color_scheme="light")
     assert found(page) == []
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -124,7 +124,7 @@ def test_nothing_bars_anybody_in_light_or_dark(show: Callable[..., Page], kind: 
     assert found(page) == []
 
 
-def test_what_bars_somebody_is_found(open_page: Opener) -> None:
+def test_an_inaccessible_page_is_noticed(open_page: Opener) -> None:
     page = open_page("/account/sign-in/")
     page.evaluate("document.querySelector('label').remove()")
     page.evaluate("document.querySelector('h1').style.color = 'silver'")

@@ -11,9 +11,7 @@ from tests.browser.running import PASSWORD, Shop
 HIDDEN = "We can’t find this order"
 
 
-def test_who_signs_up_keeps_her_cart_and_finds_her_order_in_her_account(
-    shop: Shop, open_page: Opener
-) -> None:
+def test_signing_up_keeps_the_cart_and_the_order_is_in_the_account(shop: Shop, open_page: Opener) -> None:
     email = f"{uuid4().hex}@example.com"
     page = open_page("/")
     buying.fill_cart(page)
@@ -41,7 +39,7 @@ def test_who_signs_up_keeps_her_cart_and_finds_her_order_in_her_account(
     expect(page.locator(f'.order a[href="{address}"]')).to_be_visible()
 
 
-def test_who_signs_in_keeps_her_cart(shop: Shop, open_page: Opener) -> None:
+def test_signing_in_keeps_the_cart(shop: Shop, open_page: Opener) -> None:
     page = open_page("/")
     buying.fill_cart(page)
     page.goto("/account/sign-in/")
@@ -55,7 +53,7 @@ def test_who_signs_in_keeps_her_cart(shop: Shop, open_page: Opener) -> None:
     expect(page.locator("#headline")).to_have_text("Your posters are on their way.")
 
 
-def test_another_customers_order_is_not_there(shop: Shop, open_page: Opener, states: States) -> None:
+def test_another_customers_order_is_not_found(shop: Shop, open_page: Opener, states: States) -> None:
     for visitor in ("customer", "guest"):
         page = open_page("/", allow="404", storage_state=states[visitor])
         answer = page.goto(shop.orders["bob's"])

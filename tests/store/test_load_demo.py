@@ -114,7 +114,7 @@ def test_a_token_that_no_longer_works_is_replaced(var_dir: Path) -> None:
     TokenAuthentication().authenticate_credentials((var_dir / "demo-token").read_text().strip().encode())
 
 
-def test_an_empty_database_gets_the_passwords_that_are_kept(var_dir: Path) -> None:
+def test_an_empty_database_gets_the_passwords_of_the_file(var_dir: Path) -> None:
     load()
     before = accounts(var_dir)
     User.objects.all().delete()
@@ -141,7 +141,7 @@ def test_somebody_elses_account_of_the_same_name_is_left_alone(var_dir: Path) ->
     assert "admin" not in accounts(var_dir)
 
 
-def test_a_changed_price_is_mended_and_an_unlisted_poster_stays_unlisted(var_dir: Path) -> None:
+def test_a_changed_price_is_restored_and_an_unlisted_poster_stays_unlisted(var_dir: Path) -> None:
     load()
     Product.objects.filter(sku="first-sun").update(price=1, is_listed=False)
     load()

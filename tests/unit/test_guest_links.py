@@ -14,7 +14,7 @@ def test_a_token_is_read_as_the_order_it_was_made_for() -> None:
 
 
 @pytest.mark.parametrize("made_up", ["", ".", "a.b", "94652cdbb067430abb0ce47b8b3d0214", "\x00", "ä.ö"])
-def test_what_we_did_not_sign_is_no_token(made_up: str) -> None:
+def test_a_token_that_we_did_not_sign_is_refused(made_up: str) -> None:
     assert read_token(made_up) is None
 
 

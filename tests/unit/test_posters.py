@@ -58,7 +58,7 @@ def test_the_seed_decides_and_nothing_else(family: str, form: str) -> None:
     assert posters.draw(design) != posters.draw({**design, "seed": 5})
 
 
-def test_who_changes_a_drawing_changes_its_urls() -> None:
+def test_changing_a_drawing_changes_its_urls() -> None:
     """Browsers keep a picture for ever. When this fails, raise `posters.DRAWN` and take the new value over."""
     drawn = "".join(posters.draw(poster.design()) for poster in POSTERS)
     assert (posters.DRAWN, hashlib.sha256(drawn.encode()).hexdigest()[:16]) == ("1", "a54494458785a879")
@@ -75,7 +75,7 @@ def test_the_fingerprint_changes_with_what_is_drawn_and_with_nothing_else() -> N
     assert posters.fingerprint({**design, "note": "not drawn"}) == posters.fingerprint(design)
 
 
-def test_ids_do_not_clash_when_posters_stand_in_one_page() -> None:
+def test_ids_do_not_clash_when_posters_share_a_page() -> None:
     names = [re.findall(r' id="([^"]+)"', posters.draw(poster.design())) for poster in POSTERS]
     together = [name for one in names for name in one]
     assert together and len(together) == len(set(together))
@@ -137,7 +137,7 @@ def test_contours_follow_the_height() -> None:
     assert all(abs(((x / 40 - 0.5) ** 2 + (y / 40 - 0.5) ** 2) ** 0.5 - 0.3) < 0.01 for x, y in line)
 
 
-def test_chance_keeps_to_its_limits() -> None:
+def test_random_choices_stay_within_their_limits() -> None:
     chance = Chance(1)
     assert {chance.whole(2, 4) for _ in range(200)} == {2, 3, 4}
     assert all(-1 <= chance.between(-1, 1) <= 1 for _ in range(200))

@@ -94,7 +94,7 @@ def test_a_mailed_link_and_a_password_make_an_account_and_sign_in(client: Client
     assert user.password.startswith("argon2")
 
 
-def test_a_link_holds_for_one_account_only(client: Client, inbox: Mailbox) -> None:
+def test_a_link_works_for_one_account_only(client: Client, inbox: Mailbox) -> None:
     client.post("/account/sign-up/", {"email": EMAIL})
     link = inbox.link()
     client.post(link, twice(PASSWORD))
@@ -126,7 +126,7 @@ NO_ADDRESSES = [
 
 
 @pytest.mark.parametrize("email", NO_ADDRESSES)
-def test_what_is_no_address_is_named_beside_its_field(client: Client, email: str) -> None:
+def test_an_invalid_email_address_is_reported_beside_its_field(client: Client, email: str) -> None:
     page = client.post("/account/sign-up/", {"email": email})
     assert list(errors_of(page)) == ["email"]
     text = page.content.decode()
@@ -144,7 +144,7 @@ def test_a_weak_password_is_refused_with_the_reason(client: Client, inbox: Mailb
 # Signing in and out.
 
 
-def test_e_mail_and_password_sign_in_however_the_address_is_written(client: Client, ada: User) -> None:
+def test_email_and_password_sign_in_however_the_email_is_written(client: Client, ada: User) -> None:
     response = sign_in(client, email="  ADA@example.com ")
     assert response["Location"] == "/account/"
     page = client.get("/account/").content.decode()
@@ -152,7 +152,7 @@ def test_e_mail_and_password_sign_in_however_the_address_is_written(client: Clie
     assert "data-signed-in" in page
 
 
-def test_the_session_is_another_after_signing_in(client: Client, ada: User) -> None:
+def test_signing_in_starts_a_new_session(client: Client, ada: User) -> None:
     client.post("/account/forgotten/", {"email": EMAIL})
     before = client.cookies[settings.SESSION_COOKIE_NAME].value
     cookie = sign_in(client).cookies[settings.SESSION_COOKIE_NAME]
@@ -177,7 +177,7 @@ def test_a_page_of_an_account_leads_back_after_signing_in(client: Client, ada: U
 # Passwords.
 
 
-def test_a_forgotten_password_is_set_anew_and_every_session_ends(
+def test_a_forgotten_password_is_replaced_and_every_session_ends(
     signed_in: Client, inbox: Mailbox, ada: User
 ) -> None:
     elsewhere = Client()
@@ -193,7 +193,7 @@ def test_a_forgotten_password_is_set_anew_and_every_session_ends(
     assert Client().get(link).status_code == 410
 
 
-def test_who_may_not_sign_in_gets_no_mail_for_a_new_password(inbox: Mailbox, client: Client) -> None:
+def test_accounts_that_cannot_sign_in_get_no_email_for_a_new_password(inbox: Mailbox, client: Client) -> None:
     User.objects.create_user("gone@example.com", "gone@example.com", PASSWORD, is_active=False)
     User.objects.create_user("api@example.com", "api@example.com")
     for email in ("gone@example.com", "api@example.com", "nobody@example.com"):
@@ -267,16 +267,16 @@ WRONG_PARTS = [
 
 
 @pytest.mark.parametrize(("part", "wrong"), WRONG_PARTS)
-def test_what_is_no_address_to_send_to_is_refused(signed_in: Client, part: str, wrong: str) -> None:
+def test_an_incomplete_postal_address_is_refused(signed_in: Client, part: str, wrong: str) -> None:
     assert list(errors_of(signed_in.post("/account/addresses/new/", HOME | {part: wrong}))) == [part]
 
 
-def test_there_is_an_end_to_addresses(signed_in: Client, ada: User) -> None:
+def test_a_customer_can_save_only_so_many_addresses(signed_in: Client, ada: User) -> None:
     Address.objects.bulk_create(Address(user=ada, **HOME) for _ in range(account_services.MOST_ADDRESSES))
     assert "__all__" in errors_of(signed_in.post("/account/addresses/new/", HOME))
 
 
-def test_the_address_of_another_is_not_there(signed_in: Client) -> None:
+def test_another_customers_address_is_not_found(signed_in: Client) -> None:
     bob = User.objects.create_user("bob@example.com", "bob@example.com", PASSWORD)
     kept = Address.objects.create(user=bob, is_default=True, **HOME)
     for act in (signed_in.get, signed_in.post):
@@ -290,9 +290,7 @@ def test_the_address_of_another_is_not_there(signed_in: Client) -> None:
 
 
 @pytest.mark.parametrize("path", [*PUBLIC, *OWN])
-def test_no_page_is_kept_by_a_browser_or_has_a_script_or_a_style_in_it(
-    client: Client, ada: User, path: str
-) -> None:
+def test_no_page_is_cached_or_has_an_inline_script_or_style(client: Client, ada: User, path: str) -> None:
     if path in OWN:
         client.force_login(ada)
     response = client.get(f"/account/{path}")
@@ -310,7 +308,7 @@ def test_no_page_is_kept_by_a_browser_or_has_a_script_or_a_style_in_it(
 @pytest.mark.parametrize(
     "path", ["sign-in/", "sign-up/", "sign-out/", "forgotten/", "password/", "addresses/new/"]
 )
-def test_no_form_is_taken_without_its_token(ada: User, path: str) -> None:
+def test_no_form_is_accepted_without_its_token(ada: User, path: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(ada)
     sent = {"username": EMAIL, "password": PASSWORD, "email": EMAIL, **HOME}
@@ -318,7 +316,7 @@ def test_no_form_is_taken_without_its_token(ada: User, path: str) -> None:
     assert not Address.objects.exists()
 
 
-def test_the_header_tells_whether_somebody_is_signed_in(client: Client, ada: User) -> None:
+def test_the_header_shows_whether_the_visitor_is_signed_in(client: Client, ada: User) -> None:
     before = client.get("/").content.decode()
     assert reverse("account:sign-in") in before
     assert "data-signed-in" not in before

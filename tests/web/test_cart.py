@@ -30,7 +30,7 @@ def inside(client: Client) -> dict[str, int]:
     return {line.sku: line.quantity for line in cart_of(client).lines}
 
 
-def test_what_is_put_in_is_in_and_counted_on_every_page(client: Client) -> None:
+def test_a_print_that_is_added_is_in_the_cart_and_counted_on_every_page(client: Client) -> None:
     assert "is in your cart" in put_in(client)
     put_in(client)
     put_in(client, "first-sun", 3)
@@ -38,14 +38,14 @@ def test_what_is_put_in_is_in_and_counted_on_every_page(client: Client) -> None:
     assert '<span class="tool__count numbers">5</span>' in client.get("/").content.decode()
 
 
-def test_an_empty_cart_shows_the_way_and_costs_no_session(client: Client) -> None:
+def test_an_empty_cart_leads_to_the_posters_and_costs_no_session(client: Client) -> None:
     response = client.get("/cart/")
     assert "Your cart is empty" in response.content.decode()
     assert not client.cookies.get("sessionid")
     assert "tool__count" not in client.get("/").content.decode()
 
 
-def test_prices_are_those_of_the_shop_at_this_moment(client: Client) -> None:
+def test_prices_are_current(client: Client) -> None:
     client.post("/cart/add/", {"sku": "tidal-lines", "quantity": "2", "price": "1", "unit_price": "1"})
     Product.objects.filter(sku="tidal-lines").update(price=5000)
     total = cart_of(client).total
@@ -53,7 +53,7 @@ def test_prices_are_those_of_the_shop_at_this_moment(client: Client) -> None:
     assert total.amount == 10_000
 
 
-def test_quantities_are_changed_and_lines_are_taken_out(client: Client) -> None:
+def test_quantities_are_changed_and_lines_are_removed(client: Client) -> None:
     put_in(client)
     put_in(client, "first-sun")
     client.post("/cart/change/", {"sku": "tidal-lines", "quantity": "99"})
@@ -64,7 +64,7 @@ def test_quantities_are_changed_and_lines_are_taken_out(client: Client) -> None:
 
 
 @pytest.mark.parametrize("quantity", ["", "-1", "100", "1.5", "1e1", "٣", "x", "9" * 400, "\x00"])
-def test_a_quantity_that_is_none_changes_nothing_and_is_told(client: Client, quantity: str) -> None:
+def test_an_invalid_quantity_changes_nothing_and_is_reported(client: Client, quantity: str) -> None:
     put_in(client, quantity=2)
     response = client.post("/cart/change/", {"sku": "tidal-lines", "quantity": quantity}, follow=True)
     assert "You can order 1 to 99" in response.content.decode()
@@ -78,7 +78,7 @@ def test_there_are_never_more_than_99_of_one_print(client: Client) -> None:
     assert inside(client) == {"tidal-lines": 99}
 
 
-def test_a_cart_holds_so_many_different_prints(client: Client) -> None:
+def test_a_cart_holds_a_limited_number_of_different_prints(client: Client) -> None:
     Product.objects.bulk_create(
         Product(sku=f"p{number}", title="P", artist="A", price=1) for number in range(51)
     )
@@ -89,12 +89,12 @@ def test_a_cart_holds_so_many_different_prints(client: Client) -> None:
 
 
 @pytest.mark.parametrize("sku", ["sold-out", "no-such", "", "\x00", "<script>", "x" * 5000])
-def test_what_is_not_for_sale_does_not_go_in(client: Client, sku: str) -> None:
+def test_a_product_that_is_not_for_sale_cannot_be_added(client: Client, sku: str) -> None:
     assert "no longer for sale" in put_in(client, sku)
     assert inside(client) == {}
 
 
-def test_what_is_unlisted_meanwhile_is_shown_as_gone_and_not_counted_in(client: Client) -> None:
+def test_a_product_unlisted_since_is_shown_as_gone_and_left_out_of_the_total(client: Client) -> None:
     put_in(client)
     put_in(client, "first-sun")
     Product.objects.filter(sku="tidal-lines").update(is_listed=False)
@@ -107,7 +107,7 @@ def test_what_is_unlisted_meanwhile_is_shown_as_gone_and_not_counted_in(client: 
     assert total.amount == 4900
 
 
-def test_what_is_deleted_meanwhile_is_shown_as_gone(client: Client) -> None:
+def test_a_product_deleted_since_is_shown_as_gone(client: Client) -> None:
     put_in(client)
     Product.objects.filter(sku="tidal-lines").delete()
     assert "No longer for sale" in client.get("/cart/").content.decode()
@@ -123,13 +123,13 @@ def test_the_cart_survives_signing_in_and_is_empty_after_signing_out(client: Cli
     assert inside(client) == {}
 
 
-def test_nobody_sees_the_cart_of_another(client: Client) -> None:
+def test_nobody_sees_another_visitors_cart(client: Client) -> None:
     put_in(client)
     assert inside(Client()) == {}
 
 
 @pytest.mark.parametrize("path", ["/cart/add/", "/cart/change/", "/cart/remove/"])
-def test_acts_are_posts_with_a_token(path: str) -> None:
+def test_every_button_is_a_post_with_a_token(path: str) -> None:
     assert Client().get(path).status_code == 405
     assert Client(enforce_csrf_checks=True).post(path, {"sku": "tidal-lines"}).status_code == 403
 

@@ -42,7 +42,7 @@ def test_a_guest_orders_and_comes_to_the_page_of_the_order_at_once(client: Clien
     assert client.get(address).status_code == 200
 
 
-def test_a_guest_is_mailed_the_link_to_the_order_once_also_before_it_is_inserted(
+def test_a_guest_is_emailed_the_link_to_the_order_once_even_before_it_is_inserted(
     client: Client, inbox: Mailbox
 ) -> None:
     form = fill(client)
@@ -83,7 +83,7 @@ def test_the_same_form_sent_again_leads_to_the_same_order(client: Client) -> Non
     assert SubmissionMessage.objects.count() == 1
 
 
-def test_a_form_of_an_order_that_is_placed_leads_to_it_also_when_the_cart_is_full_again(
+def test_the_form_of_a_placed_order_leads_to_it_even_when_the_cart_is_full_again(
     client: Client,
 ) -> None:
     form = fill(client)
@@ -134,7 +134,7 @@ def test_a_button_pressed_many_times_at_once_places_one_order(
         ("payment_method", "card_free", "Choose one of these ways to pay."),
     ],
 )
-def test_a_mistake_is_told_beside_its_field_and_nothing_is_lost(
+def test_a_mistake_is_reported_beside_its_field_and_nothing_is_lost(
     client: Client, field: str, value: str, said: str
 ) -> None:
     response = client.post("/checkout/", fill(client, **{field: value}))
@@ -149,14 +149,14 @@ def test_a_mistake_is_told_beside_its_field_and_nothing_is_lost(
     assert not SubmissionMessage.objects.exists()
 
 
-def test_what_was_typed_is_shown_harmlessly(client: Client) -> None:
+def test_hostile_input_is_shown_harmlessly(client: Client) -> None:
     form = fill(client, name=HOSTILE, street=HOSTILE, city=HOSTILE, postal_code=HOSTILE, email=HOSTILE)
     text = client.post("/checkout/", form).content.decode()
     assert "<script>" not in text
     assert Markup(text).offences == []
 
 
-def test_a_price_that_changed_meanwhile_is_shown_before_anything_is_ordered(client: Client) -> None:
+def test_a_price_that_has_changed_is_shown_before_anything_is_ordered(client: Client) -> None:
     form = fill(client)
     Product.objects.filter(sku="tidal-lines").update(price=9900)
     text = client.post("/checkout/", form).content.decode()
@@ -167,7 +167,7 @@ def test_a_price_that_changed_meanwhile_is_shown_before_anything_is_ordered(clie
     assert SubmissionMessage.objects.get().body["total"] == 19_800
 
 
-def test_what_was_unlisted_meanwhile_is_not_ordered_and_the_form_is_kept(client: Client) -> None:
+def test_a_product_unlisted_since_is_not_ordered_and_the_form_is_kept(client: Client) -> None:
     form = fill(client)
     Product.objects.filter(sku="tidal-lines").update(is_listed=False)
     response = client.post("/checkout/", form)
@@ -182,7 +182,7 @@ def test_an_empty_cart_is_not_checked_out(client: Client) -> None:
     assert client.post("/checkout/", FORM).headers["Location"] == "/cart/"
 
 
-def test_a_key_of_somebody_else_s_form_leads_nowhere(client: Client) -> None:
+def test_the_key_of_another_visitors_form_leads_nowhere(client: Client) -> None:
     form = fill(client)
     client.post("/checkout/", form)
     other = Client()
@@ -191,7 +191,7 @@ def test_a_key_of_somebody_else_s_form_leads_nowhere(client: Client) -> None:
     assert response.headers["Location"] != client.post("/checkout/", form).headers["Location"]
 
 
-def test_the_means_of_payment_are_marked_as_a_demonstration(client: Client) -> None:
+def test_the_payment_methods_are_marked_as_a_demonstration(client: Client) -> None:
     fill(client)
     text = client.get("/checkout/").content.decode()
     assert "This is a demonstration" in text
@@ -200,7 +200,7 @@ def test_the_means_of_payment_are_marked_as_a_demonstration(client: Client) -> N
     assert Markup(text).offences == []
 
 
-def test_the_checkout_is_kept_by_no_cache_and_needs_a_token(client: Client) -> None:
+def test_the_checkout_is_not_cached_and_needs_a_token(client: Client) -> None:
     fill(client)
     assert "no-store" in client.get("/checkout/").headers["Cache-Control"]
     assert Client(enforce_csrf_checks=True).post("/checkout/", FORM).status_code == 403

@@ -50,7 +50,7 @@ def to_its_end(order: OrderProcess) -> str:
     [{}, done("reserve-stock"), {**done("reserve-stock"), "authorise-payment": "running"}, WAITING,
      {**done(*BEFORE), "create-shipment": "running"}, done(*BEFORE, "create-shipment")],
 )  # fmt: skip
-def test_an_order_is_cancelled_until_its_payment_is_asked_for(steps: dict[str, Any]) -> None:
+def test_an_order_can_be_cancelled_until_its_payment_is_sent(steps: dict[str, Any]) -> None:
     order = shop_order(steps)
     for running in StepState.objects.filter(process=order, state="running"):
         make_request(running)
@@ -64,7 +64,7 @@ def test_an_order_is_cancelled_until_its_payment_is_asked_for(steps: dict[str, A
 @pytest.mark.parametrize(
     "capture", ["running", "completed", "failed", {"state": "not_started", "attempt": 1}]
 )
-def test_from_then_on_it_is_not(capture: Any) -> None:
+def test_an_order_cannot_be_cancelled_once_its_payment_is_sent(capture: Any) -> None:
     order = shop_order({**done(*BEFORE, "create-shipment"), "capture-payment": capture})
     before = everything(order)
     assert cancel(order_id=order.order_id, by="guest").act is Act.REFUSED
@@ -93,7 +93,7 @@ def test_an_order_in_error_is_cancelled_and_nobody_is_alerted_any_more() -> None
     assert to_its_end(order) == "compensated"
 
 
-def test_what_is_not_there_is_neither_cancelled_nor_paid_for() -> None:
+def test_an_unknown_order_is_neither_cancelled_nor_paid_for() -> None:
     with pytest.raises(NoSuchOrderError):
         cancel(order_id=uuid7(), by="guest")
     with pytest.raises(NoSuchOrderError):
@@ -136,7 +136,7 @@ def test_a_payment_that_does_not_wait_for_its_customer_is_left_alone(payment: An
     assert everything(order) == before
 
 
-def test_an_order_that_is_being_undone_takes_no_money() -> None:
+def test_an_order_being_cancelled_takes_no_money() -> None:
     order = shop_order(WAITING, goal="compensate")
     assert pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").act is Act.REFUSED
 
@@ -148,7 +148,7 @@ def test_an_order_in_error_for_another_cause_stays_there_and_keeps_the_new_card(
     assert states(order) == {"reserve-stock": "failed"}
 
 
-def test_a_stock_that_is_being_reserved_meanwhile_is_not_disturbed() -> None:
+def test_a_stock_reservation_under_way_is_not_disturbed() -> None:
     order = shop_order(
         {"reserve-stock": "running", "authorise-payment": declined()}, process_state="processing"
     )
@@ -165,7 +165,7 @@ def test_an_order_whose_customer_did_not_pay_says_so() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_cancels_and_who_pays_at_the_same_time_get_one_truth() -> None:
+def test_cancelling_and_paying_at_the_same_time_have_one_outcome() -> None:
     order = shop_order(WAITING, not_before=ahead(3600))
 
     def act(index: int) -> Act:
@@ -183,7 +183,7 @@ def test_who_cancels_and_who_pays_at_the_same_time_get_one_truth() -> None:
 # The API.
 
 
-def test_a_client_cancels_an_order_and_sees_it_being_undone(ada: APIClient) -> None:
+def test_a_client_cancels_an_order_and_sees_it_being_compensated(ada: APIClient) -> None:
     order_id = place(ada, lines=[{"sku": "first-sun", "quantity": 1}])["id"]
     run_submission()
     for _ in range(2):

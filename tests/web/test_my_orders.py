@@ -49,7 +49,7 @@ def shown(page: Any) -> list[UUID]:
     return [one["mine"].order.id for one in page.context["orders"]]
 
 
-def test_orders_are_listed_newest_first_queued_ones_too(client: Client, ada: User) -> None:
+def test_orders_are_listed_newest_first_including_queued_orders(client: Client, ada: User) -> None:
     first = place(f"user:{ada.pk}")
     run_submission()
     second = place(f"user:{ada.pk}", "first-sun")
@@ -64,7 +64,7 @@ def test_orders_are_listed_newest_first_queued_ones_too(client: Client, ada: Use
     assert shown(client.get("/account/")) == [second, first]
 
 
-def test_the_orders_of_others_and_of_guests_are_not_there(client: Client, ada: User) -> None:
+def test_the_orders_of_others_and_of_guests_are_not_listed(client: Client, ada: User) -> None:
     bob = User.objects.create_user("bob@example.com")
     for stranger in (f"user:{bob.pk}", "guest", f"user:{ada.pk}0"):
         place(stranger)
@@ -75,7 +75,7 @@ def test_the_orders_of_others_and_of_guests_are_not_there(client: Client, ada: U
     assert "No orders yet" in client.get(PATH).content.decode()
 
 
-def test_the_order_of_another_is_no_place_to_begin_a_page_that_shows_more(client: Client, ada: User) -> None:
+def test_starting_a_page_at_another_customers_order_reveals_nothing(client: Client, ada: User) -> None:
     mine = place(f"user:{ada.pk}")
     others = place("guest")
     assert shown(client.get(PATH, {"before": str(others)})) == [mine]
@@ -124,7 +124,7 @@ def test_an_order_of_many_posters_shows_four_and_says_how_many_more(client: Clie
     ("state", "words"),
     [("processed", "Printed and sent"), ("error", "We’re looking into it"), ("processing", "In progress")],
 )
-def test_the_state_is_told_in_plain_words(client: Client, ada: User, state: str, words: str) -> None:
+def test_the_state_is_shown_in_plain_words(client: Client, ada: User, state: str, words: str) -> None:
     order = place(f"user:{ada.pk}")
     run_submission()
     change_state(order, state)

@@ -69,7 +69,7 @@ def test_a_customer_sees_her_order_and_nobody_else_does() -> None:
     assert Client().get(guest_page(order)).status_code == 404  # a token is for orders of guests only
 
 
-def test_a_guests_order_is_not_seen_by_its_number() -> None:
+def test_a_guests_order_cannot_be_seen_by_its_number() -> None:
     order = shop_order()
     _, ada = customer()
     for client in (ada, Client()):
@@ -94,7 +94,7 @@ def test_a_link_that_was_changed_leads_nowhere() -> None:
     assert stored(order).goal == "complete"
 
 
-def test_what_is_hidden_and_what_is_not_there_look_alike() -> None:
+def test_hidden_and_missing_orders_look_alike() -> None:
     user, _ = customer("ada")
     _, bob = customer("bob")
     hidden = bob.get(f"/orders/{shop_order(customer=user).order_id}/").content.decode()
@@ -102,7 +102,7 @@ def test_what_is_hidden_and_what_is_not_there_look_alike() -> None:
     assert hidden == missing
 
 
-def test_the_page_is_kept_by_no_cache_and_found_by_no_search_engine(client: Client) -> None:
+def test_the_page_is_not_cached_and_not_indexed(client: Client) -> None:
     response = client.get(guest_page(shop_order()))
     assert "no-store" in response.headers["Cache-Control"]
     assert '<meta name="robots" content="noindex">' in response.content.decode()
@@ -147,7 +147,7 @@ STATES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_an_order_on_its_way_is_told_in_plain_words(client: Client, name: str) -> None:
+def test_an_order_in_progress_is_described_in_plain_words(client: Client, name: str) -> None:
     steps, said, expected = STATES[name]
     order = shop_order(steps)
     assert said in words(client, order)
@@ -180,14 +180,14 @@ def test_a_declined_payment_says_what_to_do_and_until_when(client: Client) -> No
 
 
 @pytest.mark.parametrize("method", ["", "card_free", HOSTILE])
-def test_a_means_of_payment_that_is_none_is_not_tried(client: Client, method: str) -> None:
+def test_an_unknown_payment_method_is_not_tried(client: Client, method: str) -> None:
     order = shop_order({"authorise-payment": declined()}, not_before=ahead(3600))
     response = client.post(f"{guest_page(order)}pay/", {"payment_method": method}, follow=True)
     assert "Choose how to pay" in response.content.decode()
     assert not Event.objects.exists()
 
 
-def test_an_order_in_error_is_said_to_be_looked_into_and_help_is_offered(client: Client) -> None:
+def test_an_order_in_error_is_being_looked_into_and_help_is_offered(client: Client) -> None:
     error = {"code": "bad_answer", "message": HOSTILE}
     order = shop_order(
         {**done("reserve-stock"), "authorise-payment": {"state": "failed", "error": error}},
@@ -227,7 +227,7 @@ REFUNDS: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUNDS)
-def test_a_cancelled_order_says_why_and_what_became_of_the_money(client: Client, name: str) -> None:
+def test_a_cancelled_order_says_why_and_what_happened_to_the_money(client: Client, name: str) -> None:
     steps, why, said = REFUNDS[name]
     order = shop_order(steps, goal="compensate", process_state="compensated", finished_at=timezone.now())
     note(order, "undo_requested", why=why)
@@ -265,7 +265,7 @@ def test_after_the_promise_has_passed_the_page_says_so_and_names_a_way_to_get_he
     assert "longer than we promised" not in words(client, waiting)
 
 
-def test_how_long_it_usually_takes_is_said_from_what_orders_took(client: Client) -> None:
+def test_the_usual_time_comes_from_finished_orders(client: Client) -> None:
     order = shop_order()
     assert "usually takes" not in words(client, order)
     cache.clear()
@@ -278,7 +278,7 @@ def test_how_long_it_usually_takes_is_said_from_what_orders_took(client: Client)
     assert "This usually takes about 3 minutes" in words(client, order)
 
 
-def test_before_the_order_is_inserted_its_page_is_there(client: Client) -> None:
+def test_the_page_exists_before_the_order_is_inserted(client: Client) -> None:
     client.post("/cart/add/", {"sku": "tidal-lines"})
     key = re.findall(r'name="seen_total" value="(\d+)"', client.get("/checkout/").content.decode())[0]
     address = client.post("/checkout/", FORM | {"seen_total": key}).headers["Location"]
@@ -295,7 +295,7 @@ def test_before_the_order_is_inserted_its_page_is_there(client: Client) -> None:
     assert "We’re looking into it" in client.get(address).content.decode()
 
 
-def test_what_customers_and_agents_wrote_is_shown_harmlessly(client: Client) -> None:
+def test_text_of_customers_and_agents_is_shown_harmlessly(client: Client) -> None:
     order = shop_order(title=HOSTILE, email=f"{HOSTILE}@x.y"[:200])
     Order.objects.update(ship_to=dict.fromkeys(SHIP_TO, HOSTILE))
     text = client.get(guest_page(order)).content.decode()
@@ -364,13 +364,13 @@ def ask(client: Client, number: object, email: str) -> str:
     return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", response.content.decode())
 
 
-def test_a_payment_that_is_declined_again_is_told_as_another_one(client: Client) -> None:
+def test_a_second_declined_card_has_its_own_words(client: Client) -> None:
     order = shop_order({**done("reserve-stock"), "authorise-payment": declined()}, not_before=ahead(3600))
     note(order, "paid_again", "authorise-payment")
     assert "declined too" in words(client, order)
 
 
-def test_asking_for_a_link_is_answered_alike_whether_there_is_such_an_order(client: Client) -> None:
+def test_asking_for_a_link_gets_the_same_answer_whether_or_not_the_order_exists(client: Client) -> None:
     order = shop_order()
     answers = {ask(client, order.order_id, "ada@example.com"), ask(client, uuid7(), "eve@example.com")}
     assert len(answers) == 1
@@ -378,7 +378,7 @@ def test_asking_for_a_link_is_answered_alike_whether_there_is_such_an_order(clie
     assert OutgoingMessage.objects.count() == 2
 
 
-def test_a_number_that_is_none_is_told_beside_its_field(client: Client) -> None:
+def test_an_invalid_order_number_is_reported_beside_its_field(client: Client) -> None:
     text = ask(client, HOSTILE, "ada")
     assert "Enter the full order number" in text
     assert 'id="id_email_error"' in text

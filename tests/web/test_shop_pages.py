@@ -102,7 +102,7 @@ def test_the_families_are_counted_as_the_search_finds_them(client: Client) -> No
     assert families == {"waves": 2, "sun": 0, "grid": 0, "contours": 0, "bauhaus": 0, "constellation": 1}
 
 
-def test_nothing_found_says_so_and_leads_back(client: Client) -> None:
+def test_a_search_without_matches_says_so_and_leads_back(client: Client) -> None:
     text = client.get("/?q=hippopotamus").content.decode()
     assert "Nothing hangs here yet" in text
     assert "Show all posters" in text
@@ -148,7 +148,7 @@ def test_a_posters_page_has_its_offers_by_price(client: Client) -> None:
     assert response.context["chosen"].sku == "tidal-lines"
 
 
-def test_the_address_of_a_variant_leads_to_its_poster_with_the_variant_chosen(client: Client) -> None:
+def test_the_url_of_a_variant_leads_to_its_poster_with_the_variant_chosen(client: Client) -> None:
     response = client.get("/posters/tidal-lines-60x80-signed/", follow=True)
     assert response.redirect_chain == [("/posters/tidal-lines/?choice=tidal-lines-60x80-signed", 302)]
     assert response.context["chosen"].sku == "tidal-lines-60x80-signed"
@@ -177,7 +177,7 @@ def test_a_posters_page_takes_two_statements(
 @pytest.mark.parametrize(
     "path", ["/posters/nothing/", "/posters/a%00b/", "/posters/x.svg", "/posters/", "/no/such"]
 )
-def test_what_does_not_exist_is_a_page_that_says_so(client: Client, path: str) -> None:
+def test_a_missing_page_says_so(client: Client, path: str) -> None:
     response = client.get(path)
     assert response.status_code == 404
     assert "hangs somewhere else" in response.content.decode()
@@ -192,7 +192,7 @@ def test_pages_are_read_only(client: Client, path: str) -> None:
 # What carts and orders read.
 
 
-def test_products_are_told_as_sold_whether_listed_or_not(
+def test_sold_products_are_shown_whether_listed_or_not(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     Product.objects.filter(sku="tidal-lines-60x80-signed").update(is_listed=False)

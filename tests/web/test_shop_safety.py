@@ -26,7 +26,7 @@ def shop(db: None) -> None:
 # Pictures.
 
 
-def test_a_picture_with_its_fingerprint_may_be_kept_for_ever(client: Client) -> None:
+def test_a_picture_with_its_fingerprint_may_be_cached_for_ever(client: Client) -> None:
     page = client.get("/posters/tidal-lines/").content.decode()
     (url, *_) = re.findall(r"/posters/tidal-lines\.svg\?v=[0-9a-f]{12}", page)
     response = client.get(url)
@@ -38,7 +38,7 @@ def test_a_picture_with_its_fingerprint_may_be_kept_for_ever(client: Client) -> 
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_a_picture_without_its_fingerprint_is_kept_for_minutes(client: Client) -> None:
+def test_a_picture_without_its_fingerprint_is_cached_for_minutes(client: Client) -> None:
     for url in ("/posters/tidal-lines.svg", "/posters/tidal-lines.svg?v=0123456789ab"):
         assert client.get(url).headers["Cache-Control"] == "public, max-age=300"
 
@@ -48,7 +48,7 @@ def test_a_variant_has_the_picture_of_its_poster(client: Client) -> None:
     assert client.get("/posters/tidal-lines-60x80.svg").content == picture
 
 
-def test_the_picture_of_what_is_no_longer_sold_is_still_there_for_those_who_bought_it(client: Client) -> None:
+def test_the_picture_of_a_product_no_longer_sold_remains_for_its_buyers(client: Client) -> None:
     Product.objects.filter(sku="tidal-lines").update(is_listed=False)
     assert client.get("/posters/tidal-lines.svg").status_code == 200
 
@@ -91,7 +91,7 @@ PAGES = (
 
 
 @pytest.mark.parametrize("path", [*PAGES, f"/?q={HOSTILE}", f"/posters/hostile/?choice={HOSTILE}"])
-def test_no_page_has_a_script_or_a_style_in_it_or_an_address_elsewhere(
+def test_no_page_has_an_inline_script_or_style_or_an_outside_url(
     client: Client, hostile: Product, path: str
 ) -> None:
     response = client.get(path)
@@ -119,7 +119,7 @@ def test_a_hostile_design_is_drawn_harmlessly(client: Client, hostile: Product, 
     assert "script" not in picture
 
 
-def test_while_the_database_is_away_a_page_says_so_and_asks_again(
+def test_while_the_database_is_unavailable_a_page_says_so_and_reloads(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(**_: Any) -> None:
@@ -144,7 +144,7 @@ def test_an_error_shows_a_page_and_not_its_cause(client: Client, monkeypatch: py
     assert "secret detail" not in response.content.decode()
 
 
-def test_the_design_system_is_for_those_who_build_pages(client: Client) -> None:
+def test_the_design_system_is_for_developers_only(client: Client) -> None:
     assert client.get(reverse("shop:design")).status_code == 404
     with override_settings(DEBUG=True):
         assert client.get(reverse("shop:design")).status_code == 200

@@ -57,7 +57,7 @@ def test_a_hundred_guesses_are_locked_out_and_the_owner_elsewhere_is_not(ada: Us
     assert guess(client, PASSWORD).status_code == 429
 
 
-def test_a_guesser_cannot_hide_in_other_letters_agents_or_addresses_of_his_network(ada: User) -> None:
+def test_a_guesser_cannot_hide_behind_other_letters_browsers_or_addresses_of_his_network(ada: User) -> None:
     for number in range(settings.AXES_FAILURE_LIMIT):
         client = Client(REMOTE_ADDR=f"2001:db8:0:7::{number:x}", HTTP_USER_AGENT=f"agent {number}")
         last = guess(client, email=EMAIL.upper() if number % 2 else f" {EMAIL}")
@@ -79,7 +79,7 @@ def test_the_page_for_admins_counts_the_same_guesses(ada: User, client: Client) 
     assert guess(client, PASSWORD).status_code == 429
 
 
-def test_who_is_locked_out_is_told_for_how_long(ada: User, client: Client) -> None:
+def test_a_lockout_says_how_long_it_lasts(ada: User, client: Client) -> None:
     for _ in range(settings.AXES_FAILURE_LIMIT):
         page = guess(client)
     assert 895 <= int(page["Retry-After"]) <= 901
@@ -89,14 +89,14 @@ def test_who_is_locked_out_is_told_for_how_long(ada: User, client: Client) -> No
     assert 440 <= int(guess(client)["Retry-After"]) <= 451
 
 
-def test_a_lock_ends_by_itself_and_further_guesses_do_not_prolong_it(ada: User, client: Client) -> None:
+def test_a_lockout_ends_by_itself_and_further_guesses_do_not_prolong_it(ada: User, client: Client) -> None:
     for _ in range(settings.AXES_FAILURE_LIMIT + 5):
         guess(client)
     AccessAttempt.objects.update(attempt_time=timezone.now() - settings.AXES_COOLOFF_TIME)
     assert guess(client, PASSWORD).status_code == 302
 
 
-def test_a_new_password_by_mail_ends_a_lock(ada: User, client: Client, inbox: Mailbox) -> None:
+def test_a_new_password_by_email_ends_a_lockout(ada: User, client: Client, inbox: Mailbox) -> None:
     for _ in range(settings.AXES_FAILURE_LIMIT):
         guess(client)
     client.post("/account/forgotten/", {"email": EMAIL})
@@ -168,7 +168,7 @@ def test_an_unknown_address_takes_the_time_of_a_known_one(ada: User) -> None:
 
 
 @pytest.mark.parametrize("page", ["sign-up", "forgotten"])
-def test_who_asks_for_a_mail_cannot_tell_whether_there_is_an_account(
+def test_asking_for_an_email_does_not_reveal_whether_there_is_an_account(
     ada: User, inbox: Mailbox, page: str
 ) -> None:
     answers = []
@@ -181,7 +181,7 @@ def test_who_asks_for_a_mail_cannot_tell_whether_there_is_an_account(
     assert answers[0] == answers[1]
 
 
-def test_signing_up_again_mails_the_way_to_the_account_there_is(
+def test_signing_up_again_emails_the_way_to_the_existing_account(
     ada: User, client: Client, inbox: Mailbox
 ) -> None:
     client.post("/account/sign-up/", {"email": EMAIL, "next": "/cart/"})
@@ -215,7 +215,9 @@ def test_the_outbox_stores_no_secret(ada: User, client: Client, inbox: Mailbox) 
 
 
 @pytest.mark.parametrize("following", ELSEWHERE)
-def test_nobody_is_led_to_another_host(ada: User, client: Client, inbox: Mailbox, following: str) -> None:
+def test_nobody_is_redirected_to_another_host(
+    ada: User, client: Client, inbox: Mailbox, following: str
+) -> None:
     page = client.get("/account/sign-in/", {"next": following}).content.decode()
     assert "evil" not in page
     assert "javascript:" not in page
@@ -232,7 +234,7 @@ def test_nobody_is_led_to_another_host(ada: User, client: Client, inbox: Mailbox
     assert client.post(inbox.link(), password)["Location"] == "/account/"
 
 
-def test_a_host_that_is_not_ours_gets_into_no_mail(ada: User, client: Client, inbox: Mailbox) -> None:
+def test_a_foreign_host_gets_into_no_email(ada: User, client: Client, inbox: Mailbox) -> None:
     response = client.post("/account/forgotten/", {"email": EMAIL}, headers={"Host": "evil.example"})
     assert response.status_code == 400
     assert inbox.deliver() == []
