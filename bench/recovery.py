@@ -35,7 +35,7 @@ from orders.models import (
     StepState,
     SubmissionMessage,
 )
-from orders.services import orders as services
+from orders.services.placing import NewLine, NewOrder, place_order
 from sasweb.launcher import children
 from tests.support.system import ADDRESS, ENDED, Process, database_url, free_ports
 from tests.support.wait import until
@@ -131,8 +131,8 @@ def order_fields() -> dict[str, Any]:
 
 def place(count: int) -> list[UUID]:
     """Places orders as the shop does."""
-    order = services.NewOrder(lines=[services.NewLine(sku=sku(), quantity=1)], **order_fields())
-    return [services.place_order(client="guest", order=order).order_id for _ in range(count)]
+    order = NewOrder(lines=[NewLine(sku=sku(), quantity=1)], **order_fields())
+    return [place_order(client="guest", order=order).order_id for _ in range(count)]
 
 
 def kill(pid: int) -> float:

@@ -28,6 +28,7 @@ from orders.services import orders as services
 from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import orders as operator_services
+from orders.services.results import Result, ResultStatus
 from orders.vocabulary import AlertKind, BulkKind
 
 
@@ -189,15 +190,15 @@ class AgentResume(OperatorView):
         return _act(lambda: agent_services.resume_agent(agent=name, actor=actor(request)))
 
 
-def _act(act: Callable[[], services.Result]) -> Response:
+def _act(act: Callable[[], Result]) -> Response:
     """Does it, and answers what came of it."""
     try:
         result = act()
     except services.NoSuchOrderError as error:
         raise NotFound from error
-    if result.act is services.Act.REFUSED:
+    if result.status is ResultStatus.REFUSED:
         raise ProblemError("act_refused", result.said)
-    return Response(out.ResultOut({"result": result.act.value, "said": result.said}).data)
+    return Response(out.ResultOut({"result": result.status.value, "said": result.said}).data)
 
 
 def _about(kwargs: dict[str, Any]) -> dict[str, Any]:

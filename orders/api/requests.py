@@ -18,7 +18,7 @@ from orders.api.problems import invalid
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
 from orders.selectors.response_queues import queue_of
-from orders.services.orders import NewLine, NewOrder
+from orders.services.placing import NewLine, NewOrder
 
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")

@@ -22,7 +22,16 @@ from orders.selectors import catalogue, response_queues
 from orders.selectors import orders as selectors
 from orders.selectors.order_view import OrderView
 from orders.services import customers as customer_services
-from orders.services import orders as services
+from orders.services import placing
+from orders.services.orders import NoSuchOrderError, acknowledge_status
+from orders.services.placing import (
+    KeyReusedError,
+    MixedCurrenciesError,
+    NewLine,
+    Placed,
+    UnknownProductError,
+)
+from orders.services.results import ResultStatus
 from orders.vocabulary import ProcessState
 
 
@@ -112,9 +121,9 @@ class OrderCancellation(APIView):
         _order(request, order_id)
         try:
             result = customer_services.cancel(order_id=order_id, by=selectors.client_of(request.user.pk))
-        except services.NoSuchOrderError as error:
+        except NoSuchOrderError as error:
             raise ProblemError("cannot_be_cancelled", "The order has not been taken up yet.") from error
-        if result.act is services.Act.REFUSED:
+        if result.status is ResultStatus.REFUSED:
             raise ProblemError("cannot_be_cancelled")
         return _render_order(_order(request, order_id), status=202)
 
@@ -161,7 +170,7 @@ class QueueMessage(APIView):
     @extend_schema(**documented.DELETE_MESSAGE)
     def delete(self, request: Request, name: str, message_id: int) -> Response:
         queue = response_queues.queue_of(request.user.pk, name)
-        if not services.acknowledge_status(queue=queue, message_id=min(message_id, LARGEST_ID)):
+        if not acknowledge_status(queue=queue, message_id=min(message_id, LARGEST_ID)):
             raise NotFound
         return Response(status=204)
 
@@ -174,24 +183,24 @@ class UnknownRoute(APIView):
         raise NotFound
 
 
-def _place(request: Request) -> services.Placed:
+def _place(request: Request) -> Placed:
     """Places the order in a request, with the service's refusals as problems."""
     order = read.read_order(request)
     key = read.read_idempotency_key(request)
     try:
-        return services.place_order(
+        return placing.place_order(
             client=selectors.client_of(request.user.pk), order=order, idempotency_key=key
         )
-    except services.UnknownProductError as error:
+    except UnknownProductError as error:
         raise ProblemError("validation_failed", errors=_unknown_products(order.lines, error.skus)) from error
-    except services.MixedCurrenciesError as error:
+    except MixedCurrenciesError as error:
         errors = [{"pointer": "/lines", "detail": str(error)}]
         raise ProblemError("validation_failed", errors=errors) from error
-    except services.KeyReusedError as error:
+    except KeyReusedError as error:
         raise ProblemError("idempotency_key_reused") from error
 
 
-def _unknown_products(lines: Sequence[services.NewLine], unknown: Sequence[str]) -> list[dict[str, str]]:
+def _unknown_products(lines: Sequence[NewLine], unknown: Sequence[str]) -> list[dict[str, str]]:
     return [
         {"pointer": f"/lines/{index}/sku", "detail": "There is no such product."}
         for index, line in enumerate(lines)

@@ -15,7 +15,7 @@ from orders.console.guards import act, actor, page
 from orders.selectors.clock import now
 from orders.selectors.desk.agents import agent_statuses
 from orders.services.operators import agents as agent_services
-from orders.services.orders import Result
+from orders.services.results import Result
 
 
 @page

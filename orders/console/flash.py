@@ -3,11 +3,15 @@
 from django.contrib import messages
 from django.http import HttpRequest
 
-from orders.services.orders import Act, Result
+from orders.services.results import Result, ResultStatus
 
-LEVELS = {Act.DONE: messages.SUCCESS, Act.ALREADY: messages.INFO, Act.REFUSED: messages.ERROR}
+LEVELS = {
+    ResultStatus.DONE: messages.SUCCESS,
+    ResultStatus.ALREADY: messages.INFO,
+    ResultStatus.REFUSED: messages.ERROR,
+}
 
 
 def show_result(request: HttpRequest, result: Result) -> None:
     """Shows what came of an act."""
-    messages.add_message(request, LEVELS[result.act], result.said)
+    messages.add_message(request, LEVELS[result.status], result.said)

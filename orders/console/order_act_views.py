@@ -30,7 +30,8 @@ from orders.services.operators import bulk as bulk_services
 from orders.services.operators import orders as operator_services
 from orders.services.operators import settling
 from orders.services.operators.bulk import NotInErrorError
-from orders.services.orders import Act, NoSuchOrderError, Result
+from orders.services.orders import NoSuchOrderError
+from orders.services.results import Result, ResultStatus
 from orders.vocabulary import Goal
 
 
@@ -123,7 +124,7 @@ def _skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     if form.is_valid():
         values = form.cleaned_data
         result = _call(lambda: operator_services.skip(order_id=order_id, step=step, actor=who, **values))
-        if result.act is not Act.REFUSED:
+        if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)
         form.show_refusal(result.said)
@@ -150,7 +151,7 @@ def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
     if form.is_valid():
         values = form.cleaned_data
         result = _call(lambda: operator_services.compensate(order_id=order_id, actor=who, **values))
-        if result.act is not Act.REFUSED:
+        if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)
         form.show_refusal(result.said)
@@ -182,7 +183,7 @@ def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     if not form.is_valid():
         return _settle_page(request, order, step, form)
     result = _call(lambda: _settle_as(form, request, order_id, step))
-    if result.act is Act.REFUSED:
+    if result.status is ResultStatus.REFUSED:
         form.add_error(None, result.said)
         return _settle_page(request, order, step, form)
     show_result(request, result)

@@ -24,10 +24,11 @@ from psycopg.errors import UndefinedColumn, UndefinedTable
 from orders.management.tables import WIDTH, styled
 from orders.selectors.desk.order_detail import submission_of
 from orders.selectors.desk.order_ids import LEAST_BEGINNING, LEAST_ENDING, orders_like
-from orders.services.orders import Act, NoSuchOrderError, Result
+from orders.services.orders import NoSuchOrderError
+from orders.services.results import Result, ResultStatus
 
 DONE, REFUSED, MISUSED, NOTHING = 0, 1, 2, 3
-EXIT_CODES = {Act.DONE: DONE, Act.REFUSED: REFUSED, Act.ALREADY: NOTHING}
+EXIT_CODES = {ResultStatus.DONE: DONE, ResultStatus.REFUSED: REFUSED, ResultStatus.ALREADY: NOTHING}
 
 SHORT = 8
 """Digits of a short id: the end of an order's id is random, while its beginning is the time."""
@@ -143,8 +144,8 @@ class ActingCommand(OperatorCommand):
     def say(self, result: Result, order_id: UUID | None = None) -> int:
         """Prints the result of an act and returns its exit code."""
         line = f"{order_id}: {result.said}" if order_id else result.said
-        (self.stderr if result.act is Act.REFUSED else self.stdout).write(line)
-        return EXIT_CODES[result.act]
+        (self.stderr if result.status is ResultStatus.REFUSED else self.stdout).write(line)
+        return EXIT_CODES[result.status]
 
 
 def operator_name() -> str:

@@ -12,7 +12,8 @@ from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.mail import outbox
-from orders.services.orders import Act, Result, again, locked, release
+from orders.services.orders import again, locked, release
+from orders.services.results import Result, ResultStatus
 from orders.vocabulary import ActorKind, EventKind, Goal, MessageKind, ProcessState, Reason, StepStatus
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
@@ -25,10 +26,10 @@ def cancel(*, order_id: UUID, by: str) -> Result:
     with transaction.atomic():
         row, steps = locked(order_id)
         if row.goal == Goal.COMPENSATE:
-            return Result(act=Act.ALREADY, said="The order is already cancelled.")
+            return Result(status=ResultStatus.ALREADY, said="The order is already cancelled.")
         if row.process_state == ProcessState.PROCESSED or _is_past_the_point(steps):
             return Result(
-                act=Act.REFUSED,
+                status=ResultStatus.REFUSED,
                 said="The order can no longer be cancelled, because its payment is being taken.",
             )
         release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
@@ -42,7 +43,7 @@ def cancel(*, order_id: UUID, by: str) -> Result:
                 )
             ]
         )
-    return Result(act=Act.DONE, said="The order will be cancelled.")
+    return Result(status=ResultStatus.DONE, said="The order will be cancelled.")
 
 
 def _customer(client: str) -> Actor:
@@ -63,11 +64,14 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
         row, steps = locked(order_id)
         if row.goal == Goal.COMPENSATE:
             return Result(
-                act=Act.REFUSED, said="The order can no longer be paid for, because it is being cancelled."
+                status=ResultStatus.REFUSED,
+                said="The order can no longer be paid for, because it is being cancelled.",
             )
         step = next((one for one in steps if one.name == PAYMENT and _waits_for_customer(one)), None)
         if step is None:
-            return Result(act=Act.ALREADY, said="No payment of this order is waiting for its customer.")
+            return Result(
+                status=ResultStatus.ALREADY, said="No payment of this order is waiting for its customer."
+            )
         state_store.edit_request(step, {"payment_method": payment_method}, keep_original=False)
         afresh = again(step, row.goal)._replace(error=None)
         state_store.write_steps([StepWrite(afresh, step.attempt)])
@@ -77,7 +81,7 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
         state_store.record_events(
             [EventRow(order_id, EventKind.PAID_AGAIN, _customer(by), step.name, step.attempt)]
         )
-    return Result(act=Act.DONE, said="The payment will be tried again.")
+    return Result(status=ResultStatus.DONE, said="The payment will be tried again.")
 
 
 def _waits_for_customer(step: StepRow) -> bool:

@@ -1,19 +1,12 @@
-"""What people may ask for. Each act is one transaction, locks the order first, and says what really happened.
+"""Acts on one order: resubmits what failed (O2), cancels and refunds it (C10), replays a submission set aside (S3).
 
-Places an order, resubmits what failed (O2), has a whole order undone (C10), replays a submission that was set aside.
+Each act is one transaction, locks the order first, and returns what really happened. Placing an order is in
+`orders.services.placing`.
 """
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from enum import Enum
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.utils import timezone
-from uuid_utils.compat import uuid7
 
 from orders.engine import alerts, state_store
 from orders.engine.channels import status, submissions
@@ -21,7 +14,7 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import SaswebError
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
-from orders.models import Product
+from orders.services.results import Result, ResultStatus
 from orders.vocabulary import (
     ActorKind,
     EventKind,
@@ -34,137 +27,8 @@ from orders.vocabulary import (
 )
 
 
-class UnknownProductError(SaswebError):
-    """Raised when an order names products that are not in the catalogue; `skus` are those."""
-
-    def __init__(self, skus: Sequence[str]) -> None:
-        super().__init__(f"not in the catalogue: {', '.join(skus)}")
-        self.skus = list(skus)
-
-
-class MixedCurrenciesError(SaswebError):
-    """Raised when the products of one order are sold in different currencies."""
-
-
-class KeyReusedError(SaswebError):
-    """Raised when a client uses an idempotency key again for another order."""
-
-
 class NoSuchOrderError(SaswebError):
     """Raised when there is no such order, or its submission has not been inserted yet."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewLine:
-    """A product and how many of it."""
-
-    sku: str
-    quantity: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewOrder:
-    """What a customer asks for. The prices are ours to say."""
-
-    lines: Sequence[NewLine]
-    ship_to: Mapping[str, str]
-    email: str
-    payment_method: str
-    priority: int = 5
-    reply_to: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Placed:
-    """The order that a submission stands for. `replayed`: an earlier call with the same key had placed it."""
-
-    order_id: UUID
-    replayed: bool
-
-
-class Act(Enum):
-    """What came of an operator's act."""
-
-    DONE = "done"
-    ALREADY = "already"
-    """It had been done before, or had become unnecessary: nothing was changed."""
-    REFUSED = "refused"
-    """The order is in a state in which it cannot be done: nothing was changed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """What came of an act, with a sentence for who asked for it."""
-
-    act: Act
-    said: str
-
-
-def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> Placed:
-    """Posts an order to the submission queue (S1); when this returns it is safe (P1).
-
-    The same client and key always stand for the same order. Raises `UnknownProductError`,
-    `MixedCurrenciesError` and `KeyReusedError`.
-    """
-    body_hash = _hash(order)
-    if idempotency_key is not None and (known := submissions.find_record(client=client, key=idempotency_key)):
-        return _replayed(known, body_hash)
-    body = _describe(order)
-    order_id = uuid7()
-    with transaction.atomic():
-        if idempotency_key is None:
-            submissions.post(order_id=order_id, client=client, body=body)
-            placed = Placed(order_id=order_id, replayed=False)
-        else:
-            posted = submissions.post_once(
-                order_id=order_id, client=client, body=body, key=idempotency_key, body_hash=body_hash
-            )
-            if not posted.is_new:
-                return _replayed(posted, body_hash)
-            placed = Placed(order_id=order_id, replayed=False)
-        wake(Topic.SUBMISSION)
-    return placed
-
-
-def _replayed(known: submissions.IdempotencyRecord, body_hash: str) -> Placed:
-    if known.body_hash != body_hash:
-        raise KeyReusedError("this Idempotency-Key was used for another order")
-    return Placed(order_id=known.order_id, replayed=True)
-
-
-def _describe(order: NewOrder) -> dict[str, Any]:
-    """The message: everything about the order, at today's prices."""
-    skus = [line.sku for line in order.lines]
-    products = Product.objects.filter(is_listed=True).in_bulk(skus)
-    if unknown := [sku for sku in skus if sku not in products]:
-        raise UnknownProductError(unknown)
-    currencies = {products[sku].currency for sku in skus}
-    if len(currencies) > 1:
-        raise MixedCurrenciesError(f"One order cannot be in {' and '.join(sorted(currencies))}.")
-    lines = [
-        {
-            "sku": line.sku,
-            "title": products[line.sku].title,
-            "quantity": line.quantity,
-            "unit_price": products[line.sku].price,
-        }
-        for line in order.lines
-    ]
-    return {
-        "lines": lines,
-        "ship_to": dict(order.ship_to),
-        "email": order.email,
-        "payment_method": order.payment_method,
-        "currency": currencies.pop(),
-        "total": sum(line["quantity"] * line["unit_price"] for line in lines),
-        "placed_at": timezone.now().isoformat(),
-        "priority": order.priority,
-        "reply_to": order.reply_to,
-    }
-
-
-def _hash(order: NewOrder) -> str:
-    return hashlib.sha256(json.dumps(asdict(order), sort_keys=True).encode()).hexdigest()
 
 
 def acknowledge_status(*, queue: str, message_id: int) -> bool:
@@ -182,15 +46,16 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
         row, steps = locked(order_id)
         if row.process_state != ProcessState.ERROR:
             return Result(
-                act=Act.ALREADY, said=f"The order is {row.process_state}, so nothing was resubmitted."
+                status=ResultStatus.ALREADY,
+                said=f"The order is {row.process_state}, so nothing was resubmitted.",
             )
         failed = [one for one in steps if one.state == StepStatus.FAILED and step in (None, one.name)]
         if step is not None and not failed:
-            return Result(act=Act.REFUSED, said=f"Step {step!r} has not failed.")
+            return Result(status=ResultStatus.REFUSED, said=f"Step {step!r} has not failed.")
         others = [one.name for one in steps if one.state == StepStatus.FAILED and one not in failed]
         if others:
             return Result(
-                act=Act.REFUSED,
+                status=ResultStatus.REFUSED,
                 said=f"The order cannot continue, because {', '.join(others)} failed too. Resubmit the whole order.",
             )
         afresh = [again(one, row.goal) for one in failed]
@@ -208,7 +73,7 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
                 [EventRow(order_id, EventKind.RESUBMITTED, operator(by), detail={"reason": reason})]
             )
     names = ", ".join(one.name for one in failed) or "the order"
-    return Result(act=Act.DONE, said=f"Resubmitted {names}.")
+    return Result(status=ResultStatus.DONE, said=f"Resubmitted {names}.")
 
 
 def again(step: StepRow, goal: str) -> StepRow:
@@ -234,7 +99,7 @@ def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
                     "The order is already being cancelled and refunded, and a compensation failed. Resubmit it."
                 ),
             }.get(ProcessState(row.process_state), "The order is already being cancelled and refunded.")
-            return Result(act=Act.ALREADY, said=said)
+            return Result(status=ResultStatus.ALREADY, said=said)
         release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled and refunded")
         state_store.record_events(
             [
@@ -246,7 +111,7 @@ def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
                 )
             ]
         )
-    return Result(act=Act.DONE, said="The order will be cancelled and refunded.")
+    return Result(status=ResultStatus.DONE, said="The order will be cancelled and refunded.")
 
 
 def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
@@ -254,11 +119,13 @@ def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
     with transaction.atomic():
         order_id = submissions.replay(set_aside_id)
         if order_id is None:
-            return Result(act=Act.ALREADY, said=f"No submission is set aside under number {set_aside_id}.")
+            return Result(
+                status=ResultStatus.ALREADY, said=f"No submission is set aside under number {set_aside_id}."
+            )
         alerts.close_alerts([order_id], by=by, resolution="replayed")
         state_store.record_events([EventRow(order_id, EventKind.REPLAYED, operator(by))])
         wake(Topic.SUBMISSION, Topic.PROGRESS)
-    return Result(act=Act.DONE, said=f"Order {order_id} is back on the submission queue.")
+    return Result(status=ResultStatus.DONE, said=f"Order {order_id} is back on the submission queue.")
 
 
 def operator(name: str) -> Actor:

@@ -23,7 +23,14 @@ from orders.selectors import accounts as account_selectors
 from orders.selectors import orders as selectors
 from orders.selectors.order_page import GUEST
 from orders.services import customers as customer_services
-from orders.services import orders as services
+from orders.services import placing
+from orders.services.placing import (
+    KeyReusedError,
+    MixedCurrenciesError,
+    NewLine,
+    NewOrder,
+    UnknownProductError,
+)
 from orders.storefront import cart
 from orders.storefront.cart import Cart
 from orders.storefront.checkout_form import METHODS, CheckoutForm
@@ -87,13 +94,13 @@ def _order(request: HttpRequest, content: Cart) -> HttpResponse:
     client = selectors.client_of(request.user.pk) if request.user.is_authenticated else GUEST
     key = _key(request)
     try:
-        order_id = services.place_order(
+        order_id = placing.place_order(
             client=client, order=_new_order(content, form), idempotency_key=key
         ).order_id
-    except (services.UnknownProductError, services.MixedCurrenciesError):
+    except (UnknownProductError, MixedCurrenciesError):
         form.add_error(None, _("Something in your cart can no longer be ordered. Check your cart."))
         return _show(request, cart.read(request), form)
-    except services.KeyReusedError:
+    except KeyReusedError:
         # Another form of this session was quicker, and its order stands.
         earlier = customer_services.order_of_key(client=client, key=key)
         assert earlier is not None, "a key that was used has an order"
@@ -110,9 +117,9 @@ def _order(request: HttpRequest, content: Cart) -> HttpResponse:
     return redirect(url)
 
 
-def _new_order(content: Cart, form: CheckoutForm) -> services.NewOrder:
-    return services.NewOrder(
-        lines=[services.NewLine(sku=line.sku, quantity=line.quantity) for line in content.lines],
+def _new_order(content: Cart, form: CheckoutForm) -> NewOrder:
+    return NewOrder(
+        lines=[NewLine(sku=line.sku, quantity=line.quantity) for line in content.lines],
         ship_to=form.ship_to(),
         email=form.cleaned_data["email"],
         payment_method=form.cleaned_data["payment_method"],

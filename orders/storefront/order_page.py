@@ -31,7 +31,8 @@ from orders.selectors import order_page as customer_selectors
 from orders.selectors.order_page import GUEST, TrackedOrder
 from orders.selectors.orders import client_of
 from orders.services import customers as customer_services
-from orders.services.orders import Act, NoSuchOrderError
+from orders.services.orders import NoSuchOrderError
+from orders.services.results import ResultStatus
 from orders.storefront.checkout_form import METHODS, PaymentForm
 from orders.storefront.order_progress import Progress, progress
 from orders.storefront.order_url import events_url, order_url
@@ -121,9 +122,9 @@ def cancel(request: HttpRequest, visit: Visit) -> HttpResponse:
     except NoSuchOrderError:
         messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
         return redirect(visit.url)
-    if result.act is Act.REFUSED:
+    if result.status is ResultStatus.REFUSED:
         messages.warning(request, _("It’s too late to cancel: we’re already taking the payment."))
-    elif result.act is Act.ALREADY:
+    elif result.status is ResultStatus.ALREADY:
         messages.info(request, _("This order has already been cancelled."))
     else:
         messages.success(request, _("We’re cancelling your order."))
@@ -144,9 +145,9 @@ def pay(request: HttpRequest, visit: Visit) -> HttpResponse:
     except NoSuchOrderError:
         messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
         return redirect(visit.url)
-    if result.act is Act.REFUSED:
+    if result.status is ResultStatus.REFUSED:
         messages.warning(request, _("It’s too late to pay: this order is being cancelled."))
-    elif result.act is Act.ALREADY:
+    elif result.status is ResultStatus.ALREADY:
         messages.info(request, _("There’s nothing to pay: your payment was accepted or is being tried."))
     else:
         messages.success(request, _("Thank you. We’re trying your payment again."))

@@ -17,7 +17,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from orders.services.accounts import NewAddress, save_address
-from orders.services.orders import NewLine, NewOrder, compensate, place_order
+from orders.services.orders import compensate
+from orders.services.placing import NewLine, NewOrder, place_order
 from orders.storefront.order_url import order_url
 from tests.support.people import person
 from tests.support.system import ADDRESS, System, database_url

@@ -8,7 +8,8 @@ import pytest
 
 from orders.engine.contracts import Compensation
 from orders.models import AgentRequest, Alert, OrderProcess, StepState
-from orders.services.orders import Act, compensate, resubmit
+from orders.services.orders import compensate, resubmit
+from orders.services.results import ResultStatus
 from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
 from tests.support.roles import (
     a_leader,
@@ -273,7 +274,7 @@ def test_an_undo_that_is_refused_is_its_own_alert_and_gets_the_next_undo_key_whe
     assert (alert.kind, alert.step, alert.code) == ("compensation_failed", "mix", "eaten")
     assert told(order) == ["failed"]
     assert happened(order, "undo_failed", "error") == [("undo_failed", "mix"), ("error", "mix")]
-    assert resubmit(order_id=order.pk, by="operator").act is Act.DONE
+    assert resubmit(order_id=order.pk, by="operator").status is ResultStatus.DONE
     scheduler.run_once()
     request = AgentRequest.objects.get()
     assert request.key == f"{order.pk}/mix/1/undo2"
@@ -385,7 +386,7 @@ def test_an_order_that_was_undone_is_left_alone() -> None:
     order = an_order_to_undo({"mix": "completed"})
     undo_all(order)
     before = everything(order)
-    assert compensate(order_id=order.pk, by="operator").act is Act.ALREADY
+    assert compensate(order_id=order.pk, by="operator").status is ResultStatus.ALREADY
     drain(a_scheduler())
     a_leader().run_once()
     assert everything(order) == before
@@ -394,7 +395,7 @@ def test_an_order_that_was_undone_is_left_alone() -> None:
 
 def test_an_order_that_never_began_is_undone_by_its_notice_alone() -> None:
     order = make_order(reply_to="app-1")
-    assert compensate(order_id=order.pk, by="customer").act is Act.DONE
+    assert compensate(order_id=order.pk, by="customer").status is ResultStatus.DONE
     assert undo_all(order) == [{"tell"}]
     assert states(order) == {"tell": "compensated"}
     request_key = event_of(order, "undo_started").detail["key"]

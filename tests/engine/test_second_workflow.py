@@ -15,7 +15,8 @@ from orders.engine import state_store
 from orders.engine.contracts import AcceptedOrder, Compensation, Json, Request, Step, Submission, Workflow
 from orders.engine.errors import Refused, Transient
 from orders.models import AgentReply, AgentRequest, Event
-from orders.services.orders import Act, compensate, resubmit
+from orders.services.orders import compensate, resubmit
+from orders.services.results import ResultStatus
 from tests.support.agents import ScriptedAgent
 from tests.support.factories import ahead
 from tests.support.roles import (
@@ -125,7 +126,7 @@ def test_an_order_of_any_shape_is_processed_by_schedulers_and_hosts_that_each_do
 def test_an_order_of_any_shape_is_undone_in_reverse_after_it_was_processed(shape: Workflow) -> None:
     order_id = create(shape)
     turns(order_id)
-    assert compensate(order_id=order_id, by="ada").act is Act.DONE
+    assert compensate(order_id=order_id, by="ada").status is ResultStatus.DONE
     undone = turns(order_id)
     assert stored(order_id).process_state == "compensated"
     names = [request.step for request in undone]
@@ -187,7 +188,7 @@ def test_an_order_survives_a_fault_a_time_out_and_a_refusal_on_its_way_and_does_
     # Then a fault that passes, and later a definite no that an operator mends.
     turns(order_id, {"kitchen": [Transient("busy", "later"), do_it, Refused("no", "no"), do_it]})
     assert stored(order_id).process_state == "error"
-    assert resubmit(order_id=order_id, by="ada").act is Act.DONE
+    assert resubmit(order_id=order_id, by="ada").status is ResultStatus.DONE
     turns(order_id, {"kitchen": [do_it]})
     row = stored(order_id)
     assert (row.process_state, set(states(order_id).values())) == ("processed", {"completed"})

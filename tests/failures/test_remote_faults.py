@@ -4,6 +4,7 @@ import pytest
 
 from orders.models import Alert, Event, OrderProcess, StatusMessage
 from orders.services import orders as services
+from orders.services.results import ResultStatus
 from tests.support.factories import step_of
 from tests.support.system import System
 from tests.support.wait import until
@@ -73,8 +74,8 @@ def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_mends_it(syst
     )
     system.no_faults()
     result = services.resubmit(order_id=order_id, by="operator:test", reason="the carrier is back")
-    assert result.act is services.Act.DONE
-    assert services.resubmit(order_id=order_id, by="operator:test").act is services.Act.ALREADY
+    assert result.status is ResultStatus.DONE
+    assert services.resubmit(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
     assert system.wait_until_ended() == ["processed"]
     assert step_of(order_id, "create-shipment").generation == 1
     told = StatusMessage.objects.filter(order_id=order_id).order_by("id").values_list("kind", flat=True)
@@ -118,9 +119,10 @@ def test_a_processed_order_is_undone_in_reverse_order(system: System) -> None:
     assert system.wait_until_ended() == ["processed"] * 3
     for order_id in orders:
         assert (
-            services.compensate(order_id=order_id, by="operator:test", reason="test").act is services.Act.DONE
+            services.compensate(order_id=order_id, by="operator:test", reason="test").status
+            is ResultStatus.DONE
         )
-        assert services.compensate(order_id=order_id, by="operator:test").act is services.Act.ALREADY
+        assert services.compensate(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
     assert system.wait_until_ended() == ["compensated"] * 3
     for order_id in orders:
         assert system.effects(order_id)[4:6] == ["refund", "cancel"]

@@ -11,7 +11,8 @@ from orders.services.audit import Actor
 from orders.services.operators.editing import edit_and_resubmit, editable_fields
 from orders.services.operators.orders import compensate, resubmit_now, retry_now, set_priority, skip
 from orders.services.operators.settling import settle_done, settle_not_done, settle_undone
-from orders.services.orders import Act, NoSuchOrderError, Result
+from orders.services.orders import NoSuchOrderError
+from orders.services.results import Result, ResultStatus
 from orders.wiring import workflows
 from orders.workflow import editing
 from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
@@ -77,7 +78,10 @@ def has_open_alert(order: OrderProcess) -> bool:
 def test_a_failed_step_is_skipped_with_a_reason_and_the_order_goes_on() -> None:
     order = in_error({**BEFORE_MAIL, "send-confirmation": "failed"})
     result = skip(order_id=order.pk, step="send-confirmation", actor=OLGA, reason="she has no mail")
-    assert (result.act, result.said) == (Act.DONE, "Skipped send-confirmation. The order continues.")
+    assert (result.status, result.said) == (
+        ResultStatus.DONE,
+        "Skipped send-confirmation. The order continues.",
+    )
     assert (states(order)["send-confirmation"], stored(order).process_state) == ("skipped", "pending")
     assert not has_open_alert(order)
     event = event_of(order, "step_skipped")
@@ -93,7 +97,7 @@ def test_a_failed_step_is_skipped_with_a_reason_and_the_order_goes_on() -> None:
 
 def test_a_waiting_step_that_was_never_tried_can_be_skipped() -> None:
     order = an_order({"reserve-stock": {"waiting_since": ago(60)}}, process_state="pending")
-    assert skip(order_id=order.pk, step="reserve-stock", actor=OLGA, reason="r").act is Act.DONE
+    assert skip(order_id=order.pk, step="reserve-stock", actor=OLGA, reason="r").status is ResultStatus.DONE
     assert step_of(order, "reserve-stock").waiting_since is None
     pass_over()
     assert asked(order) == {"authorise-payment"}
@@ -130,18 +134,20 @@ def test_what_cannot_be_skipped_is_refused_and_nothing_changes(name: str) -> Non
     order = an_order(steps, **process)
     before = everything(order)
     result = skip(order_id=order.pk, step=step, actor=OLGA, reason="r")
-    assert result.act is Act.REFUSED and said in result.said
+    assert result.status is ResultStatus.REFUSED and said in result.said
     assert (everything(order), happened(order)) == (before, [])
     assert [entry[0] for entry in audited(order)] == ["skip"]
     assert not AuditEntry.objects.get().allowed
 
 
-@pytest.mark.parametrize(("typed", "act"), [("skip", Act.REFUSED), ("", Act.REFUSED), (None, Act.DONE)])
-def test_what_is_confirmed_is_confirmed_with_the_steps_name(typed: str | None, act: Act) -> None:
+@pytest.mark.parametrize(
+    ("typed", "act"), [("skip", ResultStatus.REFUSED), ("", ResultStatus.REFUSED), (None, ResultStatus.DONE)]
+)
+def test_what_is_confirmed_is_confirmed_with_the_steps_name(typed: str | None, act: ResultStatus) -> None:
     order = in_error({**BEFORE_MAIL, "send-confirmation": "failed"})
     result = skip(order_id=order.pk, step="send-confirmation", actor=OLGA, reason="r", typed=typed)
-    assert result.act is act
-    assert AuditEntry.objects.get().allowed is (act is Act.DONE)
+    assert result.status is act
+    assert AuditEntry.objects.get().allowed is (act is ResultStatus.DONE)
 
 
 def test_without_a_reason_nothing_is_skipped_or_settled() -> None:
@@ -154,7 +160,7 @@ def test_without_a_reason_nothing_is_skipped_or_settled() -> None:
         "reason": " ",
     }
     results = [skip(**options), settle_done(result={}, **options), settle_not_done(**options)]
-    assert {result.act for result in results} == {Act.REFUSED}
+    assert {result.status for result in results} == {ResultStatus.REFUSED}
     assert everything(order) == before
 
 
@@ -184,19 +190,24 @@ def test_while_another_step_has_failed_too_the_order_stays_in_error_with_its_ale
 def test_settled_as_done_the_order_goes_on_with_the_result_that_was_given() -> None:
     order = in_error({"reserve-stock": "completed", "authorise-payment": UNKNOWN})
     empty = settle_done(order_id=order.pk, step="authorise-payment", result={}, actor=OLGA, reason="seen")
-    assert empty.act is Act.REFUSED and "Later steps need" in empty.said
+    assert empty.status is ResultStatus.REFUSED and "Later steps need" in empty.said
     answered = {"authorisation": "auth-7"}
     result = settle_done(
         order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"
     )
     step = step_of(order, "authorise-payment")
-    assert (result.act, step.state, step.outcome, step.result) == (Act.DONE, "completed", "done", answered)
+    assert (result.status, step.state, step.outcome, step.result) == (
+        ResultStatus.DONE,
+        "completed",
+        "done",
+        answered,
+    )
     event = event_of(order, "settled_done")
     assert (event.detail["result"], event.detail["reason"]) == (answered, "seen at the bank")
     again = settle_done(
         order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"
     )
-    assert again.act is Act.ALREADY
+    assert again.status is ResultStatus.ALREADY
     make_reply(step, "refused")  # what comes after all changes nothing
     pass_over()
     assert step_of(order, "authorise-payment").state == "completed"
@@ -207,11 +218,11 @@ def test_settled_as_done_the_order_goes_on_with_the_result_that_was_given() -> N
 def test_settled_as_not_done_its_next_try_has_a_new_key() -> None:
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": UNKNOWN})
     options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}
-    assert settle_not_done(**options).act is Act.DONE
+    assert settle_not_done(**options).status is ResultStatus.DONE
     step = step_of(order, "create-shipment")
     assert (step.state, step.outcome, step.generation) == ("failed", "none", 2)
     assert stored(order).process_state == "error" and has_open_alert(order)
-    assert settle_not_done(**options).act is Act.ALREADY
+    assert settle_not_done(**options).status is ResultStatus.ALREADY
     assert step_of(order, "create-shipment").generation == 2
     resubmit_now(order_id=order.pk, actor=OLGA)
     pass_over()
@@ -231,9 +242,9 @@ def test_what_was_undone_outside_is_settled_with_proof_and_the_rest_is_undone() 
         failure_count=6,
     )
     options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA}
-    assert settle_undone(reason="", **options).act is Act.REFUSED
-    assert settle_undone(reason="the carrier's letter", **options).act is Act.DONE
-    assert settle_undone(reason="the carrier's letter", **options).act is Act.ALREADY
+    assert settle_undone(reason="", **options).status is ResultStatus.REFUSED
+    assert settle_undone(reason="the carrier's letter", **options).status is ResultStatus.DONE
+    assert settle_undone(reason="the carrier's letter", **options).status is ResultStatus.ALREADY
     for _ in range(3):
         pass_over()
         answer(order=order)
@@ -247,7 +258,7 @@ def test_a_known_outcome_is_not_settled_over() -> None:
     before = everything(order)
     options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}
     results = [settle_done(result={}, **options), settle_not_done(**options), settle_undone(**options)]
-    assert {one.act for one in results} == {Act.REFUSED} and everything(order) == before
+    assert {one.status for one in results} == {ResultStatus.REFUSED} and everything(order) == before
 
 
 # --- retrying now, priority
@@ -261,7 +272,7 @@ def test_what_waits_for_a_retry_is_tried_at_once_and_a_customer_is_still_waited_
         not_before=ahead(500),
     )
     assert retry_now(order_id=order.pk, actor=OLGA).said == "Retrying reserve-stock now."
-    assert retry_now(order_id=order.pk, actor=OLGA).act is Act.ALREADY
+    assert retry_now(order_id=order.pk, actor=OLGA).status is ResultStatus.ALREADY
     assert step_of(order, "authorise-payment").not_before is not None
     pass_over()
     assert asked(order) == {"reserve-stock"} and step_of(order, "reserve-stock").attempt == 2
@@ -272,16 +283,16 @@ def test_what_waits_for_a_retry_is_tried_at_once_and_a_customer_is_still_waited_
 def test_a_priority_holds_for_the_order_its_steps_and_what_is_already_asked() -> None:
     order = an_order({"reserve-stock": "running"}, process_state="processing")
     free = make_request(step_of(order, "reserve-stock"))
-    assert set_priority(order_id=order.pk, priority=9, actor=OLGA).act is Act.DONE
-    assert set_priority(order_id=order.pk, priority=9, actor=OLGA).act is Act.ALREADY
+    assert set_priority(order_id=order.pk, priority=9, actor=OLGA).status is ResultStatus.DONE
+    assert set_priority(order_id=order.pk, priority=9, actor=OLGA).status is ResultStatus.ALREADY
     free.refresh_from_db()
     assert (stored(order).priority, step_of(order, "create-shipment").priority, free.priority) == (9, 9, 9)
     assert stored(order).process_state == "processing"
     assert event_of(order, "priority_set").detail == {"before": 5, "after": 9}
     for wrong in (-1, 10):
-        assert set_priority(order_id=order.pk, priority=wrong, actor=OLGA).act is Act.REFUSED
+        assert set_priority(order_id=order.pk, priority=wrong, actor=OLGA).status is ResultStatus.REFUSED
     ended = an_order({}, process_state="processed")
-    assert set_priority(order_id=ended.pk, priority=9, actor=OLGA).act is Act.REFUSED
+    assert set_priority(order_id=ended.pk, priority=9, actor=OLGA).status is ResultStatus.REFUSED
 
 
 # --- editing
@@ -302,7 +313,10 @@ def edit(order: OrderProcess, to: Any = MOVED, *, seen: Any = ADDRESS, field: st
 def test_an_edited_step_keeps_its_original_and_is_tried_with_the_new_request_and_a_new_key() -> None:
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
     result = edit(order)
-    assert (result.act, result.said) == (Act.DONE, "Edited create-shipment. Resubmitted create-shipment.")
+    assert (result.status, result.said) == (
+        ResultStatus.DONE,
+        "Edited create-shipment. Resubmitted create-shipment.",
+    )
     step = step_of(order, "create-shipment")
     assert (step.request["ship_to"], step.original["ship_to"], step.generation) == (MOVED, ADDRESS, 2)
     event = event_of(order, "edited")
@@ -314,7 +328,7 @@ def test_an_edited_step_keeps_its_original_and_is_tried_with_the_new_request_and
     pass_over()
     answer("refused", order=order)
     pass_over()
-    assert edit(order, ADDRESS | {"city": "Breda"}, seen=MOVED).act is Act.DONE
+    assert edit(order, ADDRESS | {"city": "Breda"}, seen=MOVED).status is ResultStatus.DONE
     step = step_of(order, "create-shipment")
     assert (step.request["ship_to"]["city"], step.original["ship_to"]) == ("Breda", ADDRESS)
 
@@ -344,10 +358,10 @@ def test_a_step_is_not_edited_while_nobody_knows_whether_it_was_done() -> None:
     )
     before = everything(order)
     result = edit(order)
-    assert result.act is Act.REFUSED and "Settle it first" in result.said
+    assert result.status is ResultStatus.REFUSED and "Settle it first" in result.said
     assert everything(order) == before
     settle_not_done(order_id=order.pk, step="create-shipment", actor=OLGA, reason="not at the carrier")
-    assert edit(order).act is Act.DONE
+    assert edit(order).status is ResultStatus.DONE
     assert step_of(order, "create-shipment").generation == 2
 
 
@@ -401,9 +415,9 @@ def test_undoing_asks_for_the_amount_when_money_goes_back() -> None:
         placed_at=ago(9),
     )
     wrong = compensate(order_id=order.pk, actor=OLGA, reason="r", typed="cancel")
-    assert (wrong.act, wrong.said) == (Act.REFUSED, "To confirm, type 3900.")
-    assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed=" 3900 ").act is Act.DONE
-    assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed="").act is Act.ALREADY
+    assert (wrong.status, wrong.said) == (ResultStatus.REFUSED, "To confirm, type 3900.")
+    assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed=" 3900 ").status is ResultStatus.DONE
+    assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed="").status is ResultStatus.ALREADY
     assert stored(order).goal == "compensate"
 
 
@@ -428,7 +442,7 @@ def test_of_several_people_at_once_one_acts_and_the_others_are_told(act: str) ->
     step = "reserve-stock" if act == "skip" else "create-shipment"
     options: dict[str, Any] = {"order_id": order.pk, "step": step, "reason": "r"}
 
-    def do(n: int) -> Act:
+    def do(n: int) -> ResultStatus:
         who = Actor(name=f"olga{n}")
         acts: dict[str, Callable[[], Result]] = {
             "skip": lambda: skip(actor=who, **options),
@@ -437,7 +451,7 @@ def test_of_several_people_at_once_one_acts_and_the_others_are_told(act: str) ->
             "resubmit": lambda: resubmit_now(order_id=order.pk, actor=who),
             "priority": lambda: set_priority(order_id=order.pk, priority=9, actor=who),
         }
-        return acts[act]().act
+        return acts[act]().status
 
     said = all_at_once(4, do)
     assert sorted(one.value for one in said) == ["already", "already", "already", "done"]
@@ -465,5 +479,5 @@ def test_a_skip_waits_for_the_scheduler_that_starts_the_step_and_is_refused_then
     operator.await_wait()
     scheduler.commit()
     result = skipping.result(timeout=30)
-    assert result.act is Act.REFUSED and "under way" in result.said
+    assert result.status is ResultStatus.REFUSED and "under way" in result.said
     assert states(order)["create-shipment"] == "running"

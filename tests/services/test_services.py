@@ -20,18 +20,9 @@ from orders.models import (
     SubmissionKey,
     SubmissionMessage,
 )
-from orders.services.orders import (
-    Act,
-    KeyReusedError,
-    NewLine,
-    NewOrder,
-    NoSuchOrderError,
-    UnknownProductError,
-    compensate,
-    place_order,
-    replay_set_aside,
-    resubmit,
-)
+from orders.services.orders import NoSuchOrderError, compensate, replay_set_aside, resubmit
+from orders.services.placing import KeyReusedError, NewLine, NewOrder, UnknownProductError, place_order
+from orders.services.results import ResultStatus
 from orders.workflow.intake import OrderIntake
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
 from tests.support.roles import (
@@ -185,7 +176,7 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
         announced=False,
     )
     result = resubmit(order_id=order.pk, by="operator:ada", reason="mended the ribbon")
-    assert (result.act, result.said) == (Act.DONE, "Resubmitted box.")
+    assert (result.status, result.said) == (ResultStatus.DONE, "Resubmitted box.")
     box, row = step_of(order, "box"), stored(order)
     assert (box.state, box.attempt, box.generation) == ("not_started", 3, generation)
     assert (box.failure_count, box.extended_waits, box.not_before) == (0, 0, None)
@@ -210,11 +201,14 @@ def test_a_second_click_changes_nothing_and_says_so() -> None:
     resubmit(order_id=order.pk, by="ada")
     before, events = everything(order), happened(order)
     result = resubmit(order_id=order.pk, by="ada")
-    assert (result.act, result.said) == (Act.ALREADY, "The order is pending, so nothing was resubmitted.")
+    assert (result.status, result.said) == (
+        ResultStatus.ALREADY,
+        "The order is pending, so nothing was resubmitted.",
+    )
     assert (everything(order), happened(order)) == (before, events)
     assert step_of(order, "mix").generation == 2
     a_scheduler().run_once()
-    assert resubmit(order_id=order.pk, by="ada").act is Act.ALREADY
+    assert resubmit(order_id=order.pk, by="ada").status is ResultStatus.ALREADY
     assert set(AgentRequest.objects.values_list("step", "attempt")) == {("mix", 2), ("heat-oven", 1)}
 
 
@@ -222,7 +216,7 @@ def test_a_second_click_changes_nothing_and_says_so() -> None:
 @pytest.mark.pattern("O2")
 def test_of_two_clicks_at_once_one_resubmits() -> None:
     order = in_error({"mix": "failed"})
-    results = all_at_once(4, lambda n: resubmit(order_id=order.pk, by=f"operator:{n}").act)
+    results = all_at_once(4, lambda n: resubmit(order_id=order.pk, by=f"operator:{n}").status)
     assert sorted(act.value for act in results) == ["already", "already", "already", "done"]
     assert step_of(order, "mix").generation == 2
     assert happened(order) == [("resubmitted", "mix")]
@@ -234,7 +228,7 @@ def test_an_order_that_is_not_in_error_is_not_resubmitted(state: str) -> None:
     goal = "compensate" if state == "compensated" else "complete"
     order = make_order({"mix": "completed"}, process_state=state, goal=goal)
     before = everything(order)
-    assert resubmit(order_id=order.pk, by="ada").act is Act.ALREADY
+    assert resubmit(order_id=order.pk, by="ada").status is ResultStatus.ALREADY
     assert (everything(order), happened(order)) == (before, [])
 
 
@@ -243,7 +237,7 @@ def test_one_of_two_failed_steps_is_not_resubmitted_alone_since_the_order_could_
     order = in_error({**BAKED, "decorate": TIMED_OUT, "box": "failed"}, failure_count=3)
     before = everything(order)
     result = resubmit(order_id=order.pk, by="ada", step="box")
-    assert (result.act, everything(order)) == (Act.REFUSED, before)
+    assert (result.status, everything(order)) == (ResultStatus.REFUSED, before)
     assert "decorate" in result.said
     assert resubmit(order_id=order.pk, by="ada").said == "Resubmitted decorate, box."
 
@@ -254,7 +248,7 @@ def test_a_step_that_has_not_failed_is_refused_and_nothing_changes() -> None:
     before = everything(order)
     for step in ("heat-oven", "no-such"):
         result = resubmit(order_id=order.pk, by="ada", step=step)
-        assert (result.act, result.said) == (Act.REFUSED, f"Step '{step}' has not failed.")
+        assert (result.status, result.said) == (ResultStatus.REFUSED, f"Step '{step}' has not failed.")
     assert (everything(order), happened(order)) == (before, [])
     assert alerts_of(order) == [("step_failed", "", "no")]
 
@@ -287,7 +281,7 @@ def test_a_reply_that_comes_while_its_step_is_being_resubmitted_completes_it_wit
     make_reply(step_of(order, "mix"))
     operator = new_session()
     operator.begin()
-    assert operator.do(lambda: resubmit(order_id=order.pk, by="ada")).act is Act.DONE
+    assert operator.do(lambda: resubmit(order_id=order.pk, by="ada")).status is ResultStatus.DONE
     assert a_scheduler().run_once().done["orders"] == 0  # the order is in the operator's hands
     operator.commit()
     a_scheduler().run_once()
@@ -342,7 +336,7 @@ def test_an_order_can_be_undone_from_every_state(state: str) -> None:
     if state == "error":
         make_alert(order.pk, kind="step_failed", step="bake", code="no", message="no")
     result = compensate(order_id=order.pk, by="operator:ada", reason="the customer asked")
-    assert (result.act, result.said) == (Act.DONE, "The order will be cancelled and refunded.")
+    assert (result.status, result.said) == (ResultStatus.DONE, "The order will be cancelled and refunded.")
     row = stored(order)
     assert (row.goal, row.process_state, row.locked_by) == ("compensate", "pending", None)
     assert (row.not_before, row.complete_by, row.finished_at, row.announced) == (None, None, None, True)
@@ -369,7 +363,7 @@ def test_a_second_request_to_undo_changes_nothing_and_says_so() -> None:
     a_scheduler().run_once()
     before = everything(order)
     result = compensate(order_id=order.pk, by="ada")
-    assert result.act is Act.ALREADY
+    assert result.status is ResultStatus.ALREADY
     assert result.said == "The order is already being cancelled and refunded."
     assert everything(order) == before
     assert happened(order, "undo_requested") == [("undo_requested", "")]
@@ -388,7 +382,7 @@ def test_undoing_waits_for_the_scheduler_that_has_the_order_in_hand_and_then_und
     clicked = operator.start(lambda: compensate(order_id=order.pk, by="ada"))
     operator.await_wait()
     scheduler.commit()
-    assert clicked.result(timeout=10).act is Act.DONE
+    assert clicked.result(timeout=10).status is ResultStatus.DONE
     a_scheduler().run_once()
     # The request that it had just posted is taken back before anybody has begun it.
     assert (asked(), happened(order, "step_recalled")) == ({"mix"}, [("step_recalled", "bake")])
@@ -419,7 +413,7 @@ def test_an_undo_that_failed_goes_on_when_resubmitted() -> None:
         goal="compensate",
         failure_count=6,
     )
-    assert resubmit(order_id=order.pk, by="ada").act is Act.DONE
+    assert resubmit(order_id=order.pk, by="ada").status is ResultStatus.DONE
     mix = step_of(order, "mix")
     assert (mix.state, mix.undo_failure_count, mix.not_before) == ("compensating", 0, None)
     assert (mix.generation, mix.undo_generation) == (1, 1)
@@ -434,7 +428,7 @@ def test_after_its_escalation_an_order_can_be_undone_and_what_timed_out_is_undon
     order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
     expire(order, "mix")
     a_leader(threshold=1).run_once()
-    assert compensate(order_id=order.pk, by="ada").act is Act.DONE
+    assert compensate(order_id=order.pk, by="ada").status is ResultStatus.DONE
     scheduler = a_scheduler()
     scheduler.run_once()
     assert asked() == set()  # what it did may not have settled yet
@@ -454,15 +448,15 @@ def test_a_set_aside_submission_is_replayed_once_its_cause_is_mended(product: No
     Product.objects.update(currency="EUR")
     aside = SetAside.objects.get()
     result = replay_set_aside(set_aside_id=aside.pk, by="operator:ada")
-    assert (result.act, result.said) == (
-        Act.DONE,
+    assert (result.status, result.said) == (
+        ResultStatus.DONE,
         f"Order {placed.order_id} is back on the submission queue.",
     )
     alert = Alert.objects.get()
     assert (alert.kind, alert.closed_by, alert.resolution) == ("set_aside", "operator:ada", "replayed")
     assert SetAside.objects.get().replayed_at is not None
     again = replay_set_aside(set_aside_id=aside.pk, by="operator:ada")
-    assert (again.act, SubmissionMessage.objects.count()) == (Act.ALREADY, 1)
+    assert (again.status, SubmissionMessage.objects.count()) == (ResultStatus.ALREADY, 1)
     assert take_in()["accepted"] == 1
     assert OrderProcess.objects.get().order_id == placed.order_id
     assert happened(placed.order_id) == [("set_aside", ""), ("replayed", ""), ("received", "")]
@@ -481,7 +475,7 @@ def test_a_replayed_submission_that_is_still_bad_is_set_aside_again_with_a_new_a
 
 
 def test_there_is_nothing_to_replay_under_an_unknown_number() -> None:
-    assert replay_set_aside(set_aside_id=4711, by="ada").act is Act.ALREADY
+    assert replay_set_aside(set_aside_id=4711, by="ada").status is ResultStatus.ALREADY
     assert not Event.objects.exists()
 
 

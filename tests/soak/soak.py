@@ -18,6 +18,7 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 
 from orders.models import Event, LeaderLease
 from orders.services import orders as services
+from orders.services.placing import NewLine, NewOrder, place_order
 from tests.support.own_database import OwnDatabase
 from tests.support.proxy import Moment
 from tests.support.system import ADDRESS, SERVICES, Process, System
@@ -94,14 +95,14 @@ class Soak:
     def _place(self) -> bool:
         """Places an order as a client does: with a key, and again with the same key until it is acknowledged."""
         key = self._pending_key or str(uuid4())
-        order = services.NewOrder(
-            lines=[services.NewLine(sku=self._system.sku, quantity=1)],
+        order = NewOrder(
+            lines=[NewLine(sku=self._system.sku, quantity=1)],
             ship_to=ADDRESS,
             email="ada@example.com",
             payment_method="card_ok",
         )
         try:
-            placed = services.place_order(client="guest", order=order, idempotency_key=key)
+            placed = place_order(client="guest", order=order, idempotency_key=key)
         except TROUBLE:
             self._pending_key = key
             self.report.done["post that got no answer"] += 1

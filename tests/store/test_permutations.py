@@ -83,11 +83,11 @@ def take_over_and_sweep(order: OrderProcess) -> str:
 
 
 def cancel(order: OrderProcess) -> str:
-    return services.compensate(order_id=order.order_id, by="customer").act.value
+    return services.compensate(order_id=order.order_id, by="customer").status.value
 
 
 def resubmit(order: OrderProcess) -> str:
-    return services.resubmit(order_id=order.order_id, by="operator").act.value
+    return services.resubmit(order_id=order.order_id, by="operator").status.value
 
 
 def take_request(order: OrderProcess) -> int:

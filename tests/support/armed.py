@@ -72,18 +72,19 @@ def place_orders() -> None:
     """
     from django.db import connection  # noqa: PLC0415
 
-    from orders.services import orders as services  # noqa: PLC0415
+    from orders.services import placing  # noqa: PLC0415
+    from orders.services.placing import NewLine, NewOrder  # noqa: PLC0415
 
     given = json.loads(os.environ["SAS_ORDERS"])
-    line = services.NewLine(sku=given["sku"], quantity=1)
-    order = services.NewOrder(
+    line = NewLine(sku=given["sku"], quantity=1)
+    order = NewOrder(
         lines=[line], ship_to=given["ship_to"], email="ada@example.com", payment_method="card_ok"
     )
     acknowledged = {}
     for key in given["keys"]:
         while key not in acknowledged:
             try:
-                placed = services.place_order(client="guest", order=order, idempotency_key=key)
+                placed = placing.place_order(client="guest", order=order, idempotency_key=key)
                 acknowledged[key] = str(placed.order_id)
             except Exception as error:  # noqa: BLE001 - whatever it was, the customer sends it again
                 print(f"sent again: {error}", flush=True)

@@ -59,9 +59,9 @@ STORE, CHANNELS = "orders.engine.state_store", "orders.engine.channels"
 POINTS: dict[str, dict[str, Place]] = {
     "shop": _around(
         post=f"{CHANNELS}.submissions:post",
-        notify="orders.services.orders:wake",
+        notify="orders.services.placing:wake",
         commit=COMMIT,
-        place="orders.services.orders:place_order",
+        place="orders.services.placing:place_order",
     ),
     "submission": _around(
         take=f"{CHANNELS}.submissions:take",
@@ -106,7 +106,7 @@ POINTS: dict[str, dict[str, Place]] = {
     ),
 }
 PASSES = {
-    "shop": ["orders.services.orders:place_order"],
+    "shop": ["orders.services.placing:place_order"],
     "submission": ["orders.engine.submission:Submitter._pass"],
     "scheduler": ["orders.engine.scheduler.role:Scheduler._pass"],
     "agents": [

@@ -21,7 +21,7 @@ from django.db import connection
 from orders import wiring
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Circuit, Event, OrderProcess, Product, SetAside, StepState
-from orders.services import orders as services
+from orders.services.placing import NewLine, NewOrder, place_order
 from tests.support import invariants, prefork
 from tests.support.wait import until
 
@@ -168,14 +168,14 @@ class System:
         self, count: int = 1, *, payment_method: str = "card_ok", quantity: int = 1, **order: Any
     ) -> list[UUID]:
         """Places orders as the shop does, and remembers that they were acknowledged."""
-        new = services.NewOrder(
-            lines=[services.NewLine(sku=self.sku, quantity=quantity)],
+        new = NewOrder(
+            lines=[NewLine(sku=self.sku, quantity=quantity)],
             ship_to=ADDRESS,
             email="ada@example.com",
             payment_method=payment_method,
             **order,
         )
-        placed = [services.place_order(client="guest", order=new).order_id for _ in range(count)]
+        placed = [place_order(client="guest", order=new).order_id for _ in range(count)]
         self.acknowledged += placed
         return placed
 

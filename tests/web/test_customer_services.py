@@ -9,7 +9,8 @@ from uuid_utils.compat import uuid7
 from orders.engine.contracts import Workflows
 from orders.models import AgentRequest, Alert, OrderProcess, StepState
 from orders.services.customers import cancel, pay_again
-from orders.services.orders import Act, NoSuchOrderError
+from orders.services.orders import NoSuchOrderError
+from orders.services.results import ResultStatus
 from orders.vocabulary import Reason
 from tests.support.factories import ahead, make_alert, make_request, step_of
 from tests.support.roles import (
@@ -54,7 +55,7 @@ def test_an_order_can_be_cancelled_until_its_payment_is_sent(steps: dict[str, An
     order = shop_order(steps)
     for running in StepState.objects.filter(process=order, state="running"):
         make_request(running)
-    assert cancel(order_id=order.order_id, by="guest").act is Act.DONE
+    assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.DONE
     assert event_of(order, "undo_requested").actor_name == "guest"
     all_due(order)
     assert to_its_end(order) == "compensated"
@@ -67,20 +68,20 @@ def test_an_order_can_be_cancelled_until_its_payment_is_sent(steps: dict[str, An
 def test_an_order_cannot_be_cancelled_once_its_payment_is_sent(capture: Any) -> None:
     order = shop_order({**done(*BEFORE, "create-shipment"), "capture-payment": capture})
     before = everything(order)
-    assert cancel(order_id=order.order_id, by="guest").act is Act.REFUSED
+    assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.REFUSED
     assert everything(order) == before
 
 
 def test_an_order_that_is_done_is_not_cancelled_even_if_its_payment_was_skipped() -> None:
     order = shop_order({**done(*BEFORE), "capture-payment": "skipped"}, process_state="processed")
-    assert cancel(order_id=order.order_id, by="guest").act is Act.REFUSED
+    assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.REFUSED
 
 
 def test_cancelling_twice_is_cancelling_once() -> None:
     order = shop_order(done("reserve-stock"))
-    assert cancel(order_id=order.order_id, by="guest").act is Act.DONE
+    assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.DONE
     before = everything(order)
-    assert cancel(order_id=order.order_id, by="guest").act is Act.ALREADY
+    assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.ALREADY
     assert everything(order) == before
     assert len(happened(order, "undo_requested")) == 1
 
@@ -88,7 +89,7 @@ def test_cancelling_twice_is_cancelling_once() -> None:
 def test_an_order_in_error_is_cancelled_and_nobody_is_alerted_any_more() -> None:
     order = shop_order({"reserve-stock": "failed"}, process_state="error")
     make_alert(order.order_id, kind="step_failed", code="no", message="no")
-    assert cancel(order_id=order.order_id, by="guest").act is Act.DONE
+    assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.DONE
     assert not Alert.objects.filter(closed_at=None).exists()
     assert to_its_end(order) == "compensated"
 
@@ -105,7 +106,9 @@ def test_an_unknown_order_is_neither_cancelled_nor_paid_for() -> None:
 
 def test_a_declined_payment_is_tried_with_the_other_card_and_a_new_key() -> None:
     order = shop_order(WAITING, not_before=ahead(3600))
-    assert pay_again(order_id=order.order_id, payment_method="card_slow", by="guest").act is Act.DONE
+    assert (
+        pay_again(order_id=order.order_id, payment_method="card_slow", by="guest").status is ResultStatus.DONE
+    )
     step = step_of(order, "authorise-payment")
     assert (step.state, step.outcome, step.generation, step.not_before) == ("not_started", "none", 2, None)
     assert step.request == {"portions": 1, "payment_method": "card_slow"}
@@ -122,7 +125,10 @@ def test_paying_twice_is_paying_once() -> None:
     order = shop_order(WAITING, not_before=ahead(3600))
     pay_again(order_id=order.order_id, payment_method="card_ok", by="guest")
     before = everything(order)
-    assert pay_again(order_id=order.order_id, payment_method="card_slow", by="guest").act is Act.ALREADY
+    assert (
+        pay_again(order_id=order.order_id, payment_method="card_slow", by="guest").status
+        is ResultStatus.ALREADY
+    )
     assert everything(order) == before
 
 
@@ -132,18 +138,26 @@ def test_paying_twice_is_paying_once() -> None:
 def test_a_payment_that_does_not_wait_for_its_customer_is_left_alone(payment: Any) -> None:
     order = shop_order({"authorise-payment": payment})
     before = everything(order)
-    assert pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").act is Act.ALREADY
+    assert (
+        pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").status
+        is ResultStatus.ALREADY
+    )
     assert everything(order) == before
 
 
 def test_an_order_being_cancelled_takes_no_money() -> None:
     order = shop_order(WAITING, goal="compensate")
-    assert pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").act is Act.REFUSED
+    assert (
+        pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").status
+        is ResultStatus.REFUSED
+    )
 
 
 def test_an_order_in_error_for_another_cause_stays_there_and_keeps_the_new_card() -> None:
     order = shop_order({"reserve-stock": "failed", "authorise-payment": declined()}, process_state="error")
-    assert pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").act is Act.DONE
+    assert (
+        pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").status is ResultStatus.DONE
+    )
     assert stored(order).process_state == "error"
     assert states(order) == {"reserve-stock": "failed"}
 
@@ -168,14 +182,14 @@ def test_an_order_whose_customer_did_not_pay_says_so() -> None:
 def test_cancelling_and_paying_at_the_same_time_have_one_outcome() -> None:
     order = shop_order(WAITING, not_before=ahead(3600))
 
-    def act(index: int) -> Act:
+    def act(index: int) -> ResultStatus:
         if index % 2:
-            return cancel(order_id=order.order_id, by="guest").act
-        return pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").act
+            return cancel(order_id=order.order_id, by="guest").status
+        return pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").status
 
     acts = [future.result(timeout=20) for future in in_threads(8, act)]
-    assert acts[1::2].count(Act.DONE) == 1
-    assert acts[0::2].count(Act.DONE) <= 1
+    assert acts[1::2].count(ResultStatus.DONE) == 1
+    assert acts[0::2].count(ResultStatus.DONE) <= 1
     assert to_its_end(order) == "compensated"
     assert len(STEPS) == 5
 

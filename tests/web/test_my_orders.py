@@ -14,7 +14,7 @@ from orders.demo.catalogue import load_catalogue
 from orders.fields.money import Money
 from orders.models import OrderProcess
 from orders.selectors.order_view import OrderView, StepView
-from orders.services.orders import NewLine, NewOrder, place_order
+from orders.services.placing import NewLine, NewOrder, place_order
 from orders.wording import order_states as order_words
 from tests.web.helpers import BODY, change_state, run_submission
 

@@ -10,8 +10,8 @@ from rest_framework.exceptions import Throttled
 from rest_framework.test import APIClient
 
 from orders.api.problems import PROBLEMS
-from orders.selectors import orders as selectors
-from orders.services import orders as services
+from orders.selectors import catalogue
+from orders.services import placing
 from tests.web.helpers import ORDERS, assert_problem, order_body
 
 pytestmark = pytest.mark.django_db
@@ -79,7 +79,7 @@ def test_without_a_database_one_is_asked_to_come_again(
     def fail(**_: object) -> None:
         raise error
 
-    monkeypatch.setattr(selectors, "products", fail)
+    monkeypatch.setattr(catalogue, "products", fail)
     response = anybody.get(PRODUCTS)
     assert_problem(response, "unavailable")
     assert response["Retry-After"] == "1"
@@ -90,7 +90,7 @@ def test_an_unexpected_error_gives_nothing_away(ada: APIClient, monkeypatch: pyt
     def fail(**_: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(services, "place_order", fail)
+    monkeypatch.setattr(placing, "place_order", fail)
     response = ada.post(ORDERS, order_body())
     problem = assert_problem(response, "internal_error")
     assert problem["request_id"]
@@ -104,7 +104,7 @@ def test_too_many_requests_say_when_to_come_again(
     def fail(**_: object) -> None:
         raise Throttled(wait=7)
 
-    monkeypatch.setattr(selectors, "products", fail)
+    monkeypatch.setattr(catalogue, "products", fail)
     response = anybody.get(PRODUCTS)
     assert_problem(response, "rate_limited")
     assert response["Retry-After"] == "7"

@@ -12,7 +12,8 @@ from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.services import audit
 from orders.services.audit import Actor
-from orders.services.orders import Act, Result, locked, operator, release
+from orders.services.orders import locked, operator, release
+from orders.services.results import Result, ResultStatus
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 
 ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
@@ -33,7 +34,7 @@ def act_on(
             target=f"order {order_id}",
             said=result.said,
             reason=reason,
-            allowed=result.act is not Act.REFUSED,
+            allowed=result.status is not ResultStatus.REFUSED,
             before=_state(row, steps, step),
             after=_state(*locked(order_id), step),
         )
@@ -101,12 +102,12 @@ def words(state: str) -> str:
 
 
 def done(said: str) -> Result:
-    return Result(act=Act.DONE, said=said)
+    return Result(status=ResultStatus.DONE, said=said)
 
 
 def already(said: str) -> Result:
-    return Result(act=Act.ALREADY, said=said)
+    return Result(status=ResultStatus.ALREADY, said=said)
 
 
 def refused(said: str) -> Result:
-    return Result(act=Act.REFUSED, said=said)
+    return Result(status=ResultStatus.REFUSED, said=said)

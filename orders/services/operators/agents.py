@@ -11,7 +11,7 @@ from orders.engine.circuits import overrides
 from orders.engine.circuits.store import read_circuits
 from orders.services import audit
 from orders.services.audit import Actor
-from orders.services.orders import Act, Result
+from orders.services.results import Result, ResultStatus
 from orders.vocabulary import CircuitState
 
 LONGEST_FORCE = 24 * 3600.0
@@ -53,7 +53,7 @@ def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reaso
         audit.record(
             actor=actor, act="force-circuit", target=f"agent {agent}", said=said, reason=reason, allowed=False
         )
-        return Result(act=Act.REFUSED, said=said)
+        return Result(status=ResultStatus.REFUSED, said=said)
     return _act(
         "force-circuit",
         agent,
@@ -100,7 +100,9 @@ def _act(
     with transaction.atomic():
         before = _held(agent)
         changed = change()
-        result = Result(act=Act.DONE if changed else Act.ALREADY, said=done if changed else already)
+        result = Result(
+            status=ResultStatus.DONE if changed else ResultStatus.ALREADY, said=done if changed else already
+        )
         audit.record(
             actor=actor,
             act=act,

@@ -19,7 +19,8 @@ from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import BulkAction, BulkItem
 from orders.services import audit
 from orders.services import orders as services
-from orders.services.orders import Act, NoSuchOrderError, Result
+from orders.services.orders import NoSuchOrderError
+from orders.services.results import Result, ResultStatus
 from orders.vocabulary import BulkItemState, BulkKind, BulkState
 
 log = structlog.get_logger()
@@ -174,7 +175,7 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
     except (SaswebError, IntegrityError, DataError) as error:
         log.exception("bulk act failed", action="bulk", bulk=action.pk, order_id=str(item.order_id))
         return BulkItemState.FAILED_AGAIN, f"It could not be done: {error}"[:300]
-    state = BulkItemState.ACTED if result.act is Act.DONE else BulkItemState.NOTHING
+    state = BulkItemState.ACTED if result.status is ResultStatus.DONE else BulkItemState.NOTHING
     return state, result.said[:300]
 
 

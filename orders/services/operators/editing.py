@@ -10,7 +10,8 @@ from orders.engine.state_store.writes import StepWrite
 from orders.services import orders as services
 from orders.services.audit import Actor
 from orders.services.operators.acts import act_on, already, done, note, refused, step_named, words
-from orders.services.orders import Result, again, release
+from orders.services.orders import again, release
+from orders.services.results import Result
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.workflow import editing
 from orders.workflow.editing import Field, FieldType

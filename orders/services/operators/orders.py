@@ -32,7 +32,7 @@ from orders.services.operators.acts import (
     step_named,
     words,
 )
-from orders.services.orders import Result
+from orders.services.results import Result
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 from orders.workflow import editing
 

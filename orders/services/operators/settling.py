@@ -11,7 +11,7 @@ from orders.engine.runtime.text import keepable_json, strict_json
 from orders.engine.state_store.writes import StepWrite
 from orders.services.audit import Actor
 from orders.services.operators.acts import act_on, already, done, go_on, note, refused, step_named
-from orders.services.orders import Result
+from orders.services.results import Result
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.workflow import editing
 

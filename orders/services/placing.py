@@ -1,0 +1,128 @@
+"""Placing orders: what a customer asks for, at today's prices, on the submission queue (S1)."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from uuid_utils.compat import uuid7
+
+from orders.engine.channels import submissions
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.errors import SaswebError
+from orders.models import Product
+
+
+class UnknownProductError(SaswebError):
+    """Raised when an order names products that are not in the catalogue; `skus` are those."""
+
+    def __init__(self, skus: Sequence[str]) -> None:
+        super().__init__(f"not in the catalogue: {', '.join(skus)}")
+        self.skus = list(skus)
+
+
+class MixedCurrenciesError(SaswebError):
+    """Raised when the products of one order are sold in different currencies."""
+
+
+class KeyReusedError(SaswebError):
+    """Raised when a client uses an idempotency key again for another order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewLine:
+    """A product and how many of it."""
+
+    sku: str
+    quantity: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOrder:
+    """What a customer asks for. The prices are ours to say."""
+
+    lines: Sequence[NewLine]
+    ship_to: Mapping[str, str]
+    email: str
+    payment_method: str
+    priority: int = 5
+    reply_to: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """The order that a submission stands for. `replayed`: an earlier call with the same key had placed it."""
+
+    order_id: UUID
+    replayed: bool
+
+
+def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> Placed:
+    """Posts an order to the submission queue (S1); when this returns it is safe (P1).
+
+    The same client and key always stand for the same order. Raises `UnknownProductError`,
+    `MixedCurrenciesError` and `KeyReusedError`.
+    """
+    body_hash = _hash(order)
+    if idempotency_key is not None and (known := submissions.find_record(client=client, key=idempotency_key)):
+        return _replayed(known, body_hash)
+    body = _describe(order)
+    order_id = uuid7()
+    with transaction.atomic():
+        if idempotency_key is None:
+            submissions.post(order_id=order_id, client=client, body=body)
+            placed = Placed(order_id=order_id, replayed=False)
+        else:
+            posted = submissions.post_once(
+                order_id=order_id, client=client, body=body, key=idempotency_key, body_hash=body_hash
+            )
+            if not posted.is_new:
+                return _replayed(posted, body_hash)
+            placed = Placed(order_id=order_id, replayed=False)
+        wake(Topic.SUBMISSION)
+    return placed
+
+
+def _replayed(known: submissions.IdempotencyRecord, body_hash: str) -> Placed:
+    if known.body_hash != body_hash:
+        raise KeyReusedError("this Idempotency-Key was used for another order")
+    return Placed(order_id=known.order_id, replayed=True)
+
+
+def _describe(order: NewOrder) -> dict[str, Any]:
+    """The message: everything about the order, at today's prices."""
+    skus = [line.sku for line in order.lines]
+    products = Product.objects.filter(is_listed=True).in_bulk(skus)
+    if unknown := [sku for sku in skus if sku not in products]:
+        raise UnknownProductError(unknown)
+    currencies = {products[sku].currency for sku in skus}
+    if len(currencies) > 1:
+        raise MixedCurrenciesError(f"One order cannot be in {' and '.join(sorted(currencies))}.")
+    lines = [
+        {
+            "sku": line.sku,
+            "title": products[line.sku].title,
+            "quantity": line.quantity,
+            "unit_price": products[line.sku].price,
+        }
+        for line in order.lines
+    ]
+    return {
+        "lines": lines,
+        "ship_to": dict(order.ship_to),
+        "email": order.email,
+        "payment_method": order.payment_method,
+        "currency": currencies.pop(),
+        "total": sum(line["quantity"] * line["unit_price"] for line in lines),
+        "placed_at": timezone.now().isoformat(),
+        "priority": order.priority,
+        "reply_to": order.reply_to,
+    }
+
+
+def _hash(order: NewOrder) -> str:
+    return hashlib.sha256(json.dumps(asdict(order), sort_keys=True).encode()).hexdigest()
