@@ -80,12 +80,12 @@ def message_id(key: str, domain: str) -> str:
 
 
 def compose_confirmation(request: Request, *, sender: Sender) -> EmailMessage:
-    """The mail that says what was ordered. Raises `ValueError` when there can be no such mail."""
+    """The email that confirms an order. Raises `ValueError` if it cannot be composed."""
     data = request.data
     lines = [
         f"Hello {_one_line(data['ship_to']['name'])},",
         "",
-        "Thank you for your order. It is paid, and it is on its way to you.",
+        "Thank you for your order. It is paid for and on its way to you.",
         "",
         f"Order {request.order_id}",
         "",
@@ -105,23 +105,23 @@ def compose_confirmation(request: Request, *, sender: Sender) -> EmailMessage:
 
 
 def compose_cancellation(request: Request, *, sender: Sender) -> EmailMessage:
-    """The mail that says that an order was cancelled. Raises `ValueError` when there can be no such mail."""
+    """The email that says that an order was cancelled. Raises `ValueError` if it cannot be composed."""
     data = request.data
     lines = [
         f"Hello {_one_line(data['ship_to']['name'])},",
         "",
-        "Your order was cancelled, and nothing of it will be sent to you:",
+        "Your order was cancelled, and will not be sent:",
         "",
         f"Order {request.order_id}",
         "",
         *_order_lines(data),
         "",
-        f"Any amount that was authorised or taken for it ({money(data['total'], data['currency'])} at most) has been"
-        " returned. Your bank may need a few days to show it.",
+        f"Any amount reserved or taken for it (at most {money(data['total'], data['currency'])}) has been returned."
+        " It may take your bank a few days to show it.",
         "",
-        "There is nothing for you to do.",
+        "You don't need to do anything.",
         "",
-        "We are sorry that it did not work out this time.",
+        "We are sorry that it didn't work out this time.",
     ]
     return _compose(request, sender=sender, subject="Your order was cancelled", text=lines)
 

@@ -1,8 +1,8 @@
-"""The request queue, agents' side: leased like a peek-lock (rule 3).
+"""The request queue, as agent hosts use it: requests are leased, as with a peek-lock (rule 3).
 
-A claim counts a delivery, and that number is the lease's fence: who wants to complete, renew or release a request must
-still be the holder of that very delivery. A lease that lapses frees the request for the next instance. Whoever takes
-several requests locks them in the order of their numbers first, so that nobody deadlocks.
+A claim counts a delivery, and that number fences the lease: to complete, renew or release a request, a host must still
+hold that very delivery. When a lease lapses, another host can claim the request. Whoever takes several requests locks
+them in the order of their ids first: no deadlocks.
 """
 
 import json
@@ -14,7 +14,8 @@ from orders.engine.runtime.sql import fetch, recordset, run
 from orders.vocabulary import ReplyOutcome
 
 SUSPECT_DELIVERIES = 2
-"""A request that was delivered this often without an answer may be what kills its hosts: it is run alone."""
+"""A request that was delivered this often without an answer may be what kills its hosts, so it is run alone. Once may
+have been a chance: a restart, or a machine that died."""
 
 
 class Lease(NamedTuple):
@@ -59,8 +60,8 @@ _TAKE = """
 def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
     """Leases free requests, at most `room` for each agent, higher priority first (A9).
 
-    Safe with many hosts: the rows are locked with SKIP LOCKED. The ids are chosen first and then updated by id, since a
-    LIMIT inside the UPDATE's own condition may take more rows than it says.
+    Safe with many hosts: the rows are locked with SKIP LOCKED. They are chosen first and then updated by id, because an
+    UPDATE whose condition has a LIMIT may take more rows than the limit.
     """
     wanted = {agent: free for agent, free in room.items() if free > 0}
     if not wanted:
@@ -69,10 +70,15 @@ def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
         """
         SELECT free.id
           FROM unnest(%s::text[], %s::int[]) AS wanted(agent, room),
-               LATERAL (SELECT id FROM orders_agentrequest
-                         WHERE agent = wanted.agent AND leased_until IS NULL AND deliveries < %s
-                           AND complete_by > clock_timestamp()
-                         ORDER BY priority DESC, id LIMIT wanted.room FOR UPDATE SKIP LOCKED) AS free
+               LATERAL (
+                   SELECT id
+                     FROM orders_agentrequest
+                    WHERE agent = wanted.agent AND leased_until IS NULL AND deliveries < %s
+                      AND complete_by > clock_timestamp()
+                    ORDER BY priority DESC, id
+                    LIMIT wanted.room
+                      FOR UPDATE SKIP LOCKED
+               ) AS free
         """,
         [list(wanted), list(wanted.values()), SUSPECT_DELIVERIES],
     )
@@ -80,12 +86,16 @@ def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
 
 
 def claim_suspect(*, agents: Sequence[str], me: str, seconds: float) -> list[Lease]:
-    """Leases at most one request that may have killed its hosts before, to be run with nothing else (rule 11)."""
+    """Leases at most one request that may have killed its hosts, to be run with nothing else (rule 11)."""
     chosen = fetch(
         """
-        SELECT id FROM orders_agentrequest
-         WHERE agent = ANY(%s) AND leased_until IS NULL AND deliveries >= %s AND complete_by > clock_timestamp()
-         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+        SELECT id
+          FROM orders_agentrequest
+         WHERE agent = ANY(%s) AND leased_until IS NULL AND deliveries >= %s
+           AND complete_by > clock_timestamp()
+         ORDER BY id
+         LIMIT 1
+           FOR UPDATE SKIP LOCKED
         """,
         [list(agents), SUSPECT_DELIVERIES],
     )
@@ -159,9 +169,9 @@ def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[tu
 
 
 def release(held: Sequence[tuple[int, int]], *, me: str) -> int:
-    """Gives back requests that this instance will not finish, for another one to take at once.
+    """Gives back requests that this instance will not finish, so that another host can claim them at once.
 
-    The delivery stays counted: a call may have landed, so the request must never again pass for one not begun.
+    The delivery stays counted. A call may have taken effect, so the request must never again count as not begun.
     """
     return run(
         """
@@ -195,7 +205,7 @@ def has_suspects(agents: Sequence[str]) -> bool:
 
 
 def free_lapsed() -> int:
-    """Frees the requests whose holders have not renewed their leases; returns how many."""
+    """Frees the requests whose leases have lapsed; returns how many. At most 500 a time keeps the transaction short."""
     return run(
         """
         UPDATE orders_agentrequest SET leased_by = NULL, leased_until = NULL
@@ -206,7 +216,7 @@ def free_lapsed() -> int:
 
 
 def delete_expired() -> int:
-    """Deletes requests that nobody holds and nobody may answer any more; returns how many."""
+    """Deletes requests that nobody holds and nobody may answer any more, at most 500 a time; returns how many."""
     return run(
         """
         DELETE FROM orders_agentrequest

@@ -48,7 +48,7 @@ def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: s
 
 
 def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
-    """What this client has posted with this idempotency key."""
+    """What this client has posted with this idempotency key; None if it has not used the key."""
     rows = fetch(
         "SELECT order_id, body_hash FROM orders_submissionkey WHERE client = %s AND key = %s", [client, key]
     )
@@ -56,7 +56,7 @@ def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
 
 
 def take(limit: int) -> list[tuple[int, Submission]]:
-    """Locks up to `limit` messages, oldest first, passing over those that another instance has in hand."""
+    """Locks up to `limit` messages, oldest first, skipping those that another instance has locked."""
     rows = (
         SubmissionMessage.objects.select_for_update(skip_locked=True)
         .order_by("id")
@@ -100,7 +100,7 @@ def set_aside(rejected: Sequence[RejectedSubmission]) -> None:
 
 
 def replay(set_aside_id: int) -> UUID | None:
-    """Puts a submission that was set aside back on the queue. None if there is none that waits under this id."""
+    """Puts a submission that was set aside back on the queue; None if no such submission waits there."""
     rows = fetch(
         """
         WITH replayed AS (
