@@ -149,5 +149,5 @@ def test_a_customer_finds_the_door_closed(shop: Shop, open_page: Opener, employ:
     employ("customer", "cora")
     page = open_page("/console/", allow="403")
     sign_in(page, "cora")
-    expect(page.get_by_role("heading", name="You do not have access")).to_be_visible()
+    expect(page.get_by_role("heading", name="You can’t do this")).to_be_visible()
     assert found(page) == []
