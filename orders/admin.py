@@ -4,15 +4,15 @@ The state store, the channels, the desk and the audit log are read-only here, so
 A table may have a million rows, so none is counted or sorted: they are shown by primary key, newest first.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
 from django.core.paginator import Paginator
-from django.db.models import Model
+from django.db.models import Model, QuerySet
+from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
@@ -36,13 +36,14 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
     @cached_property
     def count(self) -> int:
         """How many rows there are, as far as it goes."""
-        return int(self.object_list[:MOST_ROWS].count())  # type: ignore[union-attr]
+        rows = cast("QuerySet[Model]", self.object_list)
+        return rows[:MOST_ROWS].count()
 
 
 class Unsorted(ChangeList):
     """A list in the one order that costs nothing, whatever its address asks for."""
 
-    def get_ordering(self, request: HttpRequest, queryset: Any) -> list[str]:
+    def get_ordering(self, request: HttpRequest, queryset: Any) -> list[str | Combinable]:
         return ["-pk"]
 
 
@@ -54,17 +55,17 @@ class Looked(admin.ModelAdmin):  # type: ignore[type-arg]
     ordering = ("-pk",)
     list_per_page = 50
     actions = None
-    list_display: Sequence[str] = ()
+    list_display: tuple[str, ...] = ()
 
-    def get_list_display(self, request: HttpRequest) -> Sequence[str]:
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
         """Every column but the long ones."""
-        return self.list_display or [
+        return self.list_display or tuple(
             field.name
             for field in self.model._meta.concrete_fields
             if field.get_internal_type() not in ("JSONField", "TextField", "ForeignKey")
-        ]
+        )
 
-    def get_sortable_by(self, request: HttpRequest) -> Sequence[str]:
+    def get_sortable_by(self, request: HttpRequest) -> tuple[()]:
         """None: sorting a large table by a column without an index takes minutes."""
         return ()
 
@@ -118,7 +119,7 @@ class ProductAdmin(Audited):
     raw_id_fields = ("variant_of",)
     paginator = BoundedPaginator
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Sequence[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """A product keeps its number."""
         return ("sku",) if obj else ()
 
@@ -130,13 +131,13 @@ class PersonAdmin(Audited, UserAdmin):  # type: ignore[type-arg]
     list_filter = ("is_staff", "is_active", "groups")
     paginator = BoundedPaginator
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Sequence[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         own = ("last_login", "date_joined")
-        return own if request.user.is_superuser else (*own, "is_superuser", "user_permissions")  # type: ignore[union-attr]
+        return own if request.user.is_superuser else (*own, "is_superuser", "user_permissions")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """What Django says, but for superusers' accounts."""
-        if obj is not None and obj.is_superuser and not request.user.is_superuser:  # type: ignore[union-attr]
+        if obj is not None and obj.is_superuser and not request.user.is_superuser:
             return False
         return super().has_change_permission(request, obj)
 

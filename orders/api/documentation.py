@@ -54,9 +54,9 @@ def _parameter(name: str, description: str, kind: Any = OpenApiTypes.STR, **opti
 
 
 def _header(name: str, description: str, *, response: bool = False) -> OpenApiParameter:
-    statuses = {"response": [200, 202, 304]} if response else {}
+    statuses = [200, 202, 304] if response else False
     return OpenApiParameter(
-        name, OpenApiTypes.STR, OpenApiParameter.HEADER, description=description, **statuses
+        name, OpenApiTypes.STR, OpenApiParameter.HEADER, description=description, response=statuses
     )
 
 

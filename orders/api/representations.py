@@ -33,7 +33,7 @@ class MoneyOut(Out):
 class LinkOut(Out):
     """Where a thing itself is."""
 
-    self = serializers.CharField()  # type: ignore[assignment]
+    self = serializers.CharField()
 
 
 class OrderLinksOut(LinkOut):

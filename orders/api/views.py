@@ -68,7 +68,7 @@ class Orders(APIView):
     def get(self, request: Request) -> Response:
         query = Query(request, "state", "placed_after", "cursor", "page_size")
         page = selectors.orders(
-            customer_id=request.user.pk,
+            customer_id=read.client_id(request),
             state=query.choice("state", list(ProcessState)),
             placed_after=query.moment("placed_after"),
             before=query.uuid("cursor"),
@@ -120,7 +120,9 @@ class OrderCancellation(APIView):
     def post(self, request: Request, order_id: UUID) -> Response:
         _order(request, order_id)
         try:
-            result = customer_services.cancel(order_id=order_id, by=selectors.client_of(request.user.pk))
+            result = customer_services.cancel(
+                order_id=order_id, by=selectors.client_of(read.client_id(request))
+            )
         except NoSuchOrderError as error:
             raise ProblemError("cannot_be_cancelled", "The order has not been taken up yet.") from error
         if result.status is ResultStatus.REFUSED:
@@ -136,7 +138,7 @@ class OrderEvents(APIView):
         query = Query(request, "after", "page_size")
         page = selectors.order_events(
             order_id=order_id,
-            customer_id=request.user.pk,
+            customer_id=read.client_id(request),
             after=query.whole("after", 0, lowest=0, highest=LARGEST_ID),
             limit=query.limit(),
         )
@@ -152,7 +154,7 @@ class QueueMessages(APIView):
     @extend_schema(**documented.LIST_MESSAGES)
     def get(self, request: Request, name: str) -> Response:
         query = Query(request, "after", "page_size", "wait")
-        queue = response_queues.queue_of(request.user.pk, name)
+        queue = response_queues.queue_of(read.client_id(request), name)
         after = query.whole("after", 0, lowest=0, highest=LARGEST_ID)
         limit = query.limit()
         if wait := query.whole("wait", 0, lowest=0, highest=read.LONGEST_WAIT):
@@ -169,7 +171,7 @@ class QueueMessage(APIView):
 
     @extend_schema(**documented.DELETE_MESSAGE)
     def delete(self, request: Request, name: str, message_id: int) -> Response:
-        queue = response_queues.queue_of(request.user.pk, name)
+        queue = response_queues.queue_of(read.client_id(request), name)
         if not acknowledge_status(queue=queue, message_id=min(message_id, LARGEST_ID)):
             raise NotFound
         return Response(status=204)
@@ -189,7 +191,7 @@ def _place(request: Request) -> Placed:
     key = read.read_idempotency_key(request)
     try:
         return placing.place_order(
-            client=selectors.client_of(request.user.pk), order=order, idempotency_key=key
+            client=selectors.client_of(read.client_id(request)), order=order, idempotency_key=key
         )
     except UnknownProductError as error:
         raise ProblemError("validation_failed", errors=_unknown_products(order.lines, error.skus)) from error
@@ -209,7 +211,7 @@ def _unknown_products(lines: Sequence[NewLine], unknown: Sequence[str]) -> list[
 
 
 def _order(request: Request, order_id: UUID) -> OrderView:
-    order = selectors.order(order_id=order_id, customer_id=request.user.pk)
+    order = selectors.order(order_id=order_id, customer_id=read.client_id(request))
     if order is None:
         raise NotFound
     return order

@@ -82,9 +82,8 @@ def save_address(*, user_id: int, address: NewAddress, address_id: UUID | None =
         was_default = any(one.is_default for one in kept if one.pk == address_id)
         fields["is_default"] = address.is_default or was_default or not others
         if fields["is_default"]:
-            Address.objects.filter(user_id=user_id, is_default=True).exclude(pk=address_id).update(
-                is_default=False
-            )
+            former = [one.pk for one in others if one.is_default]
+            Address.objects.filter(user_id=user_id, pk__in=former).update(is_default=False)
         if address_id is None:
             Address.objects.create(user_id=user_id, **fields)
         else:

@@ -65,8 +65,7 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
         release(row, by=by, resolution="resubmitted")
         state_store.record_events(
             EventRow(order_id, EventKind.RESUBMITTED, operator(by), one.name, one.attempt, {"reason": reason})
-            for one in failed or [None]
-            if one is not None
+            for one in failed
         )
         if not failed:
             state_store.record_events(

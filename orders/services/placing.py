@@ -117,7 +117,7 @@ def _describe(order: NewOrder) -> dict[str, Any]:
         "email": order.email,
         "payment_method": order.payment_method,
         "currency": currencies.pop(),
-        "total": sum(line["quantity"] * line["unit_price"] for line in lines),
+        "total": sum(line.quantity * products[line.sku].price for line in order.lines),
         "placed_at": timezone.now().isoformat(),
         "priority": order.priority,
         "reply_to": order.reply_to,
