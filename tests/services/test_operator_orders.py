@@ -1,4 +1,4 @@
-"""What an operator may do with one order, against orders in every state and at the worst moment (O2, F33)."""
+"""What an operator may do with one order, in every state and at the worst moment: skip, retry, cancel (O2, F33)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,72 +6,33 @@ from uuid import UUID
 
 import pytest
 
-from orders.models import Alert, AlertGroup, AuditEntry, Event, Order, OrderProcess
+from orders.models import AuditEntry, Order
 from orders.services.audit import Actor
-from orders.services.operators.editing import edit_and_resubmit, editable_fields
 from orders.services.operators.orders import compensate, resubmit_now, retry_now, set_priority, skip
-from orders.services.operators.settling import settle_done, settle_not_done, settle_undone
+from orders.services.operators.settling import settle_done, settle_not_done
 from orders.services.orders import NoSuchOrderError
 from orders.services.results import Result, ResultStatus
-from orders.wiring import workflows
-from orders.workflow import editing
-from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
-from tests.support.roles import (
-    a_scheduler,
-    answer,
-    asked,
-    drain,
-    event_of,
-    everything,
-    happened,
-    states,
-    stored,
+from tests.services.operated_orders import (
+    BEFORE_MAIL,
+    BEFORE_SHIPMENT,
+    FULFILS,
+    OLGA,
+    REFUSED,
+    UNKNOWN,
+    an_order,
+    audited,
+    edit,
+    has_open_alert,
+    in_error,
+    pass_over,
 )
+from tests.support.factories import ago, ahead, make_request, step_of
+from tests.support.roles import a_scheduler, asked, event_of, everything, happened, states, stored
 from tests.support.two_sessions import Session, all_at_once
-
-((_, FULFIL),) = editing.WORKFLOWS.items()
-FULFILS = {(FULFIL.name, FULFIL.version): FULFIL}
-ADDRESS = {"name": "Ada", "street": "Lane 1", "city": "Delft", "postal_code": "2611", "country": "NL"}
-MOVED = {**ADDRESS, "city": "Gouda"}
-BEFORE_SHIPMENT = {"reserve-stock": "completed", "authorise-payment": "completed"}
-BEFORE_MAIL = {**BEFORE_SHIPMENT, "create-shipment": "completed", "capture-payment": "completed"}
-UNKNOWN = {"state": "failed", "attempt": 3, "outcome": "unknown", "failure_count": 3}
-REFUSED = {"state": "failed", "outcome": "refused", "request": {"lines": [], "ship_to": ADDRESS}}
-OLGA = Actor(name="olga", ip_address="10.0.0.7")
 
 NewSession = Callable[[], Session]
 pytestmark = pytest.mark.django_db
 both_sessions = pytest.mark.django_db(transaction=True)
-
-
-def an_order(steps: dict[str, Any], **process: Any) -> OrderProcess:
-    """An order of the shop's workflow; one in Error has its alert, and its failures add up."""
-    failures = sum(step.get("failure_count", 0) for step in steps.values() if isinstance(step, dict))
-    order = make_order(steps, workflow=FULFIL, **({"failure_count": failures} | process))
-    if order.process_state == "error":
-        group, _ = AlertGroup.objects.get_or_create(kind="step_failed", agent="", code="no", pattern="no")
-        Alert.objects.create(group=group, order_id=order.pk, kind="step_failed", code="no", message="no")
-    return order
-
-
-def in_error(steps: dict[str, Any], **process: Any) -> OrderProcess:
-    return an_order(steps, **({"process_state": "error", "started_at": ago(60)} | process))
-
-
-def pass_over() -> None:
-    drain(a_scheduler(workflows=FULFILS))
-
-
-def audited(order: OrderProcess) -> list[tuple[str, str, str, str]]:
-    entries = AuditEntry.objects.filter(target=f"order {order.pk}").order_by("id")
-    return [(entry.act, entry.actor, entry.ip_address, entry.said) for entry in entries]
-
-
-def has_open_alert(order: OrderProcess) -> bool:
-    return Alert.objects.filter(order_id=order.pk, closed_at__isnull=True).exists()
-
-
-# --- skipping
 
 
 @pytest.mark.pattern("O2")
@@ -183,87 +144,6 @@ def test_while_another_step_has_failed_too_the_order_stays_in_error_with_its_ale
     assert stored(order).process_state == "pending" and not has_open_alert(order)
 
 
-# --- settling
-
-
-@pytest.mark.pattern("O2", "C9", "F14")
-def test_settled_as_done_the_order_goes_on_with_the_result_that_was_given() -> None:
-    order = in_error({"reserve-stock": "completed", "authorise-payment": UNKNOWN})
-    empty = settle_done(order_id=order.pk, step="authorise-payment", result={}, actor=OLGA, reason="seen")
-    assert empty.status is ResultStatus.REFUSED and "Later steps need" in empty.said
-    answered = {"authorisation": "auth-7"}
-    result = settle_done(
-        order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"
-    )
-    step = step_of(order, "authorise-payment")
-    assert (result.status, step.state, step.outcome, step.result) == (
-        ResultStatus.DONE,
-        "completed",
-        "done",
-        answered,
-    )
-    event = event_of(order, "settled_done")
-    assert (event.detail["result"], event.detail["reason"]) == (answered, "seen at the bank")
-    again = settle_done(
-        order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"
-    )
-    assert again.status is ResultStatus.ALREADY
-    make_reply(step, "refused")  # what comes after all changes nothing
-    pass_over()
-    assert step_of(order, "authorise-payment").state == "completed"
-    assert asked(order) == {"create-shipment"}
-
-
-@pytest.mark.pattern("O2", "A3")
-def test_settled_as_not_done_its_next_try_has_a_new_key() -> None:
-    order = in_error({**BEFORE_SHIPMENT, "create-shipment": UNKNOWN})
-    options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}
-    assert settle_not_done(**options).status is ResultStatus.DONE
-    step = step_of(order, "create-shipment")
-    assert (step.state, step.outcome, step.generation) == ("failed", "none", 2)
-    assert stored(order).process_state == "error" and has_open_alert(order)
-    assert settle_not_done(**options).status is ResultStatus.ALREADY
-    assert step_of(order, "create-shipment").generation == 2
-    resubmit_now(order_id=order.pk, actor=OLGA)
-    pass_over()
-    request = step_of(order, "create-shipment")
-    assert (request.state, request.generation, request.attempt) == ("running", 2, 4)
-
-
-@pytest.mark.pattern("C10", "F34")
-def test_what_was_undone_outside_is_settled_with_proof_and_the_rest_is_undone() -> None:
-    order = in_error(
-        {
-            "reserve-stock": "completed",
-            "authorise-payment": "completed",
-            "create-shipment": {"state": "failed", "outcome": "done", "undo_failure_count": 6},
-        },
-        goal="compensate",
-        failure_count=6,
-    )
-    options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA}
-    assert settle_undone(reason="", **options).status is ResultStatus.REFUSED
-    assert settle_undone(reason="the carrier's letter", **options).status is ResultStatus.DONE
-    assert settle_undone(reason="the carrier's letter", **options).status is ResultStatus.ALREADY
-    for _ in range(3):
-        pass_over()
-        answer(order=order)
-    pass_over()
-    assert stored(order).process_state == "compensated"
-    assert event_of(order, "settled_undone").detail["reason"] == "the carrier's letter"
-
-
-def test_a_known_outcome_is_not_settled_over() -> None:
-    order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
-    before = everything(order)
-    options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}
-    results = [settle_done(result={}, **options), settle_not_done(**options), settle_undone(**options)]
-    assert {one.status for one in results} == {ResultStatus.REFUSED} and everything(order) == before
-
-
-# --- retrying now, priority
-
-
 def test_what_waits_for_a_retry_is_tried_at_once_and_a_customer_is_still_waited_for() -> None:
     put_off = {"state": "not_started", "attempt": 1, "outcome": "unknown", "not_before": ahead(500)}
     order = an_order(
@@ -295,114 +175,6 @@ def test_a_priority_holds_for_the_order_its_steps_and_what_is_already_asked() ->
     assert set_priority(order_id=ended.pk, priority=9, actor=OLGA).status is ResultStatus.REFUSED
 
 
-# --- editing
-
-
-def edit(order: OrderProcess, to: Any = MOVED, *, seen: Any = ADDRESS, field: str = "ship_to") -> Result:
-    return edit_and_resubmit(
-        order_id=order.pk,
-        step="create-shipment",
-        changes={field: to},
-        seen={field: seen},
-        actor=OLGA,
-        reason="she moved",
-    )
-
-
-@pytest.mark.pattern("O2", "A3")
-def test_an_edited_step_keeps_its_original_and_is_tried_with_the_new_request_and_a_new_key() -> None:
-    order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
-    result = edit(order)
-    assert (result.status, result.said) == (
-        ResultStatus.DONE,
-        "Edited create-shipment. Resubmitted create-shipment.",
-    )
-    step = step_of(order, "create-shipment")
-    assert (step.request["ship_to"], step.original["ship_to"], step.generation) == (MOVED, ADDRESS, 2)
-    event = event_of(order, "edited")
-    assert event.detail == {
-        "before": {"ship_to": ADDRESS},
-        "after": {"ship_to": MOVED},
-        "reason": "she moved",
-    }
-    pass_over()
-    answer("refused", order=order)
-    pass_over()
-    assert edit(order, ADDRESS | {"city": "Breda"}, seen=MOVED).status is ResultStatus.DONE
-    step = step_of(order, "create-shipment")
-    assert (step.request["ship_to"]["city"], step.original["ship_to"]) == ("Breda", ADDRESS)
-
-
-def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> None:
-    order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
-    before = everything(order)
-    for to, field in (
-        ([], "lines"),
-        (1, "amount"),
-        ("Delft", "ship_to"),
-        ({"city": "Delft"}, "ship_to"),
-        (ADDRESS | {"city": "a\nb"}, "ship_to"),
-        (ADDRESS | {"country": "Holland"}, "ship_to"),
-    ):
-        with pytest.raises(ValueError, match=r"\.$"):
-            edit(order, to, field=field, seen=None)
-    assert edit(order, ADDRESS).said.startswith("Nothing is different")
-    assert edit(order, seen=MOVED).said.startswith("Somebody else has edited")
-    assert everything(order) == before and not Event.objects.exists()
-
-
-@pytest.mark.pattern("A3", "F14")
-def test_a_step_is_not_edited_while_nobody_knows_whether_it_was_done() -> None:
-    order = in_error(
-        {**BEFORE_SHIPMENT, "create-shipment": {**UNKNOWN, "request": {"lines": [], "ship_to": ADDRESS}}}
-    )
-    before = everything(order)
-    result = edit(order)
-    assert result.status is ResultStatus.REFUSED and "Settle it first" in result.said
-    assert everything(order) == before
-    settle_not_done(order_id=order.pk, step="create-shipment", actor=OLGA, reason="not at the carrier")
-    assert edit(order).status is ResultStatus.DONE
-    assert step_of(order, "create-shipment").generation == 2
-
-
-def test_a_declined_payment_can_be_edited_while_its_customer_is_waited_for() -> None:
-    order = an_order(
-        {
-            "reserve-stock": "completed",
-            "authorise-payment": {
-                "state": "failed",
-                "not_before": ahead(900),
-                "request": {"payment_method": "card_declined"},
-            },
-        },
-        process_state="pending",
-        not_before=ahead(900),
-    )
-    result = edit_and_resubmit(
-        order_id=order.pk,
-        step="authorise-payment",
-        changes={"payment_method": "card_ok"},
-        seen={"payment_method": "card_declined"},
-        actor=OLGA,
-    )
-    assert result.said == "Edited authorise-payment. It will be tried again."
-    pass_over()
-    step = step_of(order, "authorise-payment")
-    assert (step.state, step.generation, step.request) == ("running", 2, {"payment_method": "card_ok"})
-
-
-def test_every_workflow_is_known_to_the_editing_and_every_editable_field_has_a_type() -> None:
-    assert editing.WORKFLOWS.keys() == workflows().keys()
-    for (name, version), workflow in workflows().items():
-        for step in workflow.steps:
-            fields = editable_fields(workflow=name, version=version, step=step.name)
-            assert tuple(field.name for field in fields) == step.editable
-    assert editable_fields(workflow=FULFIL.name, version=999, step="create-shipment") == ()
-
-
-# --- undoing, and who is not there
-
-
 def test_undoing_asks_for_the_amount_when_money_goes_back() -> None:
     order = an_order({**BEFORE_SHIPMENT, "capture-payment": UNKNOWN}, process_state="pending")
     Order.objects.create(
@@ -426,9 +198,6 @@ def test_an_order_that_is_not_there_is_no_order() -> None:
         with pytest.raises(NoSuchOrderError):
             act(order_id=UUID(int=1), actor=OLGA)
     assert not AuditEntry.objects.exists()
-
-
-# --- two people at once
 
 
 @both_sessions

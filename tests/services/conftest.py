@@ -1,0 +1,10 @@
+"""What tests of several services begin with."""
+
+import pytest
+
+from orders.models import Product
+
+
+@pytest.fixture
+def product() -> None:
+    Product.objects.create(sku="nap", title="Nap", artist="A", price=4900)

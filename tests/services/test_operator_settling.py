@@ -1,0 +1,97 @@
+"""Settling a step whose outcome nobody knows (O2, C9, C10)."""
+
+from typing import Any
+
+import pytest
+
+from orders.services.operators.orders import resubmit_now
+from orders.services.operators.settling import settle_done, settle_not_done, settle_undone
+from orders.services.results import ResultStatus
+from tests.services.operated_orders import (
+    BEFORE_SHIPMENT,
+    OLGA,
+    REFUSED,
+    UNKNOWN,
+    has_open_alert,
+    in_error,
+    pass_over,
+)
+from tests.support.factories import make_reply, step_of
+from tests.support.roles import answer, asked, event_of, everything, stored
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.pattern("O2", "C9", "F14")
+def test_settled_as_done_the_order_goes_on_with_the_result_that_was_given() -> None:
+    order = in_error({"reserve-stock": "completed", "authorise-payment": UNKNOWN})
+    empty = settle_done(order_id=order.pk, step="authorise-payment", result={}, actor=OLGA, reason="seen")
+    assert empty.status is ResultStatus.REFUSED and "Later steps need" in empty.said
+    answered = {"authorisation": "auth-7"}
+    result = settle_done(
+        order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"
+    )
+    step = step_of(order, "authorise-payment")
+    assert (result.status, step.state, step.outcome, step.result) == (
+        ResultStatus.DONE,
+        "completed",
+        "done",
+        answered,
+    )
+    event = event_of(order, "settled_done")
+    assert (event.detail["result"], event.detail["reason"]) == (answered, "seen at the bank")
+    again = settle_done(
+        order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"
+    )
+    assert again.status is ResultStatus.ALREADY
+    make_reply(step, "refused")  # what comes after all changes nothing
+    pass_over()
+    assert step_of(order, "authorise-payment").state == "completed"
+    assert asked(order) == {"create-shipment"}
+
+
+@pytest.mark.pattern("O2", "A3")
+def test_settled_as_not_done_its_next_try_has_a_new_key() -> None:
+    order = in_error({**BEFORE_SHIPMENT, "create-shipment": UNKNOWN})
+    options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}
+    assert settle_not_done(**options).status is ResultStatus.DONE
+    step = step_of(order, "create-shipment")
+    assert (step.state, step.outcome, step.generation) == ("failed", "none", 2)
+    assert stored(order).process_state == "error" and has_open_alert(order)
+    assert settle_not_done(**options).status is ResultStatus.ALREADY
+    assert step_of(order, "create-shipment").generation == 2
+    resubmit_now(order_id=order.pk, actor=OLGA)
+    pass_over()
+    request = step_of(order, "create-shipment")
+    assert (request.state, request.generation, request.attempt) == ("running", 2, 4)
+
+
+@pytest.mark.pattern("C10", "F34")
+def test_what_was_undone_outside_is_settled_with_proof_and_the_rest_is_undone() -> None:
+    order = in_error(
+        {
+            "reserve-stock": "completed",
+            "authorise-payment": "completed",
+            "create-shipment": {"state": "failed", "outcome": "done", "undo_failure_count": 6},
+        },
+        goal="compensate",
+        failure_count=6,
+    )
+    options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA}
+    assert settle_undone(reason="", **options).status is ResultStatus.REFUSED
+    assert settle_undone(reason="the carrier's letter", **options).status is ResultStatus.DONE
+    assert settle_undone(reason="the carrier's letter", **options).status is ResultStatus.ALREADY
+    for _ in range(3):
+        pass_over()
+        answer(order=order)
+    pass_over()
+    assert stored(order).process_state == "compensated"
+    assert event_of(order, "settled_undone").detail["reason"] == "the carrier's letter"
+
+
+def test_a_known_outcome_is_not_settled_over() -> None:
+    order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
+    before = everything(order)
+    options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}
+    results = [settle_done(result={}, **options), settle_not_done(**options), settle_undone(**options)]
+    assert {one.status for one in results} == {ResultStatus.REFUSED} and everything(order) == before

@@ -1,0 +1,74 @@
+"""Placing an order: what it posts, what its key stands for, and what cannot be ordered (S1, S3)."""
+
+import pytest
+
+from orders.models import Order, OrderProcess, Product, StepState, SubmissionKey, SubmissionMessage
+from orders.services.placing import KeyReusedError, UnknownProductError, place_order
+from tests.services.placing_orders import an_order, take_in
+from tests.support.two_sessions import all_at_once
+
+pytestmark = pytest.mark.django_db
+both_sessions = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.pattern("S1", "Q2")
+def test_placing_an_order_posts_a_message_that_describes_it_and_writes_nothing_else(product: None) -> None:
+    placed = place_order(client="guest", order=an_order(3))
+    message = SubmissionMessage.objects.get()
+    assert (message.order_id, message.client, placed.replayed) == (placed.order_id, "guest", False)
+    assert message.body["lines"] == [{"sku": "nap", "title": "Nap", "quantity": 3, "unit_price": 4900}]
+    assert (message.body["total"], message.body["currency"]) == (14_700, "EUR")
+    assert (message.body["reply_to"], message.body["priority"]) == ("app-1", 7)
+    assert not any(table.objects.exists() for table in (Order, OrderProcess, StepState, SubmissionKey))
+    assert take_in() == {"accepted": 1, "rejected": 0, "duplicates": 0}
+    process = OrderProcess.objects.get()
+    assert (process.order_id, process.reply_to, process.priority) == (placed.order_id, "app-1", 7)
+
+
+@pytest.mark.pattern("S3")
+def test_the_same_key_and_order_stand_for_the_same_order_and_one_message(product: None) -> None:
+    first = place_order(client="guest", order=an_order(), idempotency_key="k")
+    again = place_order(client="guest", order=an_order(), idempotency_key="k")
+    assert (first.replayed, again.replayed, again.order_id) == (False, True, first.order_id)
+    assert SubmissionMessage.objects.get().order_id == first.order_id
+    take_in()
+    later = place_order(client="guest", order=an_order(), idempotency_key="k")
+    assert (later.replayed, later.order_id) == (True, first.order_id)
+    assert not SubmissionMessage.objects.exists()
+
+
+@pytest.mark.pattern("S3")
+def test_a_key_used_again_for_another_order_is_refused_and_posts_nothing(product: None) -> None:
+    place_order(client="guest", order=an_order(1), idempotency_key="k")
+    with pytest.raises(KeyReusedError):
+        place_order(client="guest", order=an_order(2), idempotency_key="k")
+    assert SubmissionMessage.objects.get().body["total"] == 4900
+
+
+@pytest.mark.pattern("S3")
+def test_a_key_is_the_clients_own_and_without_one_every_call_is_a_new_order(product: None) -> None:
+    placed = {
+        place_order(client=client, order=an_order(), idempotency_key=key).order_id
+        for client, key in [("guest", "k"), ("user:1", "k"), ("guest", "l"), ("guest", None), ("guest", None)]
+    }
+    assert len(placed) == SubmissionMessage.objects.count() == 5
+
+
+@both_sessions
+@pytest.mark.pattern("S3")
+def test_twenty_posts_of_one_key_at_once_place_one_order(product: None) -> None:
+    placed = all_at_once(20, lambda _: place_order(client="guest", order=an_order(), idempotency_key="k"))
+    assert len({one.order_id for one in placed}) == 1
+    assert sum(not one.replayed for one in placed) == 1
+    assert SubmissionMessage.objects.count() == 1
+
+
+@pytest.mark.pattern("S3")
+def test_what_is_not_in_the_catalogue_cannot_be_ordered(product: None) -> None:
+    Product.objects.create(sku="gone", title="Gone", artist="A", price=100, is_listed=False)
+    for sku in ("gone", "never-was"):
+        with pytest.raises(UnknownProductError) as refused:
+            place_order(client="guest", order=an_order(sku=sku), idempotency_key="k")
+        assert refused.value.skus == [sku]
+    assert not SubmissionMessage.objects.exists()
+    assert not SubmissionKey.objects.exists()

@@ -1,0 +1,51 @@
+"""Replaying submissions that were set aside (S3, O2)."""
+
+import pytest
+
+from orders.models import Alert, Event, OrderProcess, Product, SetAside, SubmissionMessage
+from orders.services.orders import replay_set_aside
+from orders.services.placing import place_order
+from orders.services.results import ResultStatus
+from tests.services.placing_orders import an_order, take_in
+from tests.support.roles import alerts_of, happened
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.pattern("S3", "O2")
+def test_a_set_aside_submission_is_replayed_once_its_cause_is_mended(product: None) -> None:
+    placed = place_order(client="guest", order=an_order())
+    Product.objects.update(currency="HUF")
+    assert take_in()["rejected"] == 1
+    Product.objects.update(currency="EUR")
+    aside = SetAside.objects.get()
+    result = replay_set_aside(set_aside_id=aside.pk, by="operator:ada")
+    assert (result.status, result.said) == (
+        ResultStatus.DONE,
+        f"Order {placed.order_id} is back on the submission queue.",
+    )
+    alert = Alert.objects.get()
+    assert (alert.kind, alert.closed_by, alert.resolution) == ("set_aside", "operator:ada", "replayed")
+    assert SetAside.objects.get().replayed_at is not None
+    again = replay_set_aside(set_aside_id=aside.pk, by="operator:ada")
+    assert (again.status, SubmissionMessage.objects.count()) == (ResultStatus.ALREADY, 1)
+    assert take_in()["accepted"] == 1
+    assert OrderProcess.objects.get().order_id == placed.order_id
+    assert happened(placed.order_id) == [("set_aside", ""), ("replayed", ""), ("received", "")]
+
+
+@pytest.mark.pattern("S3")
+def test_a_replayed_submission_that_is_still_bad_is_set_aside_again_with_a_new_alert(product: None) -> None:
+    placed = place_order(client="guest", order=an_order())
+    Product.objects.update(currency="HUF")
+    take_in()
+    replay_set_aside(set_aside_id=SetAside.objects.get().pk, by="ada")
+    assert take_in()["rejected"] == 1
+    assert [one.replayed_at is None for one in SetAside.objects.order_by("pk")] == [False, True]
+    assert len(alerts_of(placed.order_id)) == 2
+    assert Alert.objects.filter(closed_at=None).count() == 1
+
+
+def test_there_is_nothing_to_replay_under_an_unknown_number() -> None:
+    assert replay_set_aside(set_aside_id=4711, by="ada").status is ResultStatus.ALREADY
+    assert not Event.objects.exists()
