@@ -1,4 +1,4 @@
-"""Remotes that misbehave, go away for long, or come back; steps that expire together; clocks that are wrong."""
+"""Remotes that misbehave, go away for long, or come back; and steps that expire together."""
 
 import http.client
 import threading
@@ -253,84 +253,6 @@ def test_hundreds_of_steps_expire_in_one_moment(system: System) -> None:
     host.resume()
     assert system.wait_until_ended(seconds=180) == ["processed"] * 251
     assert Event.objects.filter(kind="step_timed_out").count() >= 500
-    system.check()
-
-
-SHIFTED_CLOCK = """
-import datetime, time
-_shift = float(os.environ["CLOCK_SHIFT"])
-_time, _real = time.time, datetime.datetime
-class _Kind(type):
-    def __instancecheck__(cls, one):
-        return isinstance(one, _real)
-    def __subclasscheck__(cls, one):
-        return issubclass(one, _real)
-class _Shifted(_real, metaclass=_Kind):
-    @classmethod
-    def now(cls, tz=None):
-        return _real.now(tz) + datetime.timedelta(seconds=_shift)
-    @classmethod
-    def utcnow(cls):
-        return _real.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(seconds=_shift)
-time.time = lambda: _time() + _shift
-datetime.datetime = _Shifted
-"""
-
-
-@pytest.mark.pattern("A5", "V1", "F27")
-@pytest.mark.parametrize("shift", [3600, -3600])
-def test_workers_whose_clocks_are_an_hour_off(system: System, shift: int) -> None:
-    """The database's clock alone decides what is overdue; a worker's is used for pauses only."""
-    system.start_all("submission", "jobs")
-    for role in ("scheduler", "agents"):
-        system.start(role, before=SHIFTED_CLOCK, CLOCK_SHIFT=f"{shift}")
-    system.place(4)
-    assert system.wait_until_ended() == ["processed"] * 4
-    assert not Event.objects.filter(kind="step_timed_out").exists()
-    system.faults("carrier", hang_rate=1.0)
-    system.place(1)
-    until(
-        lambda: Event.objects.filter(kind__in=["step_timed_out", "step_deferred"]).exists(),
-        seconds=60,
-        what="the time-out",
-    )
-    system.no_faults()
-    assert system.wait_until_ended() == ["processed"] * 5
-    system.check()
-
-
-TIMES = {
-    "orders_stepstate": ("complete_by", "settles_at", "not_before", "sent_at", "waiting_since"),
-    "orders_orderprocess": ("complete_by", "not_before"),
-    "orders_agentrequest": ("complete_by", "leased_until"),
-    "orders_agentinstance": ("seen_at",),
-    "orders_circuit": ("probe_at", "closed_at", "window_at"),
-    "orders_leaderlease": ("expires_at", "swept_at"),
-}
-
-
-def _move_all_times(seconds: int) -> None:
-    """As if the database's clock had jumped the other way."""
-    with connection.cursor() as cursor:
-        for table, columns in TIMES.items():
-            moves = ", ".join(f"{name} = {name} + {seconds} * interval '1 second'" for name in columns)
-            cursor.execute(f"UPDATE {table} SET {moves}")
-
-
-@pytest.mark.pattern("V1", "A7", "F27")
-def test_the_databases_clock_jumps_five_minutes_either_way(system: System) -> None:
-    """Forward: all that is under way is overdue at once and is tried again. Back: everything is awaited longer."""
-    system.start_all()
-    system.faults("carrier", latency_ms=[500, 1500])
-    for seconds in (-300, 300):
-        before = Event.objects.count()
-        system.place(6)
-        until(lambda before=before: Event.objects.count() > before + 20, seconds=60, what="work under way")
-        _move_all_times(seconds)
-        # Before the next jump, or what the first made overdue would not be so any more, and be awaited for minutes.
-        system.wait_until_ended()
-    assert system.states() == ["processed"] * 12
-    system.no_faults()
     system.check()
 
 

@@ -1,4 +1,4 @@
-"""A small catalogue, two customers with tokens, and somebody without."""
+"""A small catalogue, two customers with tokens and somebody without, and people at the console."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,13 +6,17 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.test import Client
 from knox.models import AuthToken
 from rest_framework.test import APIClient
 
 from orders.models import Product
 from tests.support.mailbox import Mailbox, mailbox
+from tests.support.people import person, signed_in
+from tests.web.console_places import make_places
 
 Signed = Callable[[], APIClient]
+Desk = Callable[[str], Client]
 
 
 def sign_in(name: str) -> APIClient:
@@ -59,3 +63,15 @@ def inbox(db: None, settings: Any) -> Iterator[Mailbox]:
     """Everybody's mailbox."""
     with mailbox(settings) as box:
         yield box
+
+
+@pytest.fixture
+def desk(db: None) -> Desk:
+    """Signs in a new person with this access level, and returns her browser."""
+    return lambda level: signed_in(person(level, f"{level}-{User.objects.count()}"))
+
+
+@pytest.fixture
+def places(db: None) -> dict[str, str]:
+    """Every URL of the console but the sign-in, by name, with the rows that they are about."""
+    return make_places()

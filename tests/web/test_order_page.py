@@ -1,25 +1,20 @@
-"""The page of an order: for whom it is, what it says in every state, what may be done from it."""
+"""The page of an order: what it says in every state, and what may be done from it."""
 
 import html
 import re
 from datetime import timedelta
-from email.message import EmailMessage
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
-from uuid_utils.compat import uuid7
 
-from orders.models import Event, Order, OrderProcess, OutgoingMessage, SetAside, StepState, SubmissionMessage
+from orders.models import Event, Order, OrderProcess, SetAside, StepState, SubmissionMessage
 from orders.selectors import orders as selectors
-from orders.services import customers as customer_services
 from orders.vocabulary import Reason
 from tests.support.factories import ahead
-from tests.support.mailbox import Mailbox, links
 from tests.support.roles import stored
 from tests.web.markup import Markup
 from tests.web.shopping import FORM, SHIP_TO, STEPS, customer, declined, done, guest_page, note, shop_order
@@ -28,7 +23,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
 BEFORE = ("reserve-stock", "authorise-payment")
 HOSTILE = "\"'><script>alert(1)</script>{{ 7 }}"
 MARKS = r'track__step--(\w+)">\s*<span class="track__mark">'
-PARTS = ("", "progress/", "cancel/")
 
 
 @pytest.fixture(autouse=True)
@@ -49,67 +43,6 @@ def marks(client: Client, order: OrderProcess) -> list[str]:
     """The states of the plain steps that are shown."""
     return re.findall(MARKS, client.get(guest_page(order)).content.decode())
 
-
-# Who sees it.
-
-
-def test_a_customer_sees_her_order_and_nobody_else_does() -> None:
-    user, ada = customer("ada")
-    _, bob = customer("bob")
-    order = shop_order(customer=user)
-    for part in PARTS:
-        path = f"/orders/{order.order_id}/{part}"
-        assert ada.get(path).status_code == 200
-        assert bob.get(path).status_code == Client().get(path).status_code == 404
-    for part in ("cancel/", "pay/"):
-        for client in (bob, Client()):
-            answer = client.post(f"/orders/{order.order_id}/{part}", {"payment_method": "card_ok"})
-            assert answer.status_code == 404
-    assert stored(order).goal == "complete"
-    assert Client().get(guest_page(order)).status_code == 404  # a token is for orders of guests only
-
-
-def test_a_guests_order_cannot_be_seen_by_its_number() -> None:
-    order = shop_order()
-    _, ada = customer()
-    for client in (ada, Client()):
-        assert client.get(f"/orders/{order.order_id}/").status_code == 404
-    assert Client().get(guest_page(order)).status_code == 200
-
-
-def test_a_link_that_was_changed_leads_nowhere() -> None:
-    order, other = shop_order(), shop_order()
-    good = guest_page(order)
-    mixed = f"/o/{order.order_id.hex}.{guest_page(other).split('.')[1]}"
-    for path in (
-        mixed,
-        good.replace(good[5], "0" if good[5] != "0" else "1"),
-        good[:-3] + "/",
-        "/o/x/",
-        f"/o/{order.order_id}/",
-    ):
-        for part in PARTS:
-            assert Client().get(path + part).status_code == 404
-        assert Client().post(f"{path}cancel/").status_code == 404
-    assert stored(order).goal == "complete"
-
-
-def test_hidden_and_missing_orders_look_alike() -> None:
-    user, _ = customer("ada")
-    _, bob = customer("bob")
-    hidden = bob.get(f"/orders/{shop_order(customer=user).order_id}/").content.decode()
-    missing = bob.get(f"/orders/{uuid7()}/").content.decode()
-    assert hidden == missing
-
-
-def test_the_page_is_not_cached_and_not_indexed(client: Client) -> None:
-    response = client.get(guest_page(shop_order()))
-    assert "no-store" in response.headers["Cache-Control"]
-    assert '<meta name="robots" content="noindex">' in response.content.decode()
-    assert response.headers["Referrer-Policy"] == "same-origin"
-
-
-# What it says.
 
 STATES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "fresh": ({}, "We’re working on it", ["done", "later", "later", "later", "later"]),
@@ -303,9 +236,6 @@ def test_text_of_customers_and_agents_is_shown_harmlessly(client: Client) -> Non
     assert Markup(text).offences == []
 
 
-# What may be done.
-
-
 def test_cancelling_asks_first_and_names_the_point_of_no_return(client: Client) -> None:
     order = shop_order(done("reserve-stock"))
     assert "You can cancel until we take the payment" in words(client, order)
@@ -324,9 +254,6 @@ def test_after_the_point_of_no_return_cancelling_is_refused(client: Client) -> N
     assert "can’t cancel this order now" in words(client, order, "cancel/")
     assert "too late to cancel" in client.post(f"{guest_page(order)}cancel/", follow=True).content.decode()
     assert stored(order).goal == "complete"
-
-
-# The part that lives.
 
 
 def test_the_fragment_is_the_part_of_the_page_and_has_the_version_of_the_api() -> None:
@@ -355,54 +282,7 @@ def test_a_page_costs_the_same_statements_whatever_has_happened(
         client.get(f"{page}progress/")
 
 
-# Finding it again.
-
-
-def ask(client: Client, number: object, email: str) -> str:
-    response = client.post("/orders/find/", {"number": str(number), "email": email})
-    assert response.status_code == 200
-    return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", response.content.decode())
-
-
 def test_a_second_declined_card_has_its_own_words(client: Client) -> None:
     order = shop_order({**done("reserve-stock"), "authorise-payment": declined()}, not_before=ahead(3600))
     note(order, "paid_again", "authorise-payment")
     assert "declined too" in words(client, order)
-
-
-def test_asking_for_a_link_gets_the_same_answer_whether_or_not_the_order_exists(client: Client) -> None:
-    order = shop_order()
-    answers = {ask(client, order.order_id, "ada@example.com"), ask(client, uuid7(), "eve@example.com")}
-    assert len(answers) == 1
-    assert "Check your email" in answers.pop()
-    assert OutgoingMessage.objects.count() == 2
-
-
-def test_an_invalid_order_number_is_reported_beside_its_field(client: Client) -> None:
-    text = ask(client, HOSTILE, "ada")
-    assert "Enter the full order number" in text
-    assert 'id="id_email_error"' in text
-    assert Markup(text).offences == []
-    assert not OutgoingMessage.objects.exists()
-
-
-def test_only_the_email_of_the_order_is_sent_the_link_and_not_again_at_once(inbox: Mailbox) -> None:
-    user, _ = customer()
-    guests, hers = shop_order(), shop_order(customer=user)
-
-    def ask_for(order_id: UUID, email: str) -> list[EmailMessage]:
-        customer_services.ask_for_link(
-            order_id=order_id, email=email, site="http://testserver", language="en"
-        )
-        return inbox.deliver()
-
-    assert ask_for(hers.order_id, "ada@example.com") == []
-    assert ask_for(uuid7(), "ada@example.com") == []
-    assert ask_for(guests.order_id, "eve@example.com") == []
-    (email,) = ask_for(guests.order_id, " ADA@example.com")
-    assert email["To"] == "ada@example.com"
-    assert links(email) == [guest_page(guests)]
-    assert ask_for(guests.order_id, " ADA@example.com") == []
-    assert Event.objects.filter(order_id=guests.order_id, kind="link_mailed").count() == 1
-    states = OutgoingMessage.objects.order_by("id").values_list("state", flat=True)
-    assert list(states) == ["skipped", "skipped", "skipped", "sent", "skipped"]

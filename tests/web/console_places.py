@@ -1,0 +1,44 @@
+"""The console's URLs, each with a row in the database that it is about."""
+
+from typing import Any
+
+from django.urls import reverse
+
+from orders.console import urls
+from orders.engine.alerts import NewAlert, open_alerts
+from orders.models import AlertGroup, BulkAction, Circuit, OutgoingMessage
+from tests.support.factories import make_order
+
+PUBLIC = {"sign-in"}
+"""The names of the URLs that need no access level."""
+
+
+def make_places() -> dict[str, str]:
+    """Every URL of the console but the sign-in, by name, with the rows that they are about."""
+    order = make_order({"mix": "failed"}, process_state="error")
+    open_alerts([NewAlert(order.order_id, "step_failed", "refused", "no flour", "mix", "kitchen")])
+    Circuit.objects.create(agent="kitchen")
+    action = BulkAction.objects.create(
+        kind="resubmit", what="one order", by="olga", starts_at="2030-01-01T00:00Z", waves=[1], total=1
+    )
+    message = OutgoingMessage.objects.create(
+        kind="sign_up", state="failed", give_up_at="2030-01-01T00:00Z", ended_at="2030-01-01T00:00Z"
+    )
+    about: dict[str, Any] = {
+        "message_id": message.pk,
+        "order_id": order.order_id,
+        "group_id": AlertGroup.objects.get().pk,
+        "action_id": action.pk,
+        "agent": "kitchen",
+        "step": "mix",
+        "act": "pause",
+        "number": 1,
+        "service": "mail",
+        "role": "jobs",
+    }
+    found = {}
+    for pattern in urls.urlpatterns:
+        if pattern.name not in PUBLIC:
+            wanted = {name: about[name] for name in pattern.pattern.converters}
+            found[str(pattern.name)] = reverse(f"console:{pattern.name}", kwargs=wanted)
+    return found

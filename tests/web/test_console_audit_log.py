@@ -1,0 +1,151 @@
+"""The console's audit log: what it keeps, that nothing is taken from it, and how it is read."""
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from orders.console.csv_export import csv_lines
+from orders.models import AuditEntry, StepState
+from tests.support.people import person, signed_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+
+@pytest.mark.parametrize(
+    "sql", ["UPDATE orders_auditentry SET actor = 'nobody'", "DELETE FROM orders_auditentry"]
+)
+def test_the_audit_log_is_only_added_to(sql: str) -> None:
+    AuditEntry.objects.create(actor="olga", act="resubmit")
+    with (
+        pytest.raises(DatabaseError, match="append-only"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(sql)
+    assert AuditEntry.objects.get().actor == "olga"
+
+
+BODIES: dict[str, dict[str, str]] = {
+    "order-resubmit": {"now": "1"},
+    "order-retry": {},
+    "order-priority": {"priority": "7"},
+    "order-compensate": {"reason": "r", "typed": "not this"},
+    "step-skip": {"reason": "r", "typed": "not this"},
+    "step-settle": {"how": "done", "reason": "r"},
+    "set-aside-replay": {},
+    "group-note": {"text": "seen"},
+    "group-acknowledge": {},
+    "group-unacknowledge": {},
+    "pause-agent": {"reason": "r"},
+    "resume-agent": {},
+    "force-circuit": {"state": "open", "seconds": "900", "reason": "r"},
+    "unforce-circuit": {},
+    "bulk-act": {},
+}
+"""Acts that leave an entry, with what is sent."""
+
+
+def test_one_filter_finds_an_act_and_who_was_refused_it(places: dict[str, str]) -> None:
+    admin, viewer = signed_in(person("admin")), signed_in(person("viewer"))
+    kept: dict[str, set[tuple[str, str]]] = {"admin": set(), "viewer": set()}
+    for name, body in BODIES.items():
+        for who, client in (("admin", admin), ("viewer", viewer)):
+            earlier = AuditEntry.objects.count()
+            client.post(places[name], body)
+            (entry,) = AuditEntry.objects.order_by("id")[earlier:]
+            kept[who].add((entry.act, entry.target))
+    assert kept["admin"] == kept["viewer"]
+    order_id = StepState.objects.values_list("process_id", flat=True)[0]
+    assert {("skip", f"order {order_id}"), ("pause-agent", "agent kitchen")} < kept["viewer"]
+    viewer.post(places["bulk-create"], {"do": "compensate"})
+    assert AuditEntry.objects.latest("id").act == "bulk compensate"
+    viewer.post(places["bulk-create"], data=b"no form", content_type="multipart/form-data; boundary=")
+    assert AuditEntry.objects.latest("id").act == "bulk-create"
+
+
+def test_what_a_service_refused_is_kept_as_refused(places: dict[str, str]) -> None:
+    client = signed_in(person("admin"))
+    client.post(places["order-compensate"], BODIES["order-compensate"])
+    client.post(places["force-circuit"], BODIES["force-circuit"] | {"reason": " "})
+    client.post(places["pause-agent"], BODIES["pause-agent"])
+    kept = AuditEntry.objects.order_by("id").values_list("act", "allowed", "said")
+    assert list(kept) == [
+        ("compensate", False, "To confirm, type cancel."),
+        ("force-circuit", False, "Give a reason for forcing the circuit."),
+        ("pause-agent", True, "The agent kitchen is paused. Its steps wait until it is resumed."),
+    ]
+
+
+@pytest.fixture
+def entries() -> None:
+    rows = [
+        AuditEntry(
+            actor="olga", act="pause-agent", target="kitchen", said="kitchen is paused", reason="it burns"
+        ),
+        AuditEntry(
+            actor="=olga()",
+            act="edit",
+            target="order 1",
+            before={"a": 1, "b": {"c": "x"}},
+            after={"a": 1, "b": {"c": "y"}},
+        ),
+        AuditEntry(
+            actor="otto", act="compensate", target="order 2", allowed=False, said="needs orders.operate"
+        ),
+    ]
+    for row, at in zip(rows, ("2026-11-01", "2026-11-02", "2026-11-03"), strict=True):
+        row.at = f"{at}T12:00Z"
+        row.save()
+
+
+@pytest.mark.parametrize(
+    ("query", "actors"),
+    [
+        ("", ["otto", "=olga()", "olga"]),
+        ("actor=OLGA", ["=olga()", "olga"]),
+        ("act=edit", ["=olga()"]),
+        ("target=order", ["otto", "=olga()"]),
+        ("allowed=no", ["otto"]),
+        ("allowed=yes&actor=o", ["=olga()", "olga"]),
+        ("since=2026-11-02", ["otto", "=olga()"]),
+        ("until=2026-11-02", ["=olga()", "olga"]),
+        ("since=2026-11-02&until=2026-11-02", ["=olga()"]),
+        ("since=soon&before=x&allowed=maybe", ["otto", "=olga()", "olga"]),
+        ("until=9999-12-31", ["otto", "=olga()", "olga"]),
+        ("actor=%00", ["otto", "=olga()", "olga"]),
+    ],
+)
+def test_the_audit_log_is_read_by_filters_in_its_address(
+    entries: None, query: str, actors: list[str]
+) -> None:
+    client = signed_in(person("viewer"))
+    page = client.get(f"/console/audit/?{query}")
+    assert [one.actor for one in page.context["entries"]] == actors
+    lines = b"".join(client.get(f"/console/audit.csv?{query}").streaming_content).decode().splitlines()
+    assert len(lines) == 1 + len(actors)
+
+
+def test_what_an_act_changed_is_shown_field_by_field(entries: None) -> None:
+    page = signed_in(person("viewer")).get("/console/audit/?act=edit")
+    (entry,) = page.context["entries"]
+    assert [(one.field, one.before, one.after) for one in entry.changes] == [("b.c", "x", "y")]
+    assert "<del>x</del>" in page.content.decode()
+
+
+def test_pages_of_the_audit_log_follow_one_another() -> None:
+    AuditEntry.objects.bulk_create(AuditEntry(actor="olga", act=f"act {n}") for n in range(120))
+    client, seen, address = signed_in(person("viewer")), [], "/console/audit/?actor=olga"
+    for _ in range(3):
+        page = client.get(address)
+        seen += [one.act for one in page.context["entries"]]
+        address = f"/console/audit/?{page.context['after']}"
+    assert seen == [f"act {n}" for n in reversed(range(120))]
+    assert page.context["after"] == ""
+
+
+def test_a_spreadsheet_runs_nothing_of_it(entries: None) -> None:
+    client = signed_in(person("viewer"))
+    text = b"".join(client.get("/console/audit.csv").streaming_content).decode()
+    assert ",'=olga()," in text
+    cells = ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "1=1", "", None]
+    line = list(csv_lines(["name"], [cells]))[1]
+    assert line == "'=1+1,'+1,'-1,'@x,'\tx,\"'\rx\",1=1,,\r\n"

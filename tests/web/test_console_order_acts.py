@@ -1,0 +1,156 @@
+"""The acts on the console's order pages: what each button really does."""
+
+import pytest
+from uuid_utils.compat import uuid7
+
+from orders.models import AuditEntry, BulkAction, SetAside, SubmissionMessage
+from tests.support.factories import ago, step_of
+from tests.support.roles import happened, stored
+from tests.web.conftest import Desk
+from tests.web.console_orders import ADDRESS, BEFORE_SHIPMENT, HOSTILE, an_order, in_error, open_alert
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+
+@pytest.mark.pattern("O2")
+def test_a_step_is_skipped_only_when_its_name_was_typed(desk: Desk) -> None:
+    steps = {**BEFORE_SHIPMENT, "create-shipment": "completed", "capture-payment": "completed"}
+    order = an_order({**steps, "send-confirmation": "failed"}, process_state="error")
+    client, address = desk("operator"), f"/console/orders/{order.pk}/steps/send-confirmation/skip/"
+    assert "the order counts as complete without it" in client.get(address).content.decode()
+    for typed in ("", "capture-payment"):
+        answer = client.post(address, {"reason": "she has no mail", "typed": typed})
+        page = answer.content.decode()
+        assert answer.status_code == 422 and 'role="alert"' in page and 'value="she has no mail"' in page
+    assert step_of(order, "send-confirmation").state == "failed"
+    client.post(address, {"reason": "she has no mail", "typed": " send-confirmation "})
+    assert step_of(order, "send-confirmation").state == "skipped"
+    kept = AuditEntry.objects.filter(act="skip").order_by("id").values_list("allowed", flat=True)
+    assert list(kept) == [False, False, True]
+
+
+def test_a_resubmission_waits_shows_that_and_can_be_undone(desk: Desk) -> None:
+    order = in_error()
+    client, other = desk("operator"), desk("operator")
+    for clicks in (client, client, other):  # two clicks, two people
+        clicks.post(f"/console/orders/{order.pk}/resubmit/")
+    action = BulkAction.objects.get()
+    assert stored(order).process_state == "error"
+    page = other.get("/console/orders/").content.decode()
+    assert "resubmits" in page and f"/console/bulk/{action.pk}/undo/" in page
+    assert f"/console/orders/{order.pk}/resubmit/" not in page
+    other.post(f"/console/bulk/{action.pk}/undo/")
+    page = client.get("/console/orders/").content.decode()
+    assert f"/console/orders/{order.pk}/resubmit/" in page and "resubmits" not in page
+    assert stored(order).process_state == "error"
+
+
+def test_at_once_is_at_once_and_a_second_time_says_so(desk: Desk) -> None:
+    order = in_error()
+    client = desk("operator")
+    first = client.post(
+        f"/console/orders/{order.pk}/resubmit/", {"now": "1", "reason": "mended"}, follow=True
+    )
+    again = client.post(f"/console/orders/{order.pk}/resubmit/", {"now": "1"}, follow=True)
+    assert "Resubmitted create-shipment." in first.content.decode()
+    assert "nothing was resubmitted" in again.content.decode()
+    assert happened(order, "resubmitted") == [("resubmitted", "create-shipment")]
+    late = client.post(f"/console/orders/{order.pk}/resubmit/", follow=True)
+    assert "nothing to resubmit" in late.content.decode()
+    assert not BulkAction.objects.exists()
+
+
+def test_an_edit_is_compared_confirmed_and_resubmitted_and_refused_to_who_comes_second(desk: Desk) -> None:
+    order = in_error()
+    at = f"/console/orders/{order.pk}/steps/create-shipment/edit/"
+    client, other = desk("operator"), desk("operator")
+    form = client.get(at).content.decode()
+    assert 'value="Delft"' in form and "ship_to.country" in form and 'name="lines' not in form
+    new = {f"ship_to.{part}": value for part, value in ADDRESS.items()} | {"ship_to.city": "Den Haag"}
+    empty = client.post(at, new | {"ship_to.street": " "})
+    assert empty.status_code == 422 and "ship_to.street" in empty.content.decode()
+    compared, theirs = client.post(at, new), other.post(at, new | {"ship_to.city": "Gouda"})
+    assert (
+        "<del>Delft</del>" in compared.content.decode() and "<ins>Den Haag</ins>" in compared.content.decode()
+    )
+    assert step_of(order, "create-shipment").request["ship_to"]["city"] == "Delft"
+    confirmed = {"confirm": "1", "reason": "she moved"}
+    client.post(at, new | confirmed | {"seen": compared.context["seen"]})
+    late = other.post(
+        at, new | {"ship_to.city": "Gouda"} | confirmed | {"seen": theirs.context["seen"]}, follow=True
+    )
+    assert "Only a step that failed can be edited" in late.content.decode()
+    step = step_of(order, "create-shipment")
+    assert step.request["ship_to"]["city"] == "Den Haag" and step.original["ship_to"]["city"] == "Delft"
+    assert (step.state, step.generation, stored(order).process_state) == ("not_started", 2, "pending")
+    assert len(happened(order, "edited")) == 1
+    assert client.get(f"/console/orders/{order.pk}/steps/reserve-stock/edit/").status_code == 404
+
+
+def test_a_step_nobody_knows_the_outcome_of_is_settled_first(desk: Desk) -> None:
+    order = in_error(outcome="unknown")
+    admin = desk("admin")
+    at = f"/console/orders/{order.pk}/steps/create-shipment"
+    assert "Settle it by hand first" in admin.get(f"{at}/edit/").content.decode()
+    assert admin.post(f"{at}/settle/", {"reason": "r"}).status_code == 422
+    wrong = admin.post(f"{at}/settle/", {"how": "done", "result": "[1]", "reason": "r"})
+    assert wrong.status_code == 422 and "JSON object" in wrong.content.decode()
+    admin.post(
+        f"{at}/settle/", {"how": "done", "result": '{"shipment": "s-1"}', "reason": "seen at the carrier"}
+    )
+    step = step_of(order, "create-shipment")
+    assert (step.state, step.outcome, step.result) == ("completed", "done", {"shipment": "s-1"})
+    assert stored(order).process_state == "pending"
+    assert (
+        "settled by hand as done: seen at the carrier"
+        in admin.get(f"/console/orders/{order.pk}/").content.decode()
+    )
+
+
+def test_undoing_an_order_that_was_paid_needs_the_amount_typed(desk: Desk) -> None:
+    paid = an_order({**BEFORE_SHIPMENT, "capture-payment": "completed"}, process_state="pending")
+    client = desk("operator")
+    at = f"/console/orders/{paid.pk}/compensate/"
+    page = client.get(at).content.decode()
+    assert "Type 39.00 to confirm" in page and "€39.00" in page
+    for typed in ("", "cancel", "39.01"):
+        client.post(at, {"reason": "r", "typed": typed})
+        assert stored(paid).goal == "complete"
+    client.post(at, {"reason": "she asked", "typed": "39.00"})
+    assert stored(paid).goal == "compensate"
+    assert "already been cancelled" in client.get(at).content.decode()
+
+
+def test_the_desk_shows_what_could_not_be_undone_and_settles_it_with_proof(desk: Desk) -> None:
+    order = an_order(
+        {**BEFORE_SHIPMENT, "reserve-stock": {"state": "failed", "outcome": "done", "undo_failure_count": 6}},
+        process_state="error",
+        goal="compensate",
+    )
+    going = an_order({"reserve-stock": "compensating"}, process_state="processing", goal="compensate")
+    open_alert(order.pk, kind="compensation_failed")
+    admin = desk("admin")
+    page = admin.get("/console/compensation/").content.decode()
+    at = f"/console/orders/{order.pk}/steps/reserve-stock/settle/"
+    assert at in page and str(going.pk) in page
+    assert at not in desk("operator").get("/console/compensation/").content.decode()
+    admin.post(at, {"how": "undone", "reason": ""})
+    assert stored(order).process_state == "error"
+    admin.post(at, {"how": "undone", "reason": "mail of the warehouse, 12 March"})
+    assert step_of(order, "reserve-stock").state == "compensated"
+    assert stored(order).process_state == "pending"
+    assert "No compensation has failed." in admin.get("/console/compensation/").content.decode()
+
+
+def test_a_submission_that_was_set_aside_is_shown_with_its_reason_and_replayed_once(desk: Desk) -> None:
+    kept = SetAside.objects.create(
+        order_id=uuid7(), client="guest", body={"x": HOSTILE}, reason=HOSTILE, posted_at=ago(60)
+    )
+    client = desk("operator")
+    page = client.get("/console/set-aside/").content.decode()
+    assert HOSTILE not in page and "&lt;script&gt;" in page
+    for _ in range(2):
+        client.post(f"/console/set-aside/{kept.pk}/replay/")
+    assert SubmissionMessage.objects.get().order_id == kept.order_id
+    assert "No submission is set aside." in client.get("/console/set-aside/").content.decode()
+    assert AuditEntry.objects.filter(act="replay").count() == 2

@@ -1,0 +1,170 @@
+"""The console's list of orders: filters, pages, search, and the file."""
+
+import csv
+import io
+from typing import Any
+from uuid import UUID
+
+import pytest
+from uuid_utils.compat import uuid7
+
+from orders.console.forms.filters import OrderFilterForm
+from orders.models import AuditEntry, OrderProcess, SubmissionMessage
+from orders.selectors.desk import search
+from orders.selectors.desk.supervisor import retry_limits
+from tests.support.factories import ago, ahead, make_request, step_of
+from tests.web.conftest import Desk
+from tests.web.console_orders import an_order, in_error, open_alert
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+
+def found(**asked: str) -> set[UUID]:
+    at = ahead(0)
+    return {
+        one.order_id
+        for one in search.page(
+            OrderFilterForm(asked).filter, after=None, limit=50, tries=retry_limits(), now=at
+        ).orders
+    }
+
+
+def test_each_filter_finds_exactly_its_orders() -> None:
+    failed = in_error()
+    undoing = an_order(
+        {"reserve-stock": {"state": "failed", "outcome": "done", "undo_failure_count": 6}},
+        process_state="error",
+        goal="compensate",
+    )
+    running = an_order({"reserve-stock": "running"}, process_state="processing", email="Bob@Example.com")
+    waiting = an_order({"authorise-payment": {"waiting_since": ago(30)}}, process_state="pending", priority=8)
+    retrying = an_order(
+        {
+            "reserve-stock": {
+                "state": "not_started",
+                "attempt": 1,
+                "outcome": "unknown",
+                "failure_count": 1,
+                "not_before": ahead(300),
+            }
+        },
+        process_state="pending",
+        not_before=ahead(300),
+    )
+    declined = an_order(
+        {"authorise-payment": {"state": "failed", "not_before": ahead(900)}},
+        process_state="pending",
+        not_before=ahead(900),
+    )
+    asked = an_order({"reserve-stock": "running"}, process_state="processing")
+    make_request(step_of(asked, "reserve-stock"))
+    done = an_order(
+        {}, process_state="processed", finished_at=ago(1), order_id=UUID(int=uuid7().int - (3 << 102))
+    )
+    OrderProcess.objects.filter(pk=done.pk).update(created_at=ago(7200))
+    wanted: list[tuple[dict[str, str], set[OrderProcess]]] = [
+        ({}, {failed, undoing, running, waiting, retrying, declined, asked, done}),
+        ({"state": "error"}, {failed, undoing}),
+        ({"state": "processed"}, {done}),
+        ({"kind": "error"}, {failed}),
+        ({"kind": "compensation failed"}, {undoing}),
+        ({"kind": "running"}, {running}),
+        ({"kind": "waiting for agent"}, {waiting, asked}),
+        ({"kind": "retrying"}, {retrying}),
+        ({"kind": "waiting for customer"}, {declined}),
+        ({"kind": "processed"}, {done}),
+        ({"step": "create-shipment"}, {failed}),
+        ({"agent": "payments"}, {waiting, declined}),
+        ({"waiting": "payments"}, {waiting}),
+        ({"waiting": "1"}, {waiting, retrying, declined, asked}),
+        ({"code": "no_route"}, {failed}),
+        ({"priority": "8"}, {waiting}),
+        ({"older": "1h"}, {done}),
+        ({"older": "3h"}, set()),
+        ({"q": "bob@example.COM"}, {running}),
+        ({"q": str(running.pk)}, {running}),
+        ({"q": str(running.pk)[-9:]}, {running}),
+        ({"q": str(done.pk)[:13]}, {done}),
+        ({"state": "error", "kind": "running"}, set()),
+        ({"state": "nonsense"}, set()),
+        ({"older": "soon"}, set()),
+        ({"priority": "ten"}, set()),
+        ({"q": "'; drop table"}, set()),
+        ({"unknown": "x", "state": "error"}, {failed, undoing}),
+    ]
+    for asked_for, orders in wanted:
+        assert found(**asked_for) == {order.pk for order in orders}, asked_for
+        chosen = OrderFilterForm(asked_for).filter
+        ids = set(search.matching(chosen, most=100, tries=retry_limits(), now=ahead(0)))
+        assert ids == {order.pk for order in orders}, asked_for
+        counted = search.count(chosen, now=ahead(0))
+        assert counted in (None, len(orders)), asked_for
+
+
+def test_pages_follow_one_another_without_gap_or_overlap() -> None:
+    made = [an_order({"reserve-stock": "running"}, process_state="processing").pk for _ in range(7)]
+    for asked in ({}, {"kind": "running"}, {"agent": "warehouse"}):
+        seen: list[UUID] = []
+        after = None
+        while True:
+            page = search.page(
+                OrderFilterForm(asked).filter, after=after, limit=3, tries=retry_limits(), now=ahead(0)
+            )
+            seen += [one.order_id for one in page.orders]
+            if (after := page.after) is None:
+                break
+        assert seen == sorted(made, reverse=True), asked
+
+
+def test_the_list_has_a_fixed_number_of_queries_and_its_empty_states(
+    desk: Desk, django_assert_max_num_queries: Any
+) -> None:
+    client = desk("operator")
+    assert "No orders yet." in client.get("/console/orders/").content.decode()
+    for _ in range(12):
+        in_error()
+    none = client.get("/console/orders/?state=pending").content.decode()
+    assert "No order matches." in none
+    assert "a complete email, or an order ID or at least 4 digits" in none
+    refused = client.get("/console/orders/?older=soon").content.decode()
+    assert "Enter an age as a number" in refused and "No order matches." in refused
+    with django_assert_max_num_queries(22):
+        answer = client.get("/console/orders/?state=error")
+    page = answer.content.decode()
+    assert page.count("<tr data-row") == 12 and "12 orders" in page
+    assert "/console/bulk/new/?state=error" in page
+
+
+def test_a_whole_id_of_a_submission_leads_to_its_page(desk: Desk) -> None:
+    order_id = uuid7()
+    SubmissionMessage.objects.create(order_id=order_id, client="guest", body={})
+    answer = desk("viewer").get(f"/console/orders/?q={order_id}", follow=True)
+    assert answer.redirect_chain == [(f"/console/orders/{order_id}/", 302)]
+    assert "On the submission queue" in answer.content.decode()
+    assert desk("viewer").get(f"/console/orders/{uuid7()}/").status_code == 404
+
+
+def test_a_file_of_orders_runs_no_formula_and_is_in_the_audit_log(desk: Desk) -> None:
+    order = an_order({"reserve-stock": "running"}, process_state="processing", email="=cmd|' /C calc'!A0")
+    open_alert(order.pk, code="@SUM(1)")
+    an_order({}, process_state="processed", finished_at=ago(1))
+    answer = desk("viewer").get("/console/orders.csv?state=processing")
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    text = b"".join(answer.streaming_content).decode().removeprefix("\ufeff")
+    (head, row) = csv.reader(io.StringIO(text))
+    assert dict(zip(head, row, strict=True)) | {"age_seconds": ""} == {
+        "order": str(order.pk),
+        "state": "processing",
+        "standing": "running",
+        "goal": "complete",
+        "step": "reserve-stock",
+        "failures": "0",
+        "priority": "5",
+        "age_seconds": "",
+        "total": "39.00",
+        "currency": "EUR",
+        "email": "'=cmd|' /C calc'!A0",
+        "alert_code": "'@SUM(1)",
+    }
+    entry = AuditEntry.objects.get(act="export")
+    assert entry.said == "exported orders in state processing"

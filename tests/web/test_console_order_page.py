@@ -1,0 +1,107 @@
+"""The console's page of an order: what it shows, and who is offered which act."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+
+from orders.models import AuditEntry, Event, OrderProcess, StepState
+from orders.services.operators import bulk as bulk_services
+from tests.support.roles import happened, stored
+from tests.web.conftest import Desk
+from tests.web.console_orders import HOSTILE, an_order, in_error
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+
+
+def test_what_a_remote_service_said_is_shown_harmless_and_cut_short(desk: Desk) -> None:
+    order = in_error(error={"code": HOSTILE, "message": HOSTILE * 300})
+    StepState.objects.filter(process_id=order.pk, name="reserve-stock").update(result={"said": HOSTILE * 900})
+    for kind, detail in (
+        ("step_started", {"key": "k", "agent": "carrier"}),
+        ("call_failed", {"code": HOSTILE, "message": HOSTILE * 300, "try": 1}),
+        ("step_refused", {"error": {"code": HOSTILE, "message": HOSTILE}}),
+        ("a_kind_of_tomorrow", {"what": HOSTILE}),
+    ):
+        Event.objects.create(
+            order_id=order.pk,
+            kind=kind,
+            step="create-shipment",
+            attempt=1,
+            actor_kind="operator",
+            actor_name=HOSTILE,
+            detail=detail,
+        )
+    answer = desk("admin").get(f"/console/orders/{order.pk}/")
+    page = answer.content.decode()
+    assert HOSTILE not in page and "&lt;script&gt;" in page
+    assert len(page) < 120_000
+    assert "A kind of tomorrow" in page and "more characters" in page
+    assert f"{order.pk}/create-shipment/1" in page
+
+
+def test_only_the_newest_events_are_shown_until_all_are_asked_for(desk: Desk) -> None:
+    order = an_order({"reserve-stock": "running"}, process_state="processing")
+    Event.objects.bulk_create(
+        Event(order_id=order.pk, kind="claimed", actor_kind="scheduler", actor_name=f"scheduler:{n}")
+        for n in range(230)
+    )
+    client = desk("viewer")
+    page = client.get(f"/console/orders/{order.pk}/").content.decode()
+    assert "scheduler:229" in page and "scheduler:29<" not in page and "Show the 30 earlier events" in page
+    assert "scheduler:29<" in client.get(f"/console/orders/{order.pk}/?events=all").content.decode()
+
+
+def acts(order: OrderProcess) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Every act: who may do it, where, and with what."""
+    at = f"/console/orders/{order.pk}/"
+    yield "operator", f"{at}resubmit/", {}
+    yield "operator", f"{at}retry/", {}
+    yield "operator", f"{at}priority/", {"priority": "9"}
+    yield "operator", f"{at}compensate/", {"reason": "r", "typed": "cancel"}
+    yield "operator", f"{at}steps/create-shipment/skip/", {"reason": "r", "typed": "create-shipment"}
+    yield "operator", f"{at}steps/create-shipment/edit/", {}
+    yield "admin", f"{at}steps/create-shipment/settle/", {"how": "not done", "reason": "r"}
+    yield "operator", "/console/set-aside/1/replay/", {}
+
+
+@pytest.mark.parametrize("role", ["customer", "viewer", "operator"])
+def test_who_may_not_act_cannot_and_is_not_offered_it(desk: Desk, role: str) -> None:
+    order = in_error(outcome="unknown")
+    client = desk(role)
+    before = (stored(order).process_state, happened(order))
+    refused = []
+    for needed, address, form in acts(order):
+        if role == "operator" and needed == "operator":
+            continue
+        assert client.post(address, form).status_code == 403, address
+        refused.append(address)
+    assert (stored(order).process_state, happened(order)) == before
+    assert AuditEntry.objects.filter(allowed=False).count() == len(refused)
+    answer = client.get(f"/console/orders/{order.pk}/")
+    if role == "customer":
+        assert answer.status_code == 403
+        return
+    page = answer.content.decode()
+    assert not [address for address in refused if f'"{address}"' in page]
+    assert (f"/console/orders/{order.pk}/resubmit/" in page) is (role == "operator")
+    assert client.get(f"/console/orders/{order.pk}/resubmit/").status_code in (403, 405)
+
+
+def test_an_act_without_a_token_of_ours_is_forged_and_changes_nothing(desk: Desk) -> None:
+    order = in_error()
+    signed_in = desk("admin")
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = signed_in.cookies
+    for _, address, form in acts(order):
+        assert strict.post(address, form).status_code == 403, address
+    assert stored(order).process_state == "error"
+
+
+def test_the_order_page_tells_what_was_done_about_it(desk: Desk) -> None:
+    order = in_error()
+    action = bulk_services.resubmit_one(
+        order_id=order.pk, actor=bulk_services.audit.Actor(name="olga"), reason=""
+    )
+    page = desk("operator").get(f"/console/orders/{order.pk}/").content.decode()
+    assert f"/console/bulk/{action.pk}/undo/" in page and "Resubmit now" not in page
