@@ -27,8 +27,10 @@ it commit together, so a process that dies takes nothing with it. Every role may
                   └──────────────────── resubmitted, or to be compensated ──────────────────┘
 
     step       not_started ─started─▶ running ─reply─▶ completed
-                    ▲                  │   └─ error reply, or too many failures ─▶ failed
-                    └──── overdue ─────┘
+                    ▲ ▲                │   └─ error reply, or too many failures ─▶ failed ─┐
+                    │ └─ overdue, or ──┘                                                   │
+                    │    handed back                                                       │
+                    └─────────────────────────── resubmitted ──────────────────────────────┘
                an effect that happened, or may have ─▶ compensating ─▶ compensated
                a step that is not under way ─ an operator skips it ─▶ skipped
 
@@ -42,7 +44,7 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     request      Scheduler                AgentHost          step, attempt, complete-by, idempotency key, data
     reply        AgentHost                Scheduler          the outcome and the answer of one attempt
     status       Submitter, Scheduler     the application    received, started, completed, failed or compensated
-    wake-up      whoever posts            whoever waits      nothing: a hint by NOTIFY, since everybody also polls
+    wake-up      whoever posts            whoever waits      nothing: only a hint, by NOTIFY; everybody also polls
 
 # The twelve rules
 
@@ -52,9 +54,10 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
  3. Requests are leased. A host that dies loses its leases, and another host claims the requests when they lapse. The
     number of the delivery fences the lease: an earlier holder can no longer answer.
  4. A reply counts only for a step's last attempt, and only once, whatever state the process is in. A host posts it
-    only before complete-by, by the database's clock. Every writer of steps locks the process first, in key order.
- 5. The idempotency key is order/step/generation. Automatic retries keep it, so a remote service performs an effect
-    once. The generation grows only when nothing was done, so that a corrected call is a new one.
+    only before complete-by, by the database's clock. Every writer of steps locks their processes first, in the order of
+    their ids.
+ 5. The idempotency key is order/step/generation. Automatic retries keep it, so a remote service that honours keys
+    performs an effect once. The generation grows only when nothing was done, so that a corrected call is a new one.
  6. After complete-by there is silence. The host enforces it for all agents: it posts nothing, not even an error.
  7. The supervisor only changes rows. It touches no channel and calls no service: schedulers carry out what it rules.
     A lease elects the leader, and its term is checked in every transaction that writes.
@@ -62,12 +65,13 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     that depend on it. Requests that no host has begun are recalled. A forward call under way is awaited, and one whose
     outcome is unknown is given its settle time, because it may still take effect.
  9. Dispatch needs credit: about twice an agent's live capacity may be outstanding, and only a probe while its circuit
-    is open. A step without credit waits, with no complete-by and no failure counted: an outage costs time, not orders.
-10. Workflows are data with a version. An order finishes on the version that it started with. A release leaves orders
-    whose workflow version it does not have to a release that has it.
-11. Poison is isolated. An unexpected error halves the batch until one order is left; if that order fails twice, it is
-    set aside with an alert. A request that was delivered twice without an answer is run alone.
-12. Nobody holds a lock for ever: the server ends long and idle transactions. Every transaction can be repeated.
+    is open. A step without credit waits, with no complete-by and no failure counted, until its patience is over: an
+    outage costs time, not Errors.
+10. Workflows are data with a version. An order finishes on the version that it started with. A release that does not
+    have that version leaves the order alone, for one that has it.
+11. Poison is isolated. An unexpected error halves the batch until one order is left; if that order fails twice, it
+    goes into Error with an alert. A request that was delivered twice without an answer is run alone.
+12. Nobody holds a lock forever: the server ends long and idle transactions. Every transaction can be repeated.
 
 # When something fails
 
@@ -75,6 +79,8 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     it refuses for good          the step fails: the order goes into Error, or waits for a customer who can fix it
     it stays silent              the supervisor counts a failure and has the step retried, with backoff and full jitter
     too often                    the step's remedy: extended waits, then Error with an alert, or compensation
+    nobody knows what it did     the step fails with its key kept, and an operator resubmits it or settles it by hand
+    the order takes too long     it starts no further step; the supervisor frees it again, or ends it in Error
     the service is down          its circuit opens with one alert; its steps wait, and a ramp lets them go later
     a host dies                  its leases lapse, and another host makes the calls again with the same keys
     a scheduler dies             its transaction rolls back, and another scheduler takes the next reply
@@ -90,11 +96,11 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     supervisor/                  the Supervisor; pure remedies; leadership
     retry_rules                  how often a step may fail and how long it waits
     circuits/                    the breakers: pure rules, rows, credit, and what operators override
-    state_store/                 the one door to the rows of processes, steps and events
-    channels/                    the one door to messages
+    state_store/                 the one door by which processes, steps and events are written
+    channels/                    the one door by which messages are written and taken
     alerts                       what operators are told
     runtime/                     what every role runs in: the loop, adaptive batches, SQL, the listener, time
 
-A role imports no other role. Decisions are pure functions of rows and the time, without Django; the roles read, decide
-and write. `tests/architecture/test_arrows.py` holds both.
+A role imports no other role, and the modules of pure decisions import neither Django nor a database:
+`tests/architecture/test_arrows.py` enforces both.
 """

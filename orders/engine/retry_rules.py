@@ -1,4 +1,4 @@
-"""How often a step may fail, and how long it waits between its tries. Pure."""
+"""How often a step may fail, and how long it waits between its attempts. Pure."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
-"""The tables. `shop` is the business; `state`, `channel` and `operations` are the engine's and know no product; `desk`
-is the operator console's."""
+"""The tables. `shop` and `customer` are the business; `state`, `channel` and `health` are the engine's and know no
+product; `desk` and `outbox` are the operators'."""
 
 from orders.models.channel import (
     AgentReply,
