@@ -24,10 +24,10 @@ from orders.selectors.desk.alerts import open_alerts, orders_of_group
 from orders.selectors.desk.bulk import find_action
 from orders.selectors.desk.order_rows import find_step
 from orders.services import audit
-from orders.services import orders as services
 from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import orders as operator_services
+from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import Result, ResultStatus
 from orders.vocabulary import AlertKind, BulkKind
 
@@ -47,8 +47,8 @@ class OperatorView(APIView):
             match = request.resolver_match
             audit.record_refusal(
                 actor=actor(request),
-                address=match.url_name if match and match.url_name else "unknown",
-                about=_about(kwargs),
+                url_name=match.url_name if match and match.url_name else "unknown",
+                parameters=_about(kwargs),
                 path=request.path,
                 why=f"needs {needed}",
             )
@@ -194,11 +194,11 @@ def _act(act: Callable[[], Result]) -> Response:
     """Does it, and answers what came of it."""
     try:
         result = act()
-    except services.NoSuchOrderError as error:
+    except NoSuchOrderError as error:
         raise NotFound from error
     if result.status is ResultStatus.REFUSED:
-        raise ProblemError("act_refused", result.said)
-    return Response(out.ResultOut({"result": result.status.value, "said": result.said}).data)
+        raise ProblemError("act_refused", result.message)
+    return Response(out.ResultOut({"result": result.status.value, "said": result.message}).data)
 
 
 def _about(kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -23,12 +23,13 @@ from orders.selectors import orders as selectors
 from orders.selectors.order_view import OrderView
 from orders.services import customers as customer_services
 from orders.services import placing
-from orders.services.orders import NoSuchOrderError, acknowledge_status
+from orders.services.order_lock import NoSuchOrderError
+from orders.services.orders import acknowledge_status
 from orders.services.placing import (
     KeyReusedError,
     MixedCurrenciesError,
     NewLine,
-    Placed,
+    PlacedOrder,
     UnknownProductError,
 )
 from orders.services.results import ResultStatus
@@ -185,7 +186,7 @@ class UnknownRoute(APIView):
         raise NotFound
 
 
-def _place(request: Request) -> Placed:
+def _place(request: Request) -> PlacedOrder:
     """Places the order in a request, with the service's refusals as problems."""
     order = read.read_order(request)
     key = read.read_idempotency_key(request)

@@ -21,21 +21,21 @@ from orders.selectors.desk import bulk, bulk_selection
 from orders.selectors.desk.bulk_selection import Choice
 from orders.selectors.desk.supervisor import retry_limits
 from orders.services.operators import bulk as bulk_services
+from orders.services.operators import bulk_control
 from orders.services.operators.bulk import (
     CountMismatchError,
     ImpossibleActionError,
-    NoSuchActionError,
     NothingToDoError,
-    TooLateError,
     TooManyError,
 )
+from orders.services.operators.bulk_control import NoSuchActionError, TooLateError
 from orders.vocabulary import BulkItemState
 
 ACTS = {
-    "pause": (bulk_services.pause, gettext_lazy("Paused. No more orders are started until you resume it.")),
-    "resume": (bulk_services.resume, gettext_lazy("Resumed.")),
-    "stop": (bulk_services.stop, gettext_lazy("Stopped. Orders that were already started continue.")),
-    "undo": (bulk_services.undo, gettext_lazy("Undone. No order was changed.")),
+    "pause": (bulk_control.pause, gettext_lazy("Paused. No more orders are started until you resume it.")),
+    "resume": (bulk_control.resume, gettext_lazy("Resumed.")),
+    "stop": (bulk_control.stop, gettext_lazy("Stopped. Orders that were already started continue.")),
+    "undo": (bulk_control.undo, gettext_lazy("Undone. No order was changed.")),
 }
 COLUMNS = ("order", "wave", "state", "said", "acted_at", "ended_at")
 

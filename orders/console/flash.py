@@ -14,4 +14,4 @@ LEVELS = {
 
 def show_result(request: HttpRequest, result: Result) -> None:
     """Shows what came of an act."""
-    messages.add_message(request, LEVELS[result.status], result.said)
+    messages.add_message(request, LEVELS[result.status], result.message)

@@ -79,8 +79,8 @@ def record_refusal(request: HttpRequest, *, reason: str) -> None:
     who = actor(request)
     audit.record_refusal(
         actor=who,
-        address=url_name,
-        about={**(match.kwargs if match else {}), "kind": _bulk_kind(request)},
+        url_name=url_name,
+        parameters={**(match.kwargs if match else {}), "kind": _bulk_kind(request)},
         path=who.name if url_name.startswith("second-factor") else request.path,
         why=reason,
     )

@@ -30,7 +30,7 @@ from orders.services.operators import bulk as bulk_services
 from orders.services.operators import orders as operator_services
 from orders.services.operators import settling
 from orders.services.operators.bulk import NotInErrorError
-from orders.services.orders import NoSuchOrderError
+from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import Result, ResultStatus
 from orders.vocabulary import Goal
 
@@ -127,7 +127,7 @@ def _skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
         if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)
-        form.show_refusal(result.said)
+        form.show_refusal(result.message)
     return _skip_page(request, read_page(order_id), step, form)
 
 
@@ -154,7 +154,7 @@ def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
         if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)
-        form.show_refusal(result.said)
+        form.show_refusal(result.message)
     return _compensate_page(request, order_id, form)
 
 
@@ -184,7 +184,7 @@ def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
         return _settle_page(request, order, step, form)
     result = _call(lambda: _settle_as(form, request, order_id, step))
     if result.status is ResultStatus.REFUSED:
-        form.add_error(None, result.said)
+        form.add_error(None, result.message)
         return _settle_page(request, order, step, form)
     show_result(request, result)
     return redirect("console:order", order_id)

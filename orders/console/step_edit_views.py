@@ -15,7 +15,7 @@ from orders.console.order_pages import read_page, step_named
 from orders.selectors.desk.order_page import OrderPage, StepPage
 from orders.services.operators import editing
 from orders.services.operators.editing import Field
-from orders.services.orders import NoSuchOrderError
+from orders.services.order_lock import NoSuchOrderError
 
 SEEN_SALT = "console.edit"
 """The salt of the signed values that an operator saw before she edited them."""

@@ -24,7 +24,7 @@ from psycopg.errors import UndefinedColumn, UndefinedTable
 from orders.management.tables import WIDTH, styled
 from orders.selectors.desk.order_detail import submission_of
 from orders.selectors.desk.order_ids import LEAST_BEGINNING, LEAST_ENDING, orders_like
-from orders.services.orders import NoSuchOrderError
+from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import Result, ResultStatus
 
 DONE, REFUSED, MISUSED, NOTHING = 0, 1, 2, 3
@@ -143,7 +143,7 @@ class ActingCommand(OperatorCommand):
 
     def say(self, result: Result, order_id: UUID | None = None) -> int:
         """Prints the result of an act and returns its exit code."""
-        line = f"{order_id}: {result.said}" if order_id else result.said
+        line = f"{order_id}: {result.message}" if order_id else result.message
         (self.stderr if result.status is ResultStatus.REFUSED else self.stdout).write(line)
         return EXIT_CODES[result.status]
 

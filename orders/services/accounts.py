@@ -1,7 +1,7 @@
-"""What customers may ask for about their accounts and addresses. Each act is one transaction.
+"""What customers may do with their accounts and postal addresses. Each act is one transaction.
 
-Asking for an email takes the same time and gets the same answer whether or not there is an account: that is looked up
-when the email is composed (`orders.mail.accounts`).
+Asking for an email takes the same time and gets the same answer whether or not there is an account: the account is
+looked up when the email is composed (`orders.mail.accounts`).
 """
 
 from dataclasses import asdict, dataclass
@@ -17,15 +17,16 @@ from orders.models import Address
 from orders.vocabulary import MessageKind
 
 MOST_ADDRESSES = 20
+"""The most addresses that a customer may save."""
 
 
 class TooManyAddressesError(SaswebError):
-    """Raised when a customer has as many addresses as anybody may keep."""
+    """Raised when a customer already has `MOST_ADDRESSES` addresses."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewAddress:
-    """An address as its customer writes it."""
+    """A postal address as the customer entered it."""
 
     name: str
     street: str
@@ -36,9 +37,9 @@ class NewAddress:
 
 
 def ask_to_sign_up(*, email: str, site: str, following: str, language: str) -> None:
-    """Has an email sent that leads to a new account, or to the account that this email address has already.
+    """Requests an email that leads to a new account, or to the account that this email already belongs to.
 
-    `site` is the scheme and host of its links, `following` the page to continue to.
+    `site` is the scheme and host of its links; `following` is the page to continue to.
     """
     outbox.post(
         kind=MessageKind.SIGN_UP,
@@ -48,7 +49,7 @@ def ask_to_sign_up(*, email: str, site: str, following: str, language: str) -> N
 
 
 def ask_for_new_password(*, email: str, site: str, language: str) -> None:
-    """Has an email sent with a link to set a new password, if there is such an account."""
+    """Requests an email with a link to set a new password. It is sent only if the account exists."""
     outbox.post(
         kind=MessageKind.NEW_PASSWORD,
         recipient=normalise(email),
@@ -57,7 +58,7 @@ def ask_for_new_password(*, email: str, site: str, language: str) -> None:
 
 
 def create_account(*, email: str, password: str) -> User | None:
-    """Makes an account for an address that has been proved to be its owner's; None if it has one already."""
+    """Creates an account for an email whose owner has been verified. Returns None if there already is one."""
     name = normalise(email)
     try:
         with transaction.atomic():
@@ -67,22 +68,22 @@ def create_account(*, email: str, password: str) -> User | None:
 
 
 def save_address(*, user_id: int, address: NewAddress, address_id: UUID | None = None) -> bool:
-    """Adds or changes an address; the first is the default. False if this customer has none of this id.
+    """Adds or changes an address. The first becomes the default. Returns False if this customer has no such address.
 
     Raises `TooManyAddressesError`.
     """
     with transaction.atomic():
-        kept = _locked(user_id)
-        others = [one for one in kept if one.pk != address_id]
-        if address_id is not None and len(others) == len(kept):
+        addresses = _lock_addresses(user_id)
+        others = [other for other in addresses if other.pk != address_id]
+        if address_id is not None and len(others) == len(addresses):
             return False
-        if address_id is None and len(kept) >= MOST_ADDRESSES:
+        if address_id is None and len(addresses) >= MOST_ADDRESSES:
             raise TooManyAddressesError
         fields = asdict(address)
-        was_default = any(one.is_default for one in kept if one.pk == address_id)
+        was_default = any(saved.is_default for saved in addresses if saved.pk == address_id)
         fields["is_default"] = address.is_default or was_default or not others
         if fields["is_default"]:
-            former = [one.pk for one in others if one.is_default]
+            former = [other.pk for other in others if other.is_default]
             Address.objects.filter(user_id=user_id, pk__in=former).update(is_default=False)
         if address_id is None:
             Address.objects.create(user_id=user_id, **fields)
@@ -92,20 +93,20 @@ def save_address(*, user_id: int, address: NewAddress, address_id: UUID | None =
 
 
 def delete_address(*, user_id: int, address_id: UUID) -> bool:
-    """Deletes an address; of those left the newest takes its place as the default. False if there is none."""
+    """Deletes an address. The newest one left replaces a default. Returns False if there is no such address."""
     with transaction.atomic():
-        kept = _locked(user_id)
-        gone = next((one for one in kept if one.pk == address_id), None)
-        if gone is None:
+        addresses = _lock_addresses(user_id)
+        address = next((saved for saved in addresses if saved.pk == address_id), None)
+        if address is None:
             return False
-        left = sorted((one for one in kept if one is not gone), key=lambda one: one.pk)
-        gone.delete()
-        if gone.is_default and left:
+        left = sorted((other for other in addresses if other is not address), key=lambda other: other.pk)
+        address.delete()
+        if address.is_default and left:
             Address.objects.filter(pk=left[-1].pk).update(is_default=True)
     return True
 
 
-def _locked(user_id: int) -> list[Address]:
-    """A customer's addresses. Her row is locked first: two acts of hers at once would make two defaults, or none."""
+def _lock_addresses(user_id: int) -> list[Address]:
+    """Returns a customer's addresses. Locks her row first, or two acts at once could leave two defaults, or none."""
     User.objects.select_for_update().get(pk=user_id)
     return list(Address.objects.filter(user_id=user_id))

@@ -1,4 +1,4 @@
-"""The audit log: what operators did, what came of it, and what they were refused. Append-only."""
+"""Writes the audit log: what operators did, what came of it, and what they were refused. Append-only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ ACTS = {
     "agent-pause": "pause-agent",
     "agent-resume": "resume-agent",
 }
-"""What an act is called in the log, by the name of its address where that is another."""
+"""The name of each act in the log, by URL name, where the two differ."""
 TARGETS = {
     "order_id": "order {}",
     "agent": "agent {}",
@@ -35,12 +35,12 @@ TARGETS = {
     "service": "{}",
     "role": "{}",
 }
-"""What an act is about, by the part of its address that says so."""
+"""What an act is about, by the URL parameter that identifies it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Actor:
-    """Who acts at the desk, and from which IP address."""
+    """The person acting, and the IP address she acts from."""
 
     name: str
     ip_address: str = ""
@@ -57,7 +57,10 @@ def record(
     before: Any = None,
     after: Any = None,
 ) -> None:
-    """Appends an entry, in the caller's transaction: it is kept if and only if the act is."""
+    """Appends an entry in the caller's transaction, so it is kept if and only if the act is.
+
+    `said` is what came of the act, as a sentence; `reason` is the one that the operator gave.
+    """
     AuditEntry.objects.create(
         actor=actor.name,
         ip_address=actor.ip_address,
@@ -71,22 +74,25 @@ def record(
     )
 
 
-def record_refusal(*, actor: Actor, address: str, about: Mapping[str, Any], path: str, why: str) -> None:
-    """Appends that somebody had no right to an act, under the name and the target that the act itself is kept under.
+def record_refusal(
+    *, actor: Actor, url_name: str, parameters: Mapping[str, Any], path: str, why: str
+) -> None:
+    """Appends an act that somebody had no permission for, under the same name and target as the act itself.
 
-    `address` is the name of its address, `about` what the address says it is about; `path` stands for a target that
-    does not exist yet.
+    `url_name` and `parameters` are those of the request's URL; `path` stands in for a target that does not exist yet.
     """
-    act, target = named(address, about, path)
+    act, target = act_and_target(url_name, parameters, path)
     record(actor=actor, act=act, target=target, said=why, allowed=False)
 
 
-def named(address: str, about: Mapping[str, Any], path: str) -> tuple[str, str]:
-    """The act and the target of an address, as the log has them."""
-    act = ACTS.get(address, address)
-    if address == "bulk-act":
-        act = f"{about['act']} action"
-    elif address == "bulk-create" and about.get("kind"):
-        act = f"bulk {about['kind']}"
-    target = next((words.format(about[name]) for name, words in TARGETS.items() if name in about), path)
+def act_and_target(url_name: str, parameters: Mapping[str, Any], path: str) -> tuple[str, str]:
+    """Returns the act and the target of a URL, as the log names them."""
+    act = ACTS.get(url_name, url_name)
+    if url_name == "bulk-act":
+        act = f"{parameters['act']} action"
+    elif url_name == "bulk-create" and parameters.get("kind"):
+        act = f"bulk {parameters['kind']}"
+    target = next(
+        (text.format(parameters[name]) for name, text in TARGETS.items() if name in parameters), path
+    )
     return act[:40], target

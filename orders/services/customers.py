@@ -1,6 +1,7 @@
-"""What a customer may do with an order that is placed: cancel it, pay in another way, ask for its link.
+"""What customers may do with an order they have placed: cancel it, pay again, or ask for its link.
 
-Each act is one transaction, locks the order first, and says what really happened; done twice, it is done once.
+Cancelling and paying again are one transaction each. They lock the order first and return what actually happened;
+repeating them changes nothing more.
 """
 
 from uuid import UUID
@@ -12,27 +13,27 @@ from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.mail import outbox
-from orders.services.orders import again, locked, release
+from orders.services.order_lock import lock_order, release_order, reset_step
 from orders.services.results import Result, ResultStatus
 from orders.vocabulary import ActorKind, EventKind, Goal, MessageKind, ProcessState, Reason, StepStatus
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 
 def cancel(*, order_id: UUID, by: str) -> Result:
-    """Has an order undone, if the money has not been asked for yet.
+    """Starts the compensation of an order, unless its payment has been requested.
 
-    Raises `NoSuchOrderError`, also while the order's submission has not been inserted.
+    Raises `NoSuchOrderError`, also while the order's submission has not been inserted yet.
     """
     with transaction.atomic():
-        row, steps = locked(order_id)
+        row, steps = lock_order(order_id)
         if row.goal == Goal.COMPENSATE:
-            return Result(status=ResultStatus.ALREADY, said="The order is already cancelled.")
+            return Result(status=ResultStatus.ALREADY, message="The order is already cancelled.")
         if row.process_state == ProcessState.PROCESSED or _is_past_the_point(steps):
             return Result(
                 status=ResultStatus.REFUSED,
-                said="The order can no longer be cancelled, because its payment is being taken.",
+                message="The order can no longer be cancelled, because its payment is being taken.",
             )
-        release(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
+        release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
         state_store.record_events(
             [
                 EventRow(
@@ -43,7 +44,7 @@ def cancel(*, order_id: UUID, by: str) -> Result:
                 )
             ]
         )
-    return Result(status=ResultStatus.DONE, said="The order will be cancelled.")
+    return Result(status=ResultStatus.DONE, message="The order will be cancelled.")
 
 
 def _customer(client: str) -> Actor:
@@ -55,33 +56,34 @@ def _is_past_the_point(steps: list[StepRow]) -> bool:
 
 
 def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
-    """Has a declined payment tried with another `payment_method`, a token of the payment gateway's.
+    """Retries a declined payment with another `payment_method`, a token from the payment gateway.
 
-    The refusal was definite, so the next try is of a new generation: its idempotency key is new. An order that is in
-    Error for another cause stays there, and goes on with this payment once that is fixed. Raises `NoSuchOrderError`.
+    The refusal was definite, so the retry belongs to a new generation and has a new idempotency key. An order that is
+    in Error for another reason stays there, and uses this payment method once that is fixed. Raises
+    `NoSuchOrderError`.
     """
     with transaction.atomic():
-        row, steps = locked(order_id)
+        row, steps = lock_order(order_id)
         if row.goal == Goal.COMPENSATE:
             return Result(
                 status=ResultStatus.REFUSED,
-                said="The order can no longer be paid for, because it is being cancelled.",
+                message="The order can no longer be paid for, because it is being cancelled.",
             )
-        step = next((one for one in steps if one.name == PAYMENT and _waits_for_customer(one)), None)
+        step = next((step for step in steps if step.name == PAYMENT and _waits_for_customer(step)), None)
         if step is None:
             return Result(
-                status=ResultStatus.ALREADY, said="No payment of this order is waiting for its customer."
+                status=ResultStatus.ALREADY, message="No payment of this order is waiting for its customer."
             )
         state_store.edit_request(step, {"payment_method": payment_method}, keep_original=False)
-        afresh = again(step, row.goal)._replace(error=None)
-        state_store.write_steps([StepWrite(afresh, step.attempt)])
+        reset = reset_step(step, row.goal)._replace(error=None)
+        state_store.write_steps([StepWrite(reset, step.attempt)])
         if row.process_state != ProcessState.ERROR:
             forgiven = row.failure_count - step.failure_count - step.undo_failure_count
-            release(row._replace(failure_count=forgiven), by=by, resolution="paid again")
+            release_order(row._replace(failure_count=forgiven), by=by, resolution="paid again")
         state_store.record_events(
             [EventRow(order_id, EventKind.PAID_AGAIN, _customer(by), step.name, step.attempt)]
         )
-    return Result(status=ResultStatus.DONE, said="The payment will be tried again.")
+    return Result(status=ResultStatus.DONE, message="The payment will be tried again.")
 
 
 def _waits_for_customer(step: StepRow) -> bool:
@@ -89,15 +91,15 @@ def _waits_for_customer(step: StepRow) -> bool:
 
 
 def order_of_key(*, client: str, key: str) -> UUID | None:
-    """The order that this client placed with this idempotency key; None if there is none."""
-    known = submissions.find_record(client=client, key=key)
-    return known.order_id if known else None
+    """Returns the order that a client placed with an idempotency key, or None."""
+    record = submissions.find_record(client=client, key=key)
+    return record.order_id if record else None
 
 
 def ask_for_link(*, order_id: UUID, email: str, site: str, language: str) -> None:
-    """Has the link to a guest's order emailed, if `email` is the one it was ordered with.
+    """Requests an email with the link to a guest's order. It is sent only if `email` is the one given with the order.
 
-    That is looked up when the email is composed: here nothing depends on it, not even the time it takes. `site` is the
+    That is checked when the email is composed, so the answer, and how long it takes, reveal nothing. `site` is the
     scheme and host of the link.
     """
     outbox.post(

@@ -1,4 +1,4 @@
-"""Placing orders: what a customer asks for, at today's prices, on the submission queue (S1)."""
+"""Places orders: checks what a customer wants, adds today's prices, and posts it to the submission queue (S1)."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from orders.models import Product
 
 
 class UnknownProductError(SaswebError):
-    """Raised when an order names products that are not in the catalogue; `skus` are those."""
+    """Raised when an order names products that are not in the catalogue. `skus` lists them."""
 
     def __init__(self, skus: Sequence[str]) -> None:
         super().__init__(f"not in the catalogue: {', '.join(skus)}")
@@ -26,16 +26,16 @@ class UnknownProductError(SaswebError):
 
 
 class MixedCurrenciesError(SaswebError):
-    """Raised when the products of one order are sold in different currencies."""
+    """Raised when the products in an order are sold in different currencies."""
 
 
 class KeyReusedError(SaswebError):
-    """Raised when a client uses an idempotency key again for another order."""
+    """Raised when a client reuses an idempotency key for a different order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewLine:
-    """A product and how many of it."""
+    """A product and its quantity."""
 
     sku: str
     quantity: int
@@ -43,7 +43,7 @@ class NewLine:
 
 @dataclass(frozen=True, kw_only=True)
 class NewOrder:
-    """What a customer asks for. The prices are ours to say."""
+    """What a customer orders. It has no prices: those come from the catalogue."""
 
     lines: Sequence[NewLine]
     ship_to: Mapping[str, str]
@@ -54,47 +54,49 @@ class NewOrder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placed:
-    """The order that a submission stands for. `replayed`: an earlier call with the same key had placed it."""
+class PlacedOrder:
+    """A placed order. `replayed` is true if an earlier call with the same key had already placed it."""
 
     order_id: UUID
     replayed: bool
 
 
-def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> Placed:
-    """Posts an order to the submission queue (S1); when this returns it is safe (P1).
+def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> PlacedOrder:
+    """Posts an order to the submission queue (S1). Once this returns, the order cannot be lost (P1).
 
-    The same client and key always stand for the same order. Raises `UnknownProductError`,
+    The same client and key always mean the same order. Raises `UnknownProductError`,
     `MixedCurrenciesError` and `KeyReusedError`.
     """
     body_hash = _hash(order)
-    if idempotency_key is not None and (known := submissions.find_record(client=client, key=idempotency_key)):
-        return _replayed(known, body_hash)
+    if idempotency_key is not None and (
+        record := submissions.find_record(client=client, key=idempotency_key)
+    ):
+        return _replayed(record, body_hash)
     body = _describe(order)
     order_id = uuid7()
     with transaction.atomic():
         if idempotency_key is None:
             submissions.post(order_id=order_id, client=client, body=body)
-            placed = Placed(order_id=order_id, replayed=False)
+            placed = PlacedOrder(order_id=order_id, replayed=False)
         else:
             posted = submissions.post_once(
                 order_id=order_id, client=client, body=body, key=idempotency_key, body_hash=body_hash
             )
             if not posted.is_new:
                 return _replayed(posted, body_hash)
-            placed = Placed(order_id=order_id, replayed=False)
+            placed = PlacedOrder(order_id=order_id, replayed=False)
         wake(Topic.SUBMISSION)
     return placed
 
 
-def _replayed(known: submissions.IdempotencyRecord, body_hash: str) -> Placed:
-    if known.body_hash != body_hash:
-        raise KeyReusedError("this Idempotency-Key was used for another order")
-    return Placed(order_id=known.order_id, replayed=True)
+def _replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PlacedOrder:
+    if record.body_hash != body_hash:
+        raise KeyReusedError("this Idempotency-Key was used for a different order")
+    return PlacedOrder(order_id=record.order_id, replayed=True)
 
 
 def _describe(order: NewOrder) -> dict[str, Any]:
-    """The message: everything about the order, at today's prices."""
+    """Returns the message: everything about the order, at today's prices."""
     skus = [line.sku for line in order.lines]
     products = Product.objects.filter(is_listed=True).in_bulk(skus)
     if unknown := [sku for sku in skus if sku not in products]:

@@ -1,22 +1,22 @@
-"""What a service answers."""
+"""What the acts on orders and agents return."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class ResultStatus(Enum):
-    """What came of an act."""
+    """How an act ended."""
 
     DONE = "done"
     ALREADY = "already"
-    """It had been done before, or had become unnecessary: nothing was changed."""
+    """The act had already been done, or was no longer needed. Nothing was changed."""
     REFUSED = "refused"
-    """The order is in a state in which it cannot be done: nothing was changed."""
+    """The present state does not allow the act. Nothing was changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What came of an act, with a sentence for who asked for it."""
+    """How an act ended, and a sentence that says so to the person who asked for it."""
 
     status: ResultStatus
-    said: str
+    message: str

@@ -31,7 +31,7 @@ from orders.selectors import order_page as customer_selectors
 from orders.selectors.order_page import GUEST, TrackedOrder
 from orders.selectors.orders import client_of
 from orders.services import customers as customer_services
-from orders.services.orders import NoSuchOrderError
+from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import ResultStatus
 from orders.storefront.checkout_form import METHODS, PaymentForm
 from orders.storefront.order_progress import Progress, progress

@@ -242,7 +242,7 @@ def test_the_web_asks_services_and_selectors_and_knows_no_role_and_no_channel() 
 
 def test_services_know_neither_roles_nor_business_nor_web() -> None:
     behind = (*ROLES, *BUSINESS, *FACES, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
-    operators = ("alerts", "agents", "bulk", "bulk_runner", "notifications")
+    operators = ("alerts", "agents", "bulk", "bulk_control", "bulk_runner", "notifications")
     acts = [
         "orders.services.orders",
         "orders.services.placing",

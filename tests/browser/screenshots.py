@@ -76,7 +76,7 @@ def add_customer() -> None:
     from django.contrib.auth.models import User  # noqa: PLC0415
 
     from orders.services.accounts import NewAddress, save_address  # noqa: PLC0415
-    from orders.services.orders import NewLine, NewOrder, place_order  # noqa: PLC0415
+    from orders.services.placing import NewLine, NewOrder, place_order  # noqa: PLC0415
 
     user = User.objects.create_user("ada@example.com", "ada@example.com", PASSWORD)
     home = {"name": "Ada Lovelace", "street": "12 St James's Square", "postal_code": "SW1Y 4JH"}

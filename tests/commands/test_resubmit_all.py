@@ -11,6 +11,7 @@ from uuid_utils.compat import uuid7
 from orders.management.commands import resubmit
 from orders.models import AuditEntry, BulkAction, OrderProcess
 from orders.services.operators import bulk as bulk_services
+from orders.services.operators import bulk_control
 from tests.commands.running import make_alert, run
 from tests.support.desk import OLGA, carry_on, fail, items_in, succeed
 from tests.support.factories import make_order
@@ -157,7 +158,7 @@ def test_when_the_canary_fails_again_it_says_so_and_touches_no_other_order(
 
 def test_an_action_that_is_undone_meanwhile_has_done_nothing(meanwhile: Callable[..., None]) -> None:
     failed_order()
-    meanwhile(lambda: bulk_services.undo(action_id=the_action().pk, actor=OLGA))
+    meanwhile(lambda: bulk_control.undo(action_id=the_action().pk, actor=OLGA))
     ran = run("resubmit", *ALL, "--yes", "--wait")
     assert (ran.code, ran.err) == (3, "The bulk action was undone.\n")
 

@@ -25,7 +25,7 @@ from orders.models import (
     RetryBudget,
     StepState,
 )
-from orders.services import orders as services
+from orders.services.orders import compensate, resubmit
 from tests.support.agents import ScriptedAgent
 from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
 from tests.support.roles import (
@@ -255,7 +255,7 @@ def test_a_resubmitted_step_has_its_patience_anew() -> None:
     scheduler = a_scheduler()
     shut()
     scheduler.run_once()
-    services.resubmit(order_id=order.pk, by="ada")
+    resubmit(order_id=order.pk, by="ada")
     scheduler.run_once()
     assert (stored(order).process_state, waiting()) == ("pending", 1)
     clear()
@@ -280,7 +280,7 @@ def test_an_undo_waits_for_its_agent_likewise_and_is_an_alert_of_its_own_kind_in
     assert alerts_of(order) == [("compensation_failed", "mix", "agent_unavailable")]
     clear()
     clear("post")
-    services.resubmit(order_id=order.pk, by="ada")
+    resubmit(order_id=order.pk, by="ada")
     for _ in range(4):
         scheduler.run_once()
         answer(order=order)
@@ -353,7 +353,7 @@ def that_waits(**process: Any) -> Iterator[tuple[OrderProcess, Scheduler]]:
 
 def test_a_cancelled_order_waits_for_no_forward_step() -> None:
     with that_waits() as (order, scheduler):
-        services.compensate(order_id=order.pk, by="ada")
+        compensate(order_id=order.pk, by="ada")
         for agent in ("oven", "post"):
             shut(agent)
         scheduler.run_once()
@@ -477,7 +477,7 @@ def test_a_step_with_an_expired_key_is_not_sent_again_nor_by_a_resubmission() ->
         assert (decorate.state, decorate.outcome, decorate.attempt) == ("failed", "unknown", 1)
         assert (stored(order).process_state, asked()) == ("error", set())
         assert Alert.objects.get(closed_at=None).code == "key_expired"
-        services.resubmit(order_id=order.pk, by="ada")
+        resubmit(order_id=order.pk, by="ada")
 
 
 @pytest.mark.pattern("F14")
@@ -488,7 +488,7 @@ def test_an_expired_key_has_nothing_undone_by_itself_but_an_operator_may() -> No
     scheduler = a_scheduler()
     scheduler.run_once()
     assert alerts_of(order) == [("step_failed", "box", "key_expired")]
-    services.compensate(order_id=order.pk, by="ada")
+    compensate(order_id=order.pk, by="ada")
     scheduler.run_once()
     assert asked() == {"decorate", "box"}
 
@@ -499,7 +499,7 @@ def test_a_new_generation_has_a_new_key_whose_time_begins_when_it_is_sent() -> N
     order = make_order(
         PACKED | {"decorate": {"state": "failed", "sent_at": ago(week + 1)}}, process_state="error"
     )
-    services.resubmit(order_id=order.pk, by="ada")
+    resubmit(order_id=order.pk, by="ada")
     a_scheduler().run_once()
     sent = step_of(order, "decorate").sent_at
     assert sent is not None and sent > ago(600)

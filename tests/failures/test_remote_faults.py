@@ -3,7 +3,7 @@
 import pytest
 
 from orders.models import Alert, Event, OrderProcess, StatusMessage
-from orders.services import orders as services
+from orders.services.orders import compensate, resubmit
 from orders.services.results import ResultStatus
 from tests.support.factories import step_of
 from tests.support.system import System
@@ -73,9 +73,9 @@ def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_mends_it(syst
         None,
     )
     system.no_faults()
-    result = services.resubmit(order_id=order_id, by="operator:test", reason="the carrier is back")
+    result = resubmit(order_id=order_id, by="operator:test", reason="the carrier is back")
     assert result.status is ResultStatus.DONE
-    assert services.resubmit(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
+    assert resubmit(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
     assert system.wait_until_ended() == ["processed"]
     assert step_of(order_id, "create-shipment").generation == 1
     told = StatusMessage.objects.filter(order_id=order_id).order_by("id").values_list("kind", flat=True)
@@ -105,7 +105,7 @@ def test_a_definite_refusal_is_an_error_at_once_and_is_resubmitted_under_a_new_k
     (order_id,) = system.place()
     assert system.wait_until_ended(seconds=90) == ["error"]
     system.no_faults()
-    services.resubmit(order_id=order_id, by="operator:test")
+    resubmit(order_id=order_id, by="operator:test")
     assert system.wait_until_ended() == ["processed"]
     assert step_of(order_id, "create-shipment").generation == 2
     system.check()
@@ -118,11 +118,8 @@ def test_a_processed_order_is_undone_in_reverse_order(system: System) -> None:
     orders = system.place(3)
     assert system.wait_until_ended() == ["processed"] * 3
     for order_id in orders:
-        assert (
-            services.compensate(order_id=order_id, by="operator:test", reason="test").status
-            is ResultStatus.DONE
-        )
-        assert services.compensate(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
+        assert compensate(order_id=order_id, by="operator:test", reason="test").status is ResultStatus.DONE
+        assert compensate(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
     assert system.wait_until_ended() == ["compensated"] * 3
     for order_id in orders:
         assert system.effects(order_id)[4:6] == ["refund", "cancel"]
@@ -137,7 +134,7 @@ def test_an_order_undone_while_a_call_is_under_way_waits_for_it(system: System) 
     system.start_all()
     (order_id,) = system.place()
     until(lambda: "authorise" in system.effects(order_id), what="the parallel step's effect")
-    services.compensate(order_id=order_id, by="operator:test")
+    compensate(order_id=order_id, by="operator:test")
     assert system.wait_until_ended() == ["compensated"]
     assert sorted(system.effects(order_id)) == ["authorise", "release", "reserve", "void"]
     system.check()
@@ -150,11 +147,11 @@ def test_an_undo_that_fails_for_good_is_an_alert_of_its_own(system: System) -> N
     (order_id,) = system.place()
     assert system.wait_until_ended() == ["processed"]
     system.faults("payments", refuse_rate=1.0)
-    services.compensate(order_id=order_id, by="operator:test")
+    compensate(order_id=order_id, by="operator:test")
     assert system.wait_until_ended(seconds=90) == ["error"]
     assert Alert.objects.get(closed_at=None).kind == "compensation_failed"
     assert "cancel" not in system.effects(order_id)
     system.no_faults()
-    services.resubmit(order_id=order_id, by="operator:test")
+    resubmit(order_id=order_id, by="operator:test")
     assert system.wait_until_ended() == ["compensated"]
     system.check()

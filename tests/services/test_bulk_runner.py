@@ -17,9 +17,10 @@ from uuid_utils.compat import uuid7
 
 from orders import jobs
 from orders.models import AuditEntry, BulkAction, BulkItem, Event
-from orders.services import orders as services
 from orders.services.operators import bulk as bulk_services
+from orders.services.operators import bulk_control
 from orders.services.operators.bulk_runner import allowance, run_once
+from orders.services.orders import resubmit
 from tests.architecture.source import ROOT
 from tests.support.desk import (
     OLGA,
@@ -94,7 +95,7 @@ def test_an_action_pauses_itself_when_too_many_of_a_wave_fail_again_and_may_go_o
     assert (entry.actor, entry.before, entry.after) == ("the desk", {"state": "running"}, {"state": "paused"})
     carry_on(action)
     assert [times_resubmitted(one) for one in ids] == [1, 0, 0, 0, 0, 0]
-    bulk_services.resume(action_id=action.pk, actor=OLGA)
+    bulk_control.resume(action_id=action.pk, actor=OLGA)
     run_once()
     succeed(ids[1])
     fail(ids[2])
@@ -123,7 +124,7 @@ def test_an_order_that_failed_again_and_was_mended_meanwhile_counts_as_failed_ag
     action = a_bulk([order_id])
     carry_on(action)
     fail(order_id)
-    services.resubmit(order_id=order_id, by=OTTO.name)
+    resubmit(order_id=order_id, by=OTTO.name)
     carry_on(action)
     assert items_in(action, "failed") == [order_id]
     assert now_of(action).state == "finished"
@@ -144,7 +145,7 @@ def test_an_order_that_the_workflow_gives_up_counts_as_failed_again() -> None:
 @pytest.mark.pattern("O2", "F33")
 def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None:
     gone, mended, last = uuid7(), *failed_orders(2)
-    services.resubmit(order_id=mended, by=OTTO.name)
+    resubmit(order_id=mended, by=OTTO.name)
     action = a_bulk([gone, mended, last], waves=(2, 0))
     carry_on(action)
     carry_on(action)
@@ -172,7 +173,7 @@ def test_an_undo_of_many_orders_ends_with_each_order_undone() -> None:
 
 
 @pytest.mark.pattern("O2")
-@pytest.mark.parametrize("act", [bulk_services.pause, bulk_services.stop], ids=["pause", "stop"])
+@pytest.mark.parametrize("act", [bulk_control.pause, bulk_control.stop], ids=["pause", "stop"])
 def test_a_pause_or_stop_holds_from_the_next_order_on(act: Any) -> None:
     ids = failed_orders(5)
     action = a_bulk(ids, waves=(0,))
@@ -194,7 +195,7 @@ def test_a_pause_or_stop_holds_from_the_next_order_on(act: Any) -> None:
     carry_on(action)
     assert items_in(action, "done") == ids[:2]
     assert in_error(ids) == ids[2:]
-    assert (now_of(action).ended_at is not None) == (act is bulk_services.stop)
+    assert (now_of(action).ended_at is not None) == (act is bulk_control.stop)
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,16 @@ from uuid_utils.compat import uuid7
 
 from orders.models import AuditEntry, BulkAction
 from orders.services.operators import bulk as bulk_services
+from orders.services.operators import bulk_control
 from orders.services.operators.bulk import (
     CountMismatchError,
     ImpossibleActionError,
-    NoSuchActionError,
     NothingToDoError,
     NotInErrorError,
-    TooLateError,
 )
+from orders.services.operators.bulk_control import NoSuchActionError, TooLateError
 from orders.services.operators.bulk_runner import run_once
-from orders.services.orders import NoSuchOrderError
+from orders.services.order_lock import NoSuchOrderError
 from tests.support.desk import (
     OLGA,
     OTTO,
@@ -93,9 +93,9 @@ def test_an_order_that_has_not_failed_cannot_be_resubmitted() -> None:
 def test_what_is_undone_in_time_leaves_no_trace_in_the_order() -> None:
     (order_id,) = failed_orders(1)
     action = bulk_services.resubmit_one(order_id=order_id, actor=OLGA)
-    undone = bulk_services.undo(action_id=action.pk, actor=OTTO)
+    undone = bulk_control.undo(action_id=action.pk, actor=OTTO)
     assert (undone.state, undone.ended_at is not None) == ("undone", True)
-    assert bulk_services.undo(action_id=action.pk, actor=OLGA).state == "undone"
+    assert bulk_control.undo(action_id=action.pk, actor=OLGA).state == "undone"
     carry_on(action)
     assert (stored(order_id).process_state, times_resubmitted(order_id)) == ("error", 0)
     again = bulk_services.resubmit_one(order_id=order_id, actor=OLGA)
@@ -108,17 +108,17 @@ def test_what_has_begun_cannot_be_undone_but_stopped() -> None:
     action = a_bulk(ids)
     carry_on(action)
     with pytest.raises(TooLateError, match="It can be stopped"):
-        bulk_services.undo(action_id=action.pk, actor=OLGA)
-    stopped = bulk_services.stop(action_id=action.pk, actor=OLGA, reason="enough")
+        bulk_control.undo(action_id=action.pk, actor=OLGA)
+    stopped = bulk_control.stop(action_id=action.pk, actor=OLGA, reason="enough")
     assert stopped.state == "stopped"
     assert (items_in(action, "acted"), items_in(action, "nothing")) == (ids[:1], ids[1:])
-    for late in (bulk_services.pause, bulk_services.resume, bulk_services.undo):
+    for late in (bulk_control.pause, bulk_control.resume, bulk_control.undo):
         with pytest.raises(TooLateError):
             late(action_id=action.pk, actor=OLGA)
 
 
 @pytest.mark.parametrize(
-    "act", [bulk_services.undo, bulk_services.pause, bulk_services.resume, bulk_services.stop]
+    "act", [bulk_control.undo, bulk_control.pause, bulk_control.resume, bulk_control.stop]
 )
 def test_an_action_that_does_not_exist_is_named(act: Callable[..., BulkAction]) -> None:
     with pytest.raises(NoSuchActionError, match="no bulk action 4711"):
@@ -179,10 +179,10 @@ def test_the_waves_are_of_the_sizes_asked_for_and_the_last_has_the_rest() -> Non
 def test_every_act_is_in_the_audit_log_with_before_and_after() -> None:
     action = a_bulk(failed_orders(2), reason="the carrier is back")
     due(action)
-    bulk_services.pause(action_id=action.pk, actor=OTTO, reason="wait")
+    bulk_control.pause(action_id=action.pk, actor=OTTO, reason="wait")
     assert now_of(action).why_paused == "operator:otto: wait"
-    bulk_services.resume(action_id=action.pk, actor=OTTO)
-    bulk_services.stop(action_id=action.pk, actor=OLGA)
+    bulk_control.resume(action_id=action.pk, actor=OTTO)
+    bulk_control.stop(action_id=action.pk, actor=OLGA)
     rows = AuditEntry.objects.order_by("id").values_list("actor", "act", "target", "before", "after")
     created, *others = rows
     assert created[:3] == ("operator:olga", "bulk resubmit", f"bulk {action.pk}")

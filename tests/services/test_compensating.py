@@ -8,7 +8,8 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from orders.models import AgentRequest
-from orders.services.orders import NoSuchOrderError, compensate, resubmit
+from orders.services.order_lock import NoSuchOrderError
+from orders.services.orders import compensate, resubmit
 from orders.services.results import ResultStatus
 from tests.services.failed_orders import alert_closed, in_error
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
@@ -53,7 +54,7 @@ def test_an_order_can_be_undone_from_every_state(state: str) -> None:
     if state == "error":
         make_alert(order.pk, kind="step_failed", step="bake", code="no", message="no")
     result = compensate(order_id=order.pk, by="operator:ada", reason="the customer asked")
-    assert (result.status, result.said) == (ResultStatus.DONE, "The order will be cancelled and refunded.")
+    assert (result.status, result.message) == (ResultStatus.DONE, "The order will be cancelled and refunded.")
     row = stored(order)
     assert (row.goal, row.process_state, row.locked_by) == ("compensate", "pending", None)
     assert (row.not_before, row.complete_by, row.finished_at, row.announced) == (None, None, None, True)
@@ -81,7 +82,7 @@ def test_a_second_request_to_undo_changes_nothing_and_says_so() -> None:
     before = everything(order)
     result = compensate(order_id=order.pk, by="ada")
     assert result.status is ResultStatus.ALREADY
-    assert result.said == "The order is already being cancelled and refunded."
+    assert result.message == "The order is already being cancelled and refunded."
     assert everything(order) == before
     assert happened(order, "undo_requested") == [("undo_requested", "")]
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 def test_an_edited_step_keeps_its_original_and_is_tried_with_the_new_request_and_a_new_key() -> None:
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
     result = edit(order)
-    assert (result.status, result.said) == (
+    assert (result.status, result.message) == (
         ResultStatus.DONE,
         "Edited create-shipment. Resubmitted create-shipment.",
     )
@@ -64,8 +64,8 @@ def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> N
     ):
         with pytest.raises(ValueError, match=r"\.$"):
             edit(order, to, field=field, seen=None)
-    assert edit(order, ADDRESS).said.startswith("Nothing is different")
-    assert edit(order, seen=MOVED).said.startswith("Somebody else has edited")
+    assert edit(order, ADDRESS).message.startswith("Nothing is different")
+    assert edit(order, seen=MOVED).message.startswith("Somebody else has edited")
     assert everything(order) == before and not Event.objects.exists()
 
 
@@ -76,7 +76,7 @@ def test_a_step_is_not_edited_while_nobody_knows_whether_it_was_done() -> None:
     )
     before = everything(order)
     result = edit(order)
-    assert result.status is ResultStatus.REFUSED and "Settle it first" in result.said
+    assert result.status is ResultStatus.REFUSED and "Settle it first" in result.message
     assert everything(order) == before
     settle_not_done(order_id=order.pk, step="create-shipment", actor=OLGA, reason="not at the carrier")
     assert edit(order).status is ResultStatus.DONE
@@ -103,7 +103,7 @@ def test_a_declined_payment_can_be_edited_while_its_customer_is_waited_for() -> 
         seen={"payment_method": "card_declined"},
         actor=OLGA,
     )
-    assert result.said == "Edited authorise-payment. It will be tried again."
+    assert result.message == "Edited authorise-payment. It will be tried again."
     pass_over()
     step = step_of(order, "authorise-payment")
     assert (step.state, step.generation, step.request) == ("running", 2, {"payment_method": "card_ok"})

@@ -10,7 +10,7 @@ from orders.models import AuditEntry, Order
 from orders.services.audit import Actor
 from orders.services.operators.orders import compensate, resubmit_now, retry_now, set_priority, skip
 from orders.services.operators.settling import settle_done, settle_not_done
-from orders.services.orders import NoSuchOrderError
+from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import Result, ResultStatus
 from tests.services.operated_orders import (
     BEFORE_MAIL,
@@ -39,7 +39,7 @@ both_sessions = pytest.mark.django_db(transaction=True)
 def test_a_failed_step_is_skipped_with_a_reason_and_the_order_goes_on() -> None:
     order = in_error({**BEFORE_MAIL, "send-confirmation": "failed"})
     result = skip(order_id=order.pk, step="send-confirmation", actor=OLGA, reason="she has no mail")
-    assert (result.status, result.said) == (
+    assert (result.status, result.message) == (
         ResultStatus.DONE,
         "Skipped send-confirmation. The order continues.",
     )
@@ -95,7 +95,7 @@ def test_what_cannot_be_skipped_is_refused_and_nothing_changes(name: str) -> Non
     order = an_order(steps, **process)
     before = everything(order)
     result = skip(order_id=order.pk, step=step, actor=OLGA, reason="r")
-    assert result.status is ResultStatus.REFUSED and said in result.said
+    assert result.status is ResultStatus.REFUSED and said in result.message
     assert (everything(order), happened(order)) == (before, [])
     assert [entry[0] for entry in audited(order)] == ["skip"]
     assert not AuditEntry.objects.get().allowed
@@ -136,7 +136,7 @@ def test_a_skipped_step_of_unknown_outcome_is_undone_when_the_order_is() -> None
 def test_while_another_step_has_failed_too_the_order_stays_in_error_with_its_alert() -> None:
     order = in_error({"reserve-stock": "failed", "authorise-payment": UNKNOWN})
     result = skip(order_id=order.pk, step="reserve-stock", actor=OLGA, reason="r")
-    assert result.said.endswith("because authorise-payment failed too.")
+    assert result.message.endswith("because authorise-payment failed too.")
     assert stored(order).process_state == "error" and has_open_alert(order)
     settle_done(
         order_id=order.pk, step="authorise-payment", result={"authorisation": "a"}, actor=OLGA, reason="r"
@@ -151,7 +151,7 @@ def test_what_waits_for_a_retry_is_tried_at_once_and_a_customer_is_still_waited_
         process_state="pending",
         not_before=ahead(500),
     )
-    assert retry_now(order_id=order.pk, actor=OLGA).said == "Retrying reserve-stock now."
+    assert retry_now(order_id=order.pk, actor=OLGA).message == "Retrying reserve-stock now."
     assert retry_now(order_id=order.pk, actor=OLGA).status is ResultStatus.ALREADY
     assert step_of(order, "authorise-payment").not_before is not None
     pass_over()
@@ -187,7 +187,7 @@ def test_undoing_asks_for_the_amount_when_money_goes_back() -> None:
         placed_at=ago(9),
     )
     wrong = compensate(order_id=order.pk, actor=OLGA, reason="r", typed="cancel")
-    assert (wrong.status, wrong.said) == (ResultStatus.REFUSED, "To confirm, type 3900.")
+    assert (wrong.status, wrong.message) == (ResultStatus.REFUSED, "To confirm, type 3900.")
     assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed=" 3900 ").status is ResultStatus.DONE
     assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed="").status is ResultStatus.ALREADY
     assert stored(order).goal == "compensate"
@@ -248,5 +248,5 @@ def test_a_skip_waits_for_the_scheduler_that_starts_the_step_and_is_refused_then
     operator.await_wait()
     scheduler.commit()
     result = skipping.result(timeout=30)
-    assert result.status is ResultStatus.REFUSED and "under way" in result.said
+    assert result.status is ResultStatus.REFUSED and "under way" in result.message
     assert states(order)["create-shipment"] == "running"

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def test_settled_as_done_the_order_goes_on_with_the_result_that_was_given() -> None:
     order = in_error({"reserve-stock": "completed", "authorise-payment": UNKNOWN})
     empty = settle_done(order_id=order.pk, step="authorise-payment", result={}, actor=OLGA, reason="seen")
-    assert empty.status is ResultStatus.REFUSED and "Later steps need" in empty.said
+    assert empty.status is ResultStatus.REFUSED and "Later steps need" in empty.message
     answered = {"authorisation": "auth-7"}
     result = settle_done(
         order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"

@@ -20,7 +20,7 @@ def test_a_set_aside_submission_is_replayed_once_its_cause_is_mended(product: No
     Product.objects.update(currency="EUR")
     aside = SetAside.objects.get()
     result = replay_set_aside(set_aside_id=aside.pk, by="operator:ada")
-    assert (result.status, result.said) == (
+    assert (result.status, result.message) == (
         ResultStatus.DONE,
         f"Order {placed.order_id} is back on the submission queue.",
     )

@@ -44,7 +44,7 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
         announced=False,
     )
     result = resubmit(order_id=order.pk, by="operator:ada", reason="mended the ribbon")
-    assert (result.status, result.said) == (ResultStatus.DONE, "Resubmitted box.")
+    assert (result.status, result.message) == (ResultStatus.DONE, "Resubmitted box.")
     box, row = step_of(order, "box"), stored(order)
     assert (box.state, box.attempt, box.generation) == ("not_started", 3, generation)
     assert (box.failure_count, box.extended_waits, box.not_before) == (0, 0, None)
@@ -69,7 +69,7 @@ def test_a_second_click_changes_nothing_and_says_so() -> None:
     resubmit(order_id=order.pk, by="ada")
     before, events = everything(order), happened(order)
     result = resubmit(order_id=order.pk, by="ada")
-    assert (result.status, result.said) == (
+    assert (result.status, result.message) == (
         ResultStatus.ALREADY,
         "The order is pending, so nothing was resubmitted.",
     )
@@ -106,8 +106,8 @@ def test_one_of_two_failed_steps_is_not_resubmitted_alone_since_the_order_could_
     before = everything(order)
     result = resubmit(order_id=order.pk, by="ada", step="box")
     assert (result.status, everything(order)) == (ResultStatus.REFUSED, before)
-    assert "decorate" in result.said
-    assert resubmit(order_id=order.pk, by="ada").said == "Resubmitted decorate, box."
+    assert "decorate" in result.message
+    assert resubmit(order_id=order.pk, by="ada").message == "Resubmitted decorate, box."
 
 
 @pytest.mark.pattern("O2")
@@ -116,7 +116,7 @@ def test_a_step_that_has_not_failed_is_refused_and_nothing_changes() -> None:
     before = everything(order)
     for step in ("heat-oven", "no-such"):
         result = resubmit(order_id=order.pk, by="ada", step=step)
-        assert (result.status, result.said) == (ResultStatus.REFUSED, f"Step '{step}' has not failed.")
+        assert (result.status, result.message) == (ResultStatus.REFUSED, f"Step '{step}' has not failed.")
     assert (everything(order), happened(order)) == (before, [])
     assert alerts_of(order) == [("step_failed", "", "no")]
 
@@ -134,7 +134,7 @@ def test_resubmitting_while_the_steps_own_reply_is_being_taken_does_not_run_it_a
     clicked = operator.start(lambda: resubmit(order_id=order.pk, by="ada"))
     operator.await_wait()
     scheduler.commit()
-    assert clicked.result(timeout=10).said == "Resubmitted the order."
+    assert clicked.result(timeout=10).message == "Resubmitted the order."
     a_scheduler().run_once()
     assert states(order) == {"mix": "completed", "heat-oven": "completed", "bake": "running"}
     assert (asked(), step_of(order, "mix").attempt) == ({"bake"}, 3)
@@ -160,7 +160,7 @@ def test_a_reply_that_comes_while_its_step_is_being_resubmitted_completes_it_wit
 @pytest.mark.pattern("O2")
 def test_an_order_that_overran_too_often_starts_counting_anew_when_resubmitted() -> None:
     order = in_error({"mix": "completed"}, kind="order_overran", overruns=3, failure_count=3)
-    assert resubmit(order_id=order.pk, by="ada").said == "Resubmitted the order."
+    assert resubmit(order_id=order.pk, by="ada").message == "Resubmitted the order."
     row = stored(order)
     assert (row.process_state, row.overruns, row.failure_count) == ("pending", 0, 0)
     assert happened(order) == [("resubmitted", "")]

@@ -17,7 +17,8 @@ from uuid import UUID, uuid4
 from django.db import InterfaceError, InternalError, OperationalError, connection
 
 from orders.models import Event, LeaderLease
-from orders.services import orders as services
+from orders.services.order_lock import NoSuchOrderError
+from orders.services.orders import compensate
 from orders.services.placing import NewLine, NewOrder, place_order
 from tests.support.own_database import OwnDatabase
 from tests.support.proxy import Moment
@@ -192,9 +193,9 @@ class Soak:
 
     def _undo_an_order(self) -> str:
         if self._system.acknowledged:
-            with contextlib.suppress(services.NoSuchOrderError):
+            with contextlib.suppress(NoSuchOrderError):
                 order_id: UUID = self._chance.choice(self._system.acknowledged[-50:])
-                services.compensate(order_id=order_id, by="operator:soak")
+                compensate(order_id=order_id, by="operator:soak")
         return "order undone"
 
     def _replace_the_dead(self) -> None:

@@ -21,7 +21,7 @@ from orders.engine.channels.leases import Answer
 from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.sql import run
 from orders.models import AgentReply, AgentRequest, Alert, Event, LeaderLease, OrderProcess, StepState
-from orders.services import orders as services
+from orders.services import orders as order_services
 from tests.support import invariants
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
 from tests.support.roles import a_leader, a_scheduler, a_supervisor, all_due, answer, drain
@@ -83,11 +83,11 @@ def take_over_and_sweep(order: OrderProcess) -> str:
 
 
 def cancel(order: OrderProcess) -> str:
-    return services.compensate(order_id=order.order_id, by="customer").status.value
+    return order_services.compensate(order_id=order.order_id, by="customer").status.value
 
 
 def resubmit(order: OrderProcess) -> str:
-    return services.resubmit(order_id=order.order_id, by="operator").status.value
+    return order_services.resubmit(order_id=order.order_id, by="operator").status.value
 
 
 def take_request(order: OrderProcess) -> int:

@@ -2,8 +2,8 @@
 
 Hypothesis plays the world, in any order: what agents answer and when, what the supervisor finds, what customers and
 operators ask for, whether the agents' circuits let anything through. The decisions are the real ones (`OrderPass`,
-`rule_on`, `again`), on the world in memory that tests/unit/test_progress_properties.py describes. When the faults are
-over, the order ends within a bounded number of passes, and what the remote did is what the state says.
+`rule_on`, `reset_step`), on the world in memory that tests/unit/test_progress_properties.py describes. When the faults
+are over, the order ends within a bounded number of passes, and what the remote did is what the state says.
 """
 
 import os
@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 )
 
 from orders.engine.contracts import Compensation, Workflow
-from orders.services.orders import again
+from orders.services.order_lock import reset_step
 from tests.unit.rows import reply_to
 from tests.unit.test_progress_properties import COMPLETE_BY, RULES, SETTLE, SOME_TURNS, Call, World, workflows
 
@@ -104,7 +104,7 @@ class WholeWorld(World):
         """As an operator does it: see `orders.services.orders.resubmit`."""
         for name, step in self.steps.items():
             if step.state == "failed":
-                self.steps[name] = again(step, self.row.goal)
+                self.steps[name] = reset_step(step, self.row.goal)
         self.grants += 2 * RULES.threshold * (1 + RULES.compensation_patience)
         self.row = self.row._replace(
             process_state="pending", locked_by=None, not_before=None, complete_by=None, overruns=0

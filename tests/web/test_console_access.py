@@ -80,7 +80,7 @@ def may(role: str, least: str | None) -> bool:
 
 def kept_as(name: str, path: str, who: str) -> tuple[str, str]:
     """The act and the target that a refusal at an address is kept under."""
-    return audit.named(name, resolve(path).kwargs, who if name.startswith("second-factor") else path)
+    return audit.act_and_target(name, resolve(path).kwargs, who if name.startswith("second-factor") else path)
 
 
 def test_every_address_is_in_the_table() -> None:

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from orders.models import Event, OrderProcess, Product, SetAside, SubmissionMessage
 from orders.selectors import orders as selectors
 from orders.selectors.order_view import last_events
-from orders.services import orders as services
+from orders.services.orders import replay_set_aside
 from tests.web.helpers import in_threads, place, run_submission
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +90,7 @@ def test_an_order_replayed_between_two_looks_is_found(
     set_aside_id = SetAside.objects.get().pk
     between_looks(
         SetAside.objects,
-        lambda: services.replay_set_aside(set_aside_id=set_aside_id, by="operator:test") and None,
+        lambda: replay_set_aside(set_aside_id=set_aside_id, by="operator:test") and None,
     )
     assert ada.get(order["links"]["self"]).json()["state"] == "pending"
 

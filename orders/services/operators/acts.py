@@ -1,4 +1,4 @@
-"""What the operators' acts on one order share: the lock, the entry in the audit log, and how the order goes on."""
+"""What operators' acts on one order share: the lock, the entry in the audit log, and how the order continues."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.services import audit
 from orders.services.audit import Actor
-from orders.services.orders import locked, operator, release
+from orders.services.order_lock import lock_order, operator, release_order
 from orders.services.results import Result, ResultStatus
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 
@@ -24,32 +24,32 @@ Work = Callable[[ProcessRow, list[StepRow]], Result]
 def act_on(
     act: str, work: Work, *, order_id: UUID, actor: Actor, reason: str = "", step: str | None = None
 ) -> Result:
-    """One transaction: the order locked, the act, and its entry in the audit log, which says so if it was refused."""
+    """Locks the order, runs `work`, and records the act in the audit log, also if it was refused: one transaction."""
     with transaction.atomic():
-        row, steps = locked(order_id)
+        row, steps = lock_order(order_id)
         result = work(row, steps)
         audit.record(
             actor=actor,
             act=act,
             target=f"order {order_id}",
-            said=result.said,
+            said=result.message,
             reason=reason,
             allowed=result.status is not ResultStatus.REFUSED,
             before=_state(row, steps, step),
-            after=_state(*locked(order_id), step),
+            after=_state(*lock_order(order_id), step),
         )
     return result
 
 
 def _state(row: ProcessRow, steps: list[StepRow], name: str | None) -> dict[str, Any]:
-    """What the audit log keeps of an order: its state, and that of the step that was acted on."""
-    kept: dict[str, Any] = {"state": row.process_state, "goal": row.goal, "priority": row.priority}
-    if (one := step_named(steps, name)) is not None:
-        kept[one.name] = {"state": one.state, "outcome": one.outcome, "generation": one.generation}
-    return kept
+    """Returns what the audit log keeps of an order: its state, and that of the step acted on."""
+    state: dict[str, Any] = {"state": row.process_state, "goal": row.goal, "priority": row.priority}
+    if (step := find_step(steps, name)) is not None:
+        state[step.name] = {"state": step.state, "outcome": step.outcome, "generation": step.generation}
+    return state
 
 
-def go_on(
+def continue_order(
     row: ProcessRow,
     steps: list[StepRow],
     changed: StepRow,
@@ -58,56 +58,65 @@ def go_on(
     detail: dict[str, Any],
     actor: Actor,
     reason: str,
-    said: str,
+    message: str,
     resolution: str,
     result: str | None = None,
 ) -> Result:
-    """Writes the step and its event `kind`, and has the order go on from there, unless something else of it waits for a
-    person."""
+    """Writes the step and its event `kind`, and lets the order continue, unless another step needs a person.
+
+    `message` says what was done to the step, without a full stop.
+    """
     state_store.write_steps([StepWrite(changed, changed.attempt, result)])
     in_error = row.process_state == ProcessState.ERROR
-    others = [one.name for one in steps if one.id != changed.id and _needs_a_person(one, row.goal)]
-    goes_on = not (others and in_error)
-    note(row, kind, changed, actor, reason, {**detail, "goes_on": goes_on})
-    if not goes_on:
+    others = [other.name for other in steps if other.id != changed.id and _needs_a_person(other, row.goal)]
+    continues = not (others and in_error)
+    add_event(row, kind, changed, actor, reason, {**detail, "goes_on": continues})
+    if not continues:
         wake(Topic.PROGRESS)
-        return done(f"{said}. The order does not continue yet, because {', '.join(others)} failed too.")
+        return done(f"{message}. The order does not continue yet, because {', '.join(others)} failed too.")
     if in_error:
         row = row._replace(failure_count=row.failure_count - row.overruns, overruns=0)
-    release(row, by=actor.name, resolution=resolution)
-    return done(f"{said}. The order continues.")
+    release_order(row, by=actor.name, resolution=resolution)
+    return done(f"{message}. The order continues.")
 
 
-def _needs_a_person(one: StepRow, goal: str) -> bool:
-    if one.state != StepStatus.FAILED or one.not_before is not None:
+def _needs_a_person(step: StepRow, goal: str) -> bool:
+    if step.state != StepStatus.FAILED or step.not_before is not None:
         return False
-    return goal != Goal.COMPENSATE or one.undo_failure_count > 0
+    return goal != Goal.COMPENSATE or step.undo_failure_count > 0
 
 
-def note(
+def add_event(
     row: ProcessRow, kind: EventKind, step: StepRow | None, actor: Actor, reason: str, detail: dict[str, Any]
 ) -> None:
-    """Appends to the order's history."""
+    """Appends an event to the order's history. Without a `step` it is about the order as a whole."""
     name, attempt = (step.name, step.attempt) if step else ("", 0)
-    told = {**detail, "reason": reason} if reason else detail
-    state_store.record_events([EventRow(row.order_id, kind, operator(actor.name), name, attempt, told)])
+    full_detail = {**detail, "reason": reason} if reason else detail
+    state_store.record_events(
+        [EventRow(row.order_id, kind, operator(actor.name), name, attempt, full_detail)]
+    )
 
 
-def step_named(steps: list[StepRow], name: str | None) -> StepRow | None:
-    return next((one for one in steps if one.name == name), None)
+def find_step(steps: list[StepRow], name: str | None) -> StepRow | None:
+    """Returns the step of this name, or None."""
+    return next((step for step in steps if step.name == name), None)
 
 
-def words(state: str) -> str:
+def state_in_words(state: str) -> str:
+    """Returns a state as it is written in a sentence."""
     return state.replace("_", " ")
 
 
-def done(said: str) -> Result:
-    return Result(status=ResultStatus.DONE, said=said)
+def done(message: str) -> Result:
+    """Returns the result of an act that was carried out."""
+    return Result(status=ResultStatus.DONE, message=message)
 
 
-def already(said: str) -> Result:
-    return Result(status=ResultStatus.ALREADY, said=said)
+def already(message: str) -> Result:
+    """Returns the result of an act that was not needed any more."""
+    return Result(status=ResultStatus.ALREADY, message=message)
 
 
-def refused(said: str) -> Result:
-    return Result(status=ResultStatus.REFUSED, said=said)
+def refused(message: str) -> Result:
+    """Returns the result of an act that the present state does not allow."""
+    return Result(status=ResultStatus.REFUSED, message=message)

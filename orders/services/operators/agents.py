@@ -1,4 +1,4 @@
-"""What operators may do to an agent: pause and resume it, hold its circuit open or closed. Each act is audited."""
+"""What operators may do to an agent: pause and resume it, or force its circuit open or closed. Each act is audited."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -15,11 +15,11 @@ from orders.services.results import Result, ResultStatus
 from orders.vocabulary import CircuitState
 
 LONGEST_FORCE = 24 * 3600.0
-"""Seconds for which a circuit can be forced at most: a force that is forgotten must end by itself."""
+"""The longest, in seconds, that a circuit can be forced, so that a forgotten force ends by itself."""
 
 
 def pause_agent(*, agent: str, actor: Actor, reason: str) -> Result:
-    """Has nothing new sent to an agent. Calls under way go on, and what comes waits."""
+    """Stops sending new steps to an agent. Calls under way continue, and new steps wait."""
     return _act(
         "pause-agent",
         agent,
@@ -32,7 +32,7 @@ def pause_agent(*, agent: str, actor: Actor, reason: str) -> Result:
 
 
 def resume_agent(*, agent: str, actor: Actor) -> Result:
-    """Has work sent to a paused agent again, on a ramp."""
+    """Sends steps to a paused agent again, gradually."""
     return _act(
         "resume-agent",
         agent,
@@ -45,15 +45,20 @@ def resume_agent(*, agent: str, actor: Actor) -> Result:
 
 
 def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reason: str) -> Result:
-    """Keeps an agent's circuit open or closed for that long, whatever its calls say.
+    """Keeps an agent's circuit open or closed for `seconds`, whatever the outcomes of its calls.
 
-    Refuses an unknown state, a time beyond `LONGEST_FORCE`, and an act without a reason.
+    Refuses an unknown state, a duration beyond `LONGEST_FORCE`, and an empty reason.
     """
-    if said := _why_not_force(state, seconds, reason):
+    if refusal := _why_not_force(state, seconds, reason):
         audit.record(
-            actor=actor, act="force-circuit", target=f"agent {agent}", said=said, reason=reason, allowed=False
+            actor=actor,
+            act="force-circuit",
+            target=f"agent {agent}",
+            said=refusal,
+            reason=reason,
+            allowed=False,
         )
-        return Result(status=ResultStatus.REFUSED, said=said)
+        return Result(status=ResultStatus.REFUSED, message=refusal)
     return _act(
         "force-circuit",
         agent,
@@ -74,7 +79,7 @@ def _why_not_force(state: str, seconds: float, reason: str) -> str:
 
 
 def unforce_circuit(*, agent: str, actor: Actor) -> Result:
-    """Leaves a circuit to its calls again."""
+    """Lets an agent's circuit follow the outcomes of its calls again."""
     return _act(
         "unforce-circuit",
         agent,
@@ -96,28 +101,29 @@ def _act(
     done: str,
     already: str,
 ) -> Result:
-    """Changes a circuit, writes down who did it with what was before and after, and wakes who looks at it."""
+    """Changes a circuit, records the act with the circuit before and after it, and wakes its listeners."""
     with transaction.atomic():
-        before = _held(agent)
+        before = _controls(agent)
         changed = change()
         result = Result(
-            status=ResultStatus.DONE if changed else ResultStatus.ALREADY, said=done if changed else already
+            status=ResultStatus.DONE if changed else ResultStatus.ALREADY,
+            message=done if changed else already,
         )
         audit.record(
             actor=actor,
             act=act,
             target=f"agent {agent}",
-            said=result.said,
+            said=result.message,
             reason=reason,
             before=before,
-            after=_held(agent),
+            after=_controls(agent),
         )
         wake(Topic.SCHEDULER, Topic.PROGRESS)
     return result
 
 
-def _held(agent: str) -> dict[str, Any] | None:
-    """What operators can change of a circuit, as JSON."""
+def _controls(agent: str) -> dict[str, Any] | None:
+    """Returns what operators can change about a circuit, as JSON."""
     row = read_circuits([agent]).get(agent)
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""What operators do with a group of alerts: acknowledge it, and write beside it."""
+"""What operators may do with an alert group: acknowledge it, and add notes to it."""
 
 from django.db import transaction
 
@@ -8,48 +8,51 @@ from orders.models import AlertGroup, GroupNote
 from orders.services import audit
 
 LONGEST_NOTE = 2_000
+"""The most characters of a note. The rest is cut off."""
 
 
 class NoSuchGroupError(SaswebError):
-    """Raised when there is no such group of alerts."""
+    """Raised when there is no such alert group."""
 
 
 class EmptyNoteError(SaswebError):
-    """Raised when a note says nothing."""
+    """Raised when a note is empty."""
 
 
 def acknowledge(*, group_id: int, actor: audit.Actor, reason: str = "") -> AlertGroup:
-    """Says that somebody has seen a group and sees to it. Raises `NoSuchGroupError`."""
+    """Records that somebody is dealing with an alert group. Raises `NoSuchGroupError`."""
     with transaction.atomic():
-        group = _locked(group_id)
+        group = _lock_group(group_id)
         return _change(group, actor=actor, act="acknowledge", by=actor.name, reason=reason)
 
 
 def unacknowledge(*, group_id: int, actor: audit.Actor, reason: str = "") -> AlertGroup:
-    """Takes an acknowledgement back. Raises `NoSuchGroupError`."""
+    """Withdraws an acknowledgement. Raises `NoSuchGroupError`."""
     with transaction.atomic():
-        group = _locked(group_id)
+        group = _lock_group(group_id)
         if group.acknowledged_at is None:
             return group
         return _change(group, actor=actor, act="unacknowledge", by="", reason=reason)
 
 
 def add_note(*, group_id: int, actor: audit.Actor, text: str) -> GroupNote:
-    """Writes a note beside a group. Raises `NoSuchGroupError` and `EmptyNoteError`."""
-    said = text.strip().replace("\x00", "")[:LONGEST_NOTE]
-    if not said:
+    """Adds a note to an alert group. Raises `NoSuchGroupError` and `EmptyNoteError`."""
+    note_text = text.strip().replace("\x00", "")[:LONGEST_NOTE]
+    if not note_text:
         raise EmptyNoteError("a note needs some text")
     with transaction.atomic():
-        group = _locked(group_id)
-        note = GroupNote.objects.create(group=group, by=actor.name, text=said)
-        audit.record(actor=actor, act="note", target=f"group {group.pk}", said=said, after={"note": note.pk})
+        group = _lock_group(group_id)
+        note = GroupNote.objects.create(group=group, by=actor.name, text=note_text)
+        audit.record(
+            actor=actor, act="note", target=f"group {group.pk}", said=note_text, after={"note": note.pk}
+        )
     return note
 
 
-def _locked(group_id: int) -> AlertGroup:
+def _lock_group(group_id: int) -> AlertGroup:
     group = AlertGroup.objects.select_for_update(no_key=True).filter(pk=group_id).first()
     if group is None:
-        raise NoSuchGroupError(f"there is no group of alerts {group_id}")
+        raise NoSuchGroupError(f"there is no alert group {group_id}")
     return group
 
 

@@ -1,8 +1,7 @@
-"""Starts and controls bulk actions: acts on many orders, or on one with time to undo it. `bulk_runner` runs them.
+"""Creates bulk actions: acts on many orders, or on one with time to undo the click.
 
-A `BulkAction` is rows in the database and nothing else: it survives restarts, and everybody sees the same one. The
-runner locks the action's row for each order, and so do `pause`, `resume`, `stop` and `undo`: they take effect between
-two orders.
+A `BulkAction` is only rows in the database, so it survives restarts and everybody sees the same one. `bulk_runner`
+carries it out, `bulk_control` pauses, resumes, stops and undoes it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,22 +15,25 @@ from orders.engine.errors import SaswebError
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import AlertGroup, BulkAction, BulkItem
 from orders.services import audit
-from orders.services.orders import locked
+from orders.services.order_lock import lock_order
 from orders.vocabulary import BulkItemState, BulkKind, BulkState, ProcessState
 
 GRACE = timedelta(seconds=10)
-"""How long an action waits before it begins. Until then it can be undone without a trace."""
+"""How long an action waits before it begins. Until then it can be undone, and no order has changed."""
 COUNT_FROM = 50
-"""For more orders than this, the count must be typed."""
+"""Above this many orders, the operator must type the count to confirm."""
 MOST = 50_000
 """The most orders that one action takes."""
 WAVES = (1, 10, 100, 0)
-"""The orders of each wave, unless the operator chooses others. 0: all that are left."""
+"""The number of orders in each wave, unless the operator chooses others. 0 means all that are left."""
 STOP_SHARE = 0.2
+"""An action pauses itself when more than this share of a wave fails again, unless the operator chooses another."""
 RATE = 20.0
+"""Orders a second at most, unless the operator chooses another rate."""
 FASTEST = 1000.0
+"""The highest rate that an operator can choose, in orders a second."""
 TOKEN_LIFETIME = timedelta(hours=1)
-"""How long a form that is sent again is recognised."""
+"""How long a form that is submitted twice is recognised."""
 
 _ITEMS = """
     INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, said)
@@ -53,7 +55,7 @@ class TooManyError(SaswebError):
 
 
 class CountMismatchError(SaswebError):
-    """Raised when the number of orders must be typed and was not, or is wrong. `count` is the right one."""
+    """Raised when the count of orders must be typed, and is missing or wrong. `count` is the right one."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"this acts on {count} orders: type {count} to confirm it")
@@ -64,22 +66,14 @@ class ImpossibleActionError(SaswebError):
     """Raised when the waves, the rate or the stop share are out of range."""
 
 
-class NoSuchActionError(SaswebError):
-    """Raised when there is no such bulk action."""
-
-
-class TooLateError(SaswebError):
-    """Raised when it is too late in an action's life for what was asked."""
-
-
 def resubmit_one(*, order_id: UUID, actor: audit.Actor, reason: str = "") -> BulkAction:
-    """Resubmits one order in Error after `GRACE`; until then `undo` takes it back.
+    """Resubmits one order in Error after `GRACE`. Until then it can be undone.
 
-    Returns the earlier action if one is already waiting to do so: two clicks, or two people, have one effect. Raises
-    `NotInErrorError`, and `NoSuchOrderError` of `orders.services.orders`.
+    Returns the earlier action if one is already waiting to do the same, so two clicks, or two people, have one effect.
+    Raises `NotInErrorError` and `NoSuchOrderError`.
     """
     with transaction.atomic():
-        row, _ = locked(order_id)
+        row, _ = lock_order(order_id)
         if row.process_state != ProcessState.ERROR:
             raise NotInErrorError(f"The order is {row.process_state}, so there is nothing to resubmit.")
         waiting = BulkItem.objects.select_related("action").filter(
@@ -118,9 +112,9 @@ def create(
 ) -> BulkAction:
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
-    `what` describes the orders in words; `group` or `query` selected them. A form that is sent twice has the same
-    `token` both times, and makes one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and
-    `CountMismatchError` if `needs_count` and the count was not typed.
+    `what` describes the orders in words; `group` or `query` selected them. A form that is submitted twice has the same
+    `token` both times and creates one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and
+    `CountMismatchError` if `needs_count` and `typed_count` is missing or wrong.
     """
     with transaction.atomic():
         if token and (earlier := _action_of_token(token)) is not None:
@@ -144,60 +138,12 @@ def create(
 
 
 def needs_count(*, kind: str, count: int) -> bool:
-    """Whether the count must be typed: for more than `COUNT_FROM` orders, and whenever money is given back."""
+    """Whether the count must be typed: for more than `COUNT_FROM` orders, and for every refund."""
     return count > COUNT_FROM or kind == BulkKind.COMPENSATE
 
 
-def undo(*, action_id: int, actor: audit.Actor) -> BulkAction:
-    """Takes back an action that has acted on no order yet. Raises `NoSuchActionError` and `TooLateError`."""
-    with transaction.atomic():
-        action = _locked(action_id)
-        if action.state == BulkState.UNDONE:
-            return action
-        has_begun = action.items.exclude(state=BulkItemState.WAITING).exists()
-        if has_begun or action.state not in (BulkState.RUNNING, BulkState.PAUSED):
-            raise TooLateError("It has begun, so it can no longer be undone. It can be stopped.")
-        _give_up(action, said="Undone before it began.")
-        return _change(action, BulkState.UNDONE, actor=actor, act="undo action", ended=True)
-
-
-def pause(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
-    """Pauses a running action before its next order. Raises `NoSuchActionError` and `TooLateError`."""
-    with transaction.atomic():
-        action = _locked(action_id)
-        if action.state == BulkState.PAUSED:
-            return action
-        _require(action, BulkState.RUNNING)
-        action.why_paused = f"{actor.name}: {reason}"[:200] if reason else f"by {actor.name}"
-        return _change(action, BulkState.PAUSED, actor=actor, act="pause action", reason=reason)
-
-
-def resume(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
-    """Resumes a paused action. Orders that failed again before no longer count towards its stop share: `starts_at`
-    moves to now. Raises `NoSuchActionError` and `TooLateError`."""
-    with transaction.atomic():
-        action = _locked(action_id)
-        if action.state == BulkState.RUNNING:
-            return action
-        _require(action, BulkState.PAUSED)
-        action.why_paused = ""
-        action.starts_at = max(action.starts_at, database_now())
-        return _change(action, BulkState.RUNNING, actor=actor, act="resume action", reason=reason)
-
-
-def stop(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
-    """Ends an action for good. The orders it has acted on go on. Raises `NoSuchActionError` and `TooLateError`."""
-    with transaction.atomic():
-        action = _locked(action_id)
-        if action.state == BulkState.STOPPED:
-            return action
-        _require(action, BulkState.RUNNING, BulkState.PAUSED)
-        _give_up(action, said="Stopped before its turn.")
-        return _change(action, BulkState.STOPPED, actor=actor, act="stop action", reason=reason)
-
-
 def _action_of_token(token: str) -> BulkAction | None:
-    """The action that the same form made before. Of two requests at once, the second waits here for the first."""
+    """Returns the action that the same form created before. Of two requests at once, the second waits for the first."""
     fetch("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [token])
     recent = BulkAction.objects.filter(created_at__gt=database_now() - TOKEN_LIFETIME)
     return recent.filter(query__token=token).first()
@@ -227,7 +173,7 @@ def _create(
     target: str = "",
     **fields: Any,
 ) -> BulkAction:
-    sizes = sizes_of(waves, len(order_ids))
+    sizes = wave_sizes(waves, len(order_ids))
     starts_at: datetime = database_now() + GRACE
     action = BulkAction.objects.create(
         kind=kind,
@@ -243,7 +189,7 @@ def _create(
     run(_ITEMS, [action.pk, bounds or [len(order_ids)], list(order_ids)])
     audit.record(
         actor=actor,
-        act=f"{kind}" if len(order_ids) == 1 else f"bulk {kind}",
+        act=kind if len(order_ids) == 1 else f"bulk {kind}",
         target=target or f"bulk {action.pk}",
         said=f"{action.total:,} {'order' if action.total == 1 else 'orders'} from {starts_at:%H:%M:%S} UTC: {what}.",
         reason=reason,
@@ -253,8 +199,8 @@ def _create(
     return action
 
 
-def sizes_of(waves: Sequence[int], total: int) -> list[int]:
-    """How many orders each wave takes: no wave is empty, and the last takes all that are left."""
+def wave_sizes(waves: Sequence[int], total: int) -> list[int]:
+    """Returns the number of orders in each wave. No wave is empty, and the last takes all that are left."""
     sizes: list[int] = []
     for size in waves:
         left = total - sum(sizes)
@@ -262,42 +208,3 @@ def sizes_of(waves: Sequence[int], total: int) -> list[int]:
             sizes.append(left if size == 0 else min(size, left))
     sizes[-1] += total - sum(sizes)
     return sizes
-
-
-def _locked(action_id: int) -> BulkAction:
-    action = BulkAction.objects.select_for_update().filter(pk=action_id).first()
-    if action is None:
-        raise NoSuchActionError(f"there is no bulk action {action_id}")
-    return action
-
-
-def _require(action: BulkAction, *states: str) -> None:
-    if action.state not in states:
-        raise TooLateError(f"The action is already {action.state}.")
-
-
-def _give_up(action: BulkAction, *, said: str) -> None:
-    """Ends the orders that are still waiting for their turn."""
-    action.items.filter(state=BulkItemState.WAITING).update(
-        state=BulkItemState.NOTHING, said=said, ended_at=database_now()
-    )
-
-
-def _change(
-    action: BulkAction, state: str, *, actor: audit.Actor, act: str, reason: str = "", ended: bool = False
-) -> BulkAction:
-    before = action.state
-    action.state = state
-    if ended:
-        action.ended_at = database_now()
-    action.save(update_fields=["state", "why_paused", "starts_at", "ended_at"])
-    audit.record(
-        actor=actor,
-        act=act,
-        target=f"bulk {action.pk}",
-        said=f"The action is {action.state}.",
-        reason=reason,
-        before={"state": before},
-        after={"state": state},
-    )
-    return action

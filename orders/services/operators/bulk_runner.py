@@ -1,11 +1,11 @@
-"""Carries out bulk actions that are running and due, order by order, wave by wave.
+"""Carries out bulk actions that are running and due, order by order and wave by wave.
 
-Each order is one transaction: it locks the action (so that a pause takes effect at the next order), the item and the
-order, acts, and records the result. A process killed at any moment therefore repeats nothing. Two runners at once share
+Each order is one transaction, which locks the action (so that a pause takes effect at the next order), the item and the
+order, acts, and records the result. A runner that is killed at any moment therefore repeats nothing. Two runners share
 the work: each skips the actions that the other has locked.
 
-A wave has ended when each of its orders is done, has failed again or had nothing to do; then the next wave begins. When
-more orders of a wave fail again than the action's stop share allows, the action pauses itself.
+A wave ends when each of its orders is done, has failed again, or needed nothing; then the next wave begins. When more
+orders of a wave fail again than the action's stop share allows, the action pauses itself.
 """
 
 from datetime import datetime
@@ -18,8 +18,8 @@ from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import BulkAction, BulkItem
 from orders.services import audit
-from orders.services import orders as services
-from orders.services.orders import NoSuchOrderError
+from orders.services.order_lock import NoSuchOrderError
+from orders.services.orders import compensate, resubmit
 from orders.services.results import Result, ResultStatus
 from orders.vocabulary import BulkItemState, BulkKind, BulkState
 
@@ -28,19 +28,19 @@ log = structlog.get_logger()
 DESK = audit.Actor(name="the desk")
 """The actor of an action that pauses itself."""
 SETTLED_AT_ONCE = 5_000
-"""Items whose result one pass records at most: few enough for one short statement."""
+"""The most items whose result one pass records, so that the statement stays short."""
 BURST = 1.0
-"""Seconds' worth of its rate that an action may catch up at once after it had to wait."""
+"""How much of its rate, in seconds, an action may catch up at once after a wait."""
 
-# An order has failed again if an alert was opened since, even if somebody has fixed it meanwhile, or if the workflow
-# gave it up and compensated it. Items under way are written only here, all others only under the lock of their action,
-# so the two never wait for each other.
+# An order has failed again if an alert has been opened since, even one that is fixed by now, or if the workflow gave it
+# up and compensated it. Items under way are written only here, and all others only under their action's lock, so the
+# two never wait for each other.
 _SETTLE = """
     WITH ended AS (
         SELECT i.id,
                CASE WHEN failure.code IS NOT NULL OR given_up.id IS NOT NULL THEN 'failed' ELSE 'done' END AS state,
                CASE WHEN failure.code IS NOT NULL THEN left(failure.code || ': ' || failure.message, 300)
-                    WHEN given_up.id IS NOT NULL THEN 'given up and undone'
+                    WHEN given_up.id IS NOT NULL THEN 'given up and compensated'
                     ELSE p.process_state END AS said
           FROM orders_bulkaction AS a
           JOIN orders_bulkitem AS i ON i.action_id = a.id AND i.state = 'acted'
@@ -83,7 +83,7 @@ _IN_TURN = """
 
 
 def run_once(*, now: datetime | None = None) -> Counts:
-    """One pass over all actions. `now` is the database's clock."""
+    """Makes one pass over all actions. `now` is the time on the database's clock."""
     now = now or database_now()
     settled = run(_SETTLE, [SETTLED_AT_ONCE])
     run(_END_STOPPED)
@@ -99,12 +99,12 @@ def run_once(*, now: datetime | None = None) -> Counts:
 def _prepare(action_id: int, now: datetime) -> int:
     """Pauses or ends an action, or starts its next wave. Returns how many orders it may act on now."""
     with transaction.atomic():
-        action = _locked(action_id)
+        action = _lock_action(action_id)
         if action is None or action.starts_at > now:
             return 0
         items = action.items.filter(wave=action.wave)
         is_open = items.filter(state__in=[BulkItemState.WAITING, BulkItemState.ACTED]).exists()
-        if action.items.filter(state=BulkItemState.WAITING).exists() and (why := _why_stop(action)):
+        if action.items.filter(state=BulkItemState.WAITING).exists() and (why := _why_pause(action)):
             _pause(action, why)
             return 0
         if not is_open:
@@ -117,17 +117,17 @@ def _prepare(action_id: int, now: datetime) -> int:
 
 
 def allowance(*, rate: float, acted_at: datetime | None, now: datetime) -> int:
-    """How many orders an action may act on at `now` without exceeding its rate; after a wait, those of `BURST`."""
+    """Returns how many orders an action may act on at `now` within its rate. After a wait that is at most `BURST`."""
     if acted_at is None:
         return max(1, int(rate * BURST))
     elapsed = max(0.0, (now - acted_at).total_seconds())
     return min(int(rate * elapsed), max(1, int(rate * BURST)))
 
 
-def _why_stop(action: BulkAction) -> str:
-    """Why the action must pause, or an empty string: too large a share of this wave has failed again.
+def _why_pause(action: BulkAction) -> str:
+    """Returns why the action must pause, or an empty string. It must when too large a share of this wave failed again.
 
-    Only orders that have ended since the action was last started or resumed count, and those still to end.
+    Orders that ended before the action was last started or resumed do not count.
     """
     counted = action.items.filter(wave=action.wave).exclude(ended_at__lt=action.starts_at)
     failed = counted.filter(state=BulkItemState.FAILED_AGAIN)
@@ -141,9 +141,9 @@ def _why_stop(action: BulkAction) -> str:
 
 
 def _act_on_next(action_id: int) -> bool:
-    """Acts on the next order of the current wave. False if there is none, or another runner has the action."""
+    """Acts on the next order of the current wave. Returns False if there is none, or the action is locked or paused."""
     with transaction.atomic():
-        action = _locked(action_id)
+        action = _lock_action(action_id)
         if action is None:
             return False
         item = (
@@ -160,12 +160,12 @@ def _act_on_next(action_id: int) -> bool:
             item.ended_at = item.acted_at
         item.save(update_fields=["state", "said", "acted_at", "ended_at"])
         action.save(update_fields=["acted_at"])
-    log.info("acted", action="bulk", bulk=action_id, order_id=str(item.order_id), said=item.said)
+    log.info("acted", action="bulk", bulk=action_id, order_id=str(item.order_id), result=item.said)
     return True
 
 
 def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
-    """Acts on the item's order. Returns the item's new state and the sentence that is kept with it."""
+    """Acts on the item's order. Returns the item's new state and a sentence that says what happened."""
     reason = f"{action.reason} (bulk action {action.pk})" if action.reason else f"bulk action {action.pk}"
     try:
         with transaction.atomic():
@@ -176,17 +176,17 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
         log.exception("bulk act failed", action="bulk", bulk=action.pk, order_id=str(item.order_id))
         return BulkItemState.FAILED_AGAIN, f"It could not be done: {error}"[:300]
     state = BulkItemState.ACTED if result.status is ResultStatus.DONE else BulkItemState.NOTHING
-    return state, result.said[:300]
+    return state, result.message[:300]
 
 
 def _apply(action: BulkAction, item: BulkItem, reason: str) -> Result:
     if action.kind == BulkKind.COMPENSATE:
-        return services.compensate(order_id=item.order_id, by=action.by, reason=reason)
-    return services.resubmit(order_id=item.order_id, by=action.by, reason=reason)
+        return compensate(order_id=item.order_id, by=action.by, reason=reason)
+    return resubmit(order_id=item.order_id, by=action.by, reason=reason)
 
 
-def _locked(action_id: int) -> BulkAction | None:
-    """Locks a running action. None if another runner or an operator has it locked."""
+def _lock_action(action_id: int) -> BulkAction | None:
+    """Locks a running action. Returns None if it is not running, or somebody else has it locked."""
     return (
         BulkAction.objects.select_for_update(skip_locked=True)
         .filter(pk=action_id, state=BulkState.RUNNING)

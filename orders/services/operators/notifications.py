@@ -1,4 +1,4 @@
-"""Telling operators of alerts (O1): one message on each channel for each group of new alerts, never one per order.
+"""Notifies operators of alerts (O1): one message per channel for each alert group, never one per order.
 
 The messages are posted to the outbox in the transaction that marks the alerts as notified, so none is lost.
 """
@@ -19,7 +19,7 @@ from orders.vocabulary import MessageChannel, MessageKind
 log = structlog.get_logger()
 
 QUIET = timedelta(minutes=5)
-"""How long a group is left alone once operators have been told of it. What opens meanwhile is in the next message."""
+"""The least time between two messages about one group. Alerts opened in between are in the next message."""
 
 _GROUPS_TO_NOTIFY = """
     SELECT group_id
@@ -37,7 +37,7 @@ _MARK_NOTIFIED = """
 
 
 def notify_operators() -> int:
-    """Posts a message about every group with alerts that nobody has been told of; returns how many messages.
+    """Posts messages about every group that has alerts not yet notified. Returns how many it posted.
 
     Without ALERT_EMAIL and ALERT_WEBHOOK_URL it only logs the alerts.
     """
@@ -45,12 +45,12 @@ def notify_operators() -> int:
 
 
 def _post_messages(group_id: int) -> int:
-    """Marks a group's new alerts as notified and posts the messages, unless it had some within `QUIET`."""
+    """Marks a group's new alerts as notified and posts the messages, unless some were posted within `QUIET`."""
     with transaction.atomic():
         group = (
             AlertGroup.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=group_id).first()
         )
-        if group is None:  # another of these jobs is posting them
+        if group is None:  # another jobs process is posting them
             return 0
         if OutgoingMessage.objects.filter(group=group, created_at__gt=database_now() - QUIET).exists():
             return 0
@@ -74,7 +74,7 @@ def _post_messages(group_id: int) -> int:
 
 
 def _recipients() -> Mapping[MessageChannel, str]:
-    """Who is told, by channel. The URL of a webhook may be a secret: only its host is stored."""
+    """Returns the recipients by channel. A webhook's URL may be a secret, so only its host is stored."""
     config = settings.CONFIG
     recipients = {
         MessageChannel.EMAIL: config.alert_email,

@@ -1,8 +1,8 @@
-"""What an operator may do with one order. Each act is one transaction, and says what really happened.
+"""What operators may do with one order. Each act is one transaction and returns what actually happened.
 
-Every act locks the order first, is an event in the order's history and an entry of the audit log, also when it changed
-nothing; done twice, it is done once. A step whose outcome is unknown is never edited or begun anew with another key
-while nobody knows: it is resubmitted with the key it has, or settled by hand first (rule 5).
+Every act locks the order first, and is recorded in the audit log even if it changed nothing. What it changes is also an
+event in the order's history. Repeating an act changes nothing more. A step whose outcome is unknown is never edited or
+started again with another key: it is resubmitted with the key it has, or settled by hand first (rule 5).
 
 Settling is in `orders.services.operators.settling`, editing in `orders.services.operators.editing`.
 """
@@ -19,40 +19,41 @@ from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.selectors.desk.confirmation import confirmation
 from orders.services import audit
-from orders.services import orders as services
+from orders.services import orders as order_services
 from orders.services.audit import Actor
 from orders.services.operators.acts import (
     ENDED,
     act_on,
+    add_event,
     already,
+    continue_order,
     done,
-    go_on,
-    note,
+    find_step,
     refused,
-    step_named,
-    words,
+    state_in_words,
 )
 from orders.services.results import Result
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 from orders.workflow import editing
 
 WAITING = (StepStatus.NOT_STARTED.value, StepStatus.COMPENSATING.value)
+"""The states in which a step can be waiting for its next try."""
 
 
 def resubmit_now(*, order_id: UUID, actor: Actor, reason: str = "", step: str | None = None) -> Result:
-    """Has what failed tried again at once (O2). Raises `NoSuchOrderError`."""
+    """Resubmits the failed steps of an order, or only `step`, at once (O2). Raises `NoSuchOrderError`."""
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
-        return services.resubmit(order_id=order_id, by=actor.name, reason=reason, step=step)
+        return order_services.resubmit(order_id=order_id, by=actor.name, reason=reason, step=step)
 
     return act_on("resubmit", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
 
 def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None = None) -> Result:
-    """Has the whole order compensated (C10). Raises `NoSuchOrderError`.
+    """Starts the compensation of the whole order (C10). Raises `NoSuchOrderError`.
 
-    A face that asks for confirmation passes what was `typed`, which must be what `orders.selectors.desk.confirmation`
-    asks for: the amount that goes back to the customer, or a word.
+    A caller that asks for confirmation passes what was `typed`. It must be what `orders.selectors.desk.confirmation`
+    asks for: the amount to be refunded, or a word.
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
@@ -60,62 +61,62 @@ def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None =
             expected = confirmation(order_id).typed
             if typed.strip().replace(" ", "").lower() != expected:
                 return refused(f"To confirm, type {expected}.")
-        return services.compensate(order_id=order_id, by=actor.name, reason=reason)
+        return order_services.compensate(order_id=order_id, by=actor.name, reason=reason)
 
     return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
 
 
 def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | None = None) -> Result:
-    """Has the order go on without a step, of which nothing may be in flight. Raises `NoSuchOrderError`.
+    """Lets the order continue without a step that is not in flight. Raises `NoSuchOrderError`.
 
-    Who has it confirmed gives what was `typed`, which must be the step's name. If nobody knows whether the
-    step had its effect, it is still undone when the order is.
+    A caller that asks for confirmation passes what was `typed`, which must be the step's name. If the step's outcome is
+    unknown, it is still compensated if the order is.
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
-        one = step_named(steps, step)
-        if one is None:
+        target = find_step(steps, step)
+        if target is None:
             return refused(f"The order has no step {step!r}.")
-        if one.state == StepStatus.SKIPPED:
+        if target.state == StepStatus.SKIPPED:
             return already(f"Step {step} is already skipped.")
         if typed is not None and typed.strip() != step:
             return refused(f"To confirm, type {step}.")
-        if refusal := _why_not_skip(row, steps, one, reason):
+        if refusal := _why_not_skip(row, target, reason):
             return refusal
-        skipped = one._replace(state=StepStatus.SKIPPED, not_before=None, waiting_since=None)
-        return go_on(
+        skipped = target._replace(state=StepStatus.SKIPPED, not_before=None, waiting_since=None)
+        return continue_order(
             row,
             steps,
             skipped,
             kind=EventKind.STEP_SKIPPED,
-            detail={"was": one.state, "outcome": one.outcome},
+            detail={"was": target.state, "outcome": target.outcome},
             actor=actor,
             reason=reason,
-            said=f"Skipped {step}",
+            message=f"Skipped {step}",
             resolution="skipped",
         )
 
     return act_on("skip", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
 
-def _why_not_skip(row: ProcessRow, steps: list[StepRow], one: StepRow, reason: str) -> Result | None:
+def _why_not_skip(row: ProcessRow, step: StepRow, reason: str) -> Result | None:
     if not reason.strip():
         return refused("Give a reason: it is kept in the order's history.")
     if row.process_state in ENDED or row.goal == Goal.COMPENSATE:
         return refused("The order has ended or is being cancelled and refunded, so there is nothing to skip.")
-    if one.complete_by is not None:
-        return refused(f"Step {one.name} is under way. Wait for its reply or its complete-by time.")
-    if one.state not in (StepStatus.NOT_STARTED, StepStatus.FAILED):
-        return refused(f"Step {one.name} is {words(one.state)}.")
-    if needed := editing.needed_by(row.workflow, row.version, one.name):
+    if step.complete_by is not None:
+        return refused(f"Step {step.name} is under way. Wait for its reply or its complete-by time.")
+    if step.state not in (StepStatus.NOT_STARTED, StepStatus.FAILED):
+        return refused(f"Step {step.name} is {state_in_words(step.state)}.")
+    if needed := editing.needed_by(row.workflow, row.version, step.name):
         return refused(
-            f"{', '.join(needed)} needs the result of {one.name}. Settle {one.name} by hand with its result instead."
+            f"{', '.join(needed)} needs the result of {step.name}. Settle {step.name} by hand with its result instead."
         )
     return None
 
 
 def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None) -> Result:
-    """Has what waits for its next try tried at once; what waits for a customer or an agent goes on waiting.
+    """Retries at once the steps that wait for their next try. Those that wait for a customer or an agent keep waiting.
 
     Raises `NoSuchOrderError`.
     """
@@ -123,26 +124,28 @@ def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None) -> Resul
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         now = database_now()
         waits = [
-            one
-            for one in steps
-            if one.state in WAITING and one.complete_by is None and step in (None, one.name)
-            if one.not_before is not None and one.not_before > now
+            waiting
+            for waiting in steps
+            if waiting.state in WAITING and waiting.complete_by is None and step in (None, waiting.name)
+            if waiting.not_before is not None and waiting.not_before > now
         ]
         if row.process_state not in (ProcessState.PENDING, ProcessState.PROCESSING) or not waits:
             return already("Nothing is waiting for a retry.")
-        state_store.write_steps([StepWrite(one._replace(not_before=None), one.attempt) for one in waits])
-        # Due now, not without a wait: so it is claimed before those that have never been looked at.
+        state_store.write_steps(
+            [StepWrite(waiting._replace(not_before=None), waiting.attempt) for waiting in waits]
+        )
+        # Due now rather than without a time: so it is claimed before the orders that nobody has claimed yet.
         state_store.write_processes([row._replace(not_before=now)])
-        for one in waits:
-            note(row, EventKind.HURRIED, one, actor, "", {"until": one.not_before})
+        for waiting in waits:
+            add_event(row, EventKind.HURRIED, waiting, actor, "", {"until": waiting.not_before})
         wake(Topic.SCHEDULER, Topic.PROGRESS)
-        return done(f"Retrying {', '.join(one.name for one in waits)} now.")
+        return done(f"Retrying {', '.join(waiting.name for waiting in waits)} now.")
 
     return act_on("retry now", work, order_id=order_id, actor=actor, step=step)
 
 
 def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "") -> Result:
-    """Gives an order under way, its steps and its requests another priority, from 0 to 9. Raises `NoSuchOrderError`."""
+    """Sets the priority, from 0 to 9, of an order under way, its steps and its requests. Raises `NoSuchOrderError`."""
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         if not 0 <= priority <= 9:
@@ -152,9 +155,11 @@ def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "
         if row.priority == priority:
             return already(f"The priority is already {priority}.")
         state_store.write_processes([row._replace(priority=priority)])
-        state_store.write_steps([StepWrite(one._replace(priority=priority), one.attempt) for one in steps])
+        state_store.write_steps([StepWrite(step._replace(priority=priority), step.attempt) for step in steps])
         requests.set_priority(order_id, priority)
-        note(row, EventKind.PRIORITY_SET, None, actor, reason, {"before": row.priority, "after": priority})
+        add_event(
+            row, EventKind.PRIORITY_SET, None, actor, reason, {"before": row.priority, "after": priority}
+        )
         wake(Topic.SCHEDULER, Topic.PROGRESS)
         return done(f"The priority is now {priority}.")
 
@@ -164,11 +169,11 @@ def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "
 def replay_set_aside(*, set_aside_id: int, actor: Actor) -> Result:
     """Puts a submission that was set aside back on the queue (S3)."""
     with transaction.atomic():
-        result = services.replay_set_aside(set_aside_id=set_aside_id, by=actor.name)
-        audit.record(actor=actor, act="replay", target=f"submission {set_aside_id}", said=result.said)
+        result = order_services.replay_set_aside(set_aside_id=set_aside_id, by=actor.name)
+        audit.record(actor=actor, act="replay", target=f"submission {set_aside_id}", said=result.message)
     return result
 
 
 def is_skippable(*, workflow: str, version: int, step: str) -> bool:
-    """Whether an order can do without a step: no other step needs its result."""
+    """Whether an order can continue without a step, because no other step needs its result."""
     return not editing.needed_by(workflow, version, step)

@@ -1,4 +1,4 @@
-"""What operators do with the outbox: retry a message that has failed."""
+"""What operators may do with the outbox: retry a failed message."""
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -19,9 +19,9 @@ class NotFailedError(SaswebError):
 
 
 def retry(*, message_id: int, actor: audit.Actor) -> OutgoingMessage:
-    """Has a failed message sent again, with its whole patience before it.
+    """Queues a failed message again. It may be retried for as long as a new one.
 
-    A message that is already waiting again is returned as it is: two clicks are one effect. Raises
+    A message that is already queued or being sent is returned unchanged, so a second click changes nothing. Raises
     `NoSuchMessageError` and `NotFailedError`.
     """
     with transaction.atomic():

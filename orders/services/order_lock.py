@@ -1,0 +1,65 @@
+"""What all acts on an order share: locking it, resetting a failed step, and giving the order back to the schedulers."""
+
+from uuid import UUID
+
+from orders.engine import alerts, state_store
+from orders.engine.channels import status
+from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.errors import SaswebError
+from orders.engine.rows import Actor, ProcessRow, StepRow
+from orders.vocabulary import ActorKind, Goal, Outcome, ProcessState, StatusKind, StepStatus
+
+
+class NoSuchOrderError(SaswebError):
+    """Raised when an order does not exist, or its submission has not been inserted yet."""
+
+
+def operator(name: str) -> Actor:
+    """Returns an operator as the actor of an order's events."""
+    return Actor(ActorKind.OPERATOR, name)
+
+
+def lock_order(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:
+    """Locks an order until the transaction ends, and reads its steps. Raises `NoSuchOrderError`."""
+    row = state_store.lock_one(order_id)
+    if row is None:
+        raise NoSuchOrderError(f"There is no order {order_id} in the state store.")
+    return row, state_store.steps_of([order_id])[order_id]
+
+
+def reset_step(step: StepRow, goal: str) -> StepRow:
+    """Returns a failed step made ready for another try, or for its compensation if that is the order's goal.
+
+    A step that was definitely refused moves to its next generation, so its idempotency key is new (rule 5).
+    """
+    reset = step._replace(
+        failure_count=0, undo_failure_count=0, extended_waits=0, not_before=None, wanted_since=None
+    )
+    if goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN):
+        return reset._replace(state=StepStatus.COMPENSATING)
+    if step.outcome == Outcome.REFUSED:
+        reset = reset._replace(generation=step.generation + 1, outcome=Outcome.NONE, sent_at=None)
+    return reset._replace(state=StepStatus.NOT_STARTED)
+
+
+def release_order(row: ProcessRow, *, by: str, resolution: str) -> None:
+    """Makes an order Pending and unlocked, closes its alert, and wakes the schedulers.
+
+    If no scheduler has reported the order's failure to the application yet, reports it first, so that the application
+    hears of it before anything that follows.
+    """
+    if not row.announced:
+        status.post([status.Status(row.reply_to, row.order_id, StatusKind.FAILED)])
+    state_store.write_processes(
+        [
+            row._replace(
+                process_state=ProcessState.PENDING,
+                locked_by=None,
+                not_before=None,
+                complete_by=None,
+                announced=True,
+            )
+        ]
+    )
+    alerts.close_alerts([row.order_id], by=by, resolution=resolution)
+    wake(Topic.SCHEDULER, Topic.PROGRESS)
