@@ -59,7 +59,7 @@ def admit_operator(request: HttpRequest) -> Admission | None:
         connection.close()
 
 
-def read_pulse(_watched: Sequence[UUID]) -> Mapping[UUID, str]:
+def read_desk_version(_watched: Sequence[UUID]) -> Mapping[UUID, str]:
     """Reads the console's current version. One statement; the connection is closed."""
     try:
         return {CONSOLE: desk_version()}

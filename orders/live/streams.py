@@ -35,7 +35,7 @@ from orders.live.admission import (
     admit_bearer,
     admit_operator,
     admit_owner,
-    read_pulse,
+    read_desk_version,
     read_versions,
 )
 from orders.live.hub import Hub, HubConfig, Watch
@@ -77,7 +77,7 @@ class Streams:
     def __init__(self, config: StreamsConfig | None = None) -> None:
         self._config = config or StreamsConfig()
         self._hub = Hub(read=read_versions, config=self._config.hub)
-        self._console = Hub(read=read_pulse, config=self._config.console)
+        self._console = Hub(read=read_desk_version, config=self._config.console)
         self._threads = ThreadPoolExecutor(4, "admission")
         self._open = 0
         self._is_stopping = False

@@ -117,7 +117,7 @@ def test_a_folder_has_only_one_launcher_at_a_time(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(up, "LOCK_TIMEOUT", 0.0)
     with (
         up.the_only_launcher(tmp_path),
-        pytest.raises(LaunchError, match="runs already, as process"),
+        pytest.raises(LaunchError, match="already running as process"),
         up.the_only_launcher(tmp_path),
     ):
         pass

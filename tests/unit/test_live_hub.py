@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError
 
 from orders.live import streams as streams_module
-from orders.live.admission import Admitted
+from orders.live.admission import Admission
 from orders.live.hub import Hub, HubConfig, Versions, Watch
 from orders.live.streams import Streams, StreamsConfig
 
@@ -192,7 +192,7 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
     monkeypatch.setattr(
         streams_module,
         "admit_owner",
-        lambda _, order_id: Admitted(order_id, orders.versions[order_id], "ada"),
+        lambda _, order_id: Admission(order_id, orders.versions[order_id], "ada"),
     )
     monkeypatch.setattr(streams_module, "LINGER", 0.05)
 
