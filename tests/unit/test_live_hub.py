@@ -63,8 +63,8 @@ async def asked(orders: Orders, number: int) -> None:
 
 
 async def stirred(watch: Watch) -> str:
-    await watch.stirred.wait()
-    watch.stirred.clear()
+    await watch.changed.wait()
+    watch.changed.clear()
     return watch.version
 
 
@@ -82,7 +82,7 @@ def test_one_question_is_for_all_watched_orders_and_for_no_other() -> None:
         orders.versions[ONE] = "2"
         hub.wake()
         assert [await stirred(reader) for reader in readers[:100]] == ["2"] * 100
-        assert not readers[100].stirred.is_set()
+        assert not readers[100].changed.is_set()
 
     assert run(scenario).questions == [{ONE, TWO}, {ONE, TWO}]
 
