@@ -1,7 +1,7 @@
-"""The admin site, for raw tables: the catalogue and the accounts can be edited, everything else can be looked at.
+"""The admin site, for the raw tables. The catalogue and the accounts can be edited; everything else is read-only.
 
-The state store, the channels, the desk and the audit log are read-only here, so that nobody edits around the engine.
-A table may have a million rows, so none is counted or sorted: they are shown by primary key, newest first.
+The state store, the channels, the desk and the audit log are read-only so that nobody can bypass the engine. A table
+may have a million rows, so none is counted in full or sorted: rows are listed by primary key, newest first.
 """
 
 from typing import Any, cast
@@ -21,9 +21,9 @@ from orders import models
 from orders.services import audit
 
 MOST_ROWS = 10_000
-"""How far the pages of a list go."""
+"""How many rows the pages of a list cover."""
 
-for _model in list(admin.site._registry):  # those of the libraries: their tables are theirs alone
+for _model in list(admin.site._registry):  # the tables of libraries are not shown
     admin.site.unregister(_model)
 
 admin.site.site_header = admin.site.site_title = _("Raw tables")
@@ -31,24 +31,24 @@ admin.site.site_url = "/console/"
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]
-    """Pages over the first rows of a table, which is not counted beyond them."""
+    """Pages over the first `MOST_ROWS` rows of a table. The rest is not counted."""
 
     @cached_property
     def count(self) -> int:
-        """How many rows there are, as far as it goes."""
+        """The number of rows, up to `MOST_ROWS`."""
         rows = cast("QuerySet[Model]", self.object_list)
         return rows[:MOST_ROWS].count()
 
 
-class Unsorted(ChangeList):
-    """A list in the one order that costs nothing, whatever its address asks for."""
+class UnsortedChangeList(ChangeList):
+    """A list by primary key, the only cheap order, whatever the URL asks for."""
 
     def get_ordering(self, request: HttpRequest, queryset: Any) -> list[str | Combinable]:
         return ["-pk"]
 
 
-class Looked(admin.ModelAdmin):  # type: ignore[type-arg]
-    """A table that can be looked at and not changed."""
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """A table that can be viewed but not changed."""
 
     paginator = BoundedPaginator
     show_full_result_count = False
@@ -58,7 +58,7 @@ class Looked(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display: tuple[str, ...] = ()
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        """Every column but the long ones."""
+        """Returns all columns except long texts, JSON and foreign keys."""
         return self.list_display or tuple(
             field.name
             for field in self.model._meta.concrete_fields
@@ -66,11 +66,11 @@ class Looked(admin.ModelAdmin):  # type: ignore[type-arg]
         )
 
     def get_sortable_by(self, request: HttpRequest) -> tuple[()]:
-        """None: sorting a large table by a column without an index takes minutes."""
+        """Returns no columns: sorting a large table by a column without an index takes minutes."""
         return ()
 
     def get_changelist(self, request: HttpRequest, **_: Any) -> type[ChangeList]:
-        return Unsorted
+        return UnsortedChangeList
 
     def has_add_permission(self, request: HttpRequest, *_: Any) -> bool:
         return False
@@ -82,34 +82,34 @@ class Looked(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
 
-class Audited(admin.ModelAdmin):  # type: ignore[type-arg]
-    """A table that can be edited, with each change in the audit log as well as in the admin's own."""
+class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """A table that can be edited. Each change is also recorded in the audit log."""
 
     actions = None
     show_full_result_count = False
 
     def has_delete_permission(self, request: HttpRequest, *_: Any) -> bool:
-        """Orders name products and people for ever: they are taken off the list, or closed."""
+        """Returns False: orders refer to products and people for good. Unlist or deactivate them instead."""
         return False
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
-        self._write_down(request, obj, "added")
+        self._record(request, obj, "added")
         return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
-        self._write_down(request, obj, f"changed: {message}")
+        self._record(request, obj, f"changed: {message}")
         return super().log_change(request, obj, message)
 
-    def _write_down(self, request: HttpRequest, obj: Model, said: str) -> None:
-        who = audit.Actor(
+    def _record(self, request: HttpRequest, obj: Model, change: str) -> None:
+        actor = audit.Actor(
             name=request.user.get_username()[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45]
         )
-        audit.record(actor=who, act="edit", target=f"{obj._meta.model_name} {obj.pk}"[:120], said=said)
+        audit.record(actor=actor, act="edit", target=f"{obj._meta.model_name} {obj.pk}"[:120], said=change)
 
 
 @admin.register(models.Product)
-class ProductAdmin(Audited):
-    """The catalogue. What an order was placed for is on its lines and does not change."""
+class ProductAdmin(AuditedAdmin):
+    """The catalogue. Changes here do not affect orders: their lines keep the title and price of their time."""
 
     list_display = ("sku", "title", "artist", "price", "currency", "is_listed")
     list_filter = ("is_listed", "currency")
@@ -120,13 +120,13 @@ class ProductAdmin(Audited):
     paginator = BoundedPaginator
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """A product keeps its number."""
+        """Makes an existing product's SKU read-only."""
         return ("sku",) if obj else ()
 
 
 @admin.register(User)
-class PersonAdmin(Audited, UserAdmin):  # type: ignore[type-arg]
-    """Accounts. Only a superuser makes one of somebody, or touches the account of one."""
+class AccountAdmin(AuditedAdmin, UserAdmin):  # type: ignore[type-arg]
+    """Accounts. Only a superuser can make somebody a superuser, or change a superuser's account."""
 
     list_filter = ("is_staff", "is_active", "groups")
     paginator = BoundedPaginator
@@ -136,23 +136,23 @@ class PersonAdmin(Audited, UserAdmin):  # type: ignore[type-arg]
         return own if request.user.is_superuser else (*own, "is_superuser", "user_permissions")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What Django says, but for superusers' accounts."""
+        """Allows what Django allows, except that only superusers can change a superuser's account."""
         if obj is not None and obj.is_superuser and not request.user.is_superuser:
             return False
         return super().has_change_permission(request, obj)
 
 
-admin.site.register(Group, Looked, filter_horizontal=("permissions",))
+admin.site.register(Group, ReadOnlyAdmin, filter_horizontal=("permissions",))
 
-admin.site.register(models.OrderProcess, Looked, search_fields=("=order_id",))
-admin.site.register(models.StepState, Looked, search_fields=("=process__order_id",))
-admin.site.register(models.Event, Looked, search_fields=("=order_id",))
-admin.site.register(models.Order, Looked, search_fields=("=id",))
-admin.site.register(models.Alert, Looked, search_fields=("=order_id",))
+admin.site.register(models.OrderProcess, ReadOnlyAdmin, search_fields=("=order_id",))
+admin.site.register(models.StepState, ReadOnlyAdmin, search_fields=("=process__order_id",))
+admin.site.register(models.Event, ReadOnlyAdmin, search_fields=("=order_id",))
+admin.site.register(models.Order, ReadOnlyAdmin, search_fields=("=id",))
+admin.site.register(models.Alert, ReadOnlyAdmin, search_fields=("=order_id",))
 for _model in (
     *(models.OrderLine, models.SubmissionMessage, models.SetAside, models.AgentRequest, models.AgentReply),
     *(models.StatusMessage, models.AlertGroup, models.GroupNote, models.OutgoingMessage, models.LeaderLease),
     *(models.AgentInstance, models.Circuit, models.RetryBudget, models.SweepRecord),
     *(models.BulkAction, models.BulkItem, models.AuditEntry),
 ):
-    admin.site.register(_model, Looked)
+    admin.site.register(_model, ReadOnlyAdmin)

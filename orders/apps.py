@@ -1,4 +1,4 @@
-"""The one Django application of the project."""
+"""The project's only Django application."""
 
 from django.apps import AppConfig
 

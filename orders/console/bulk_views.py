@@ -174,7 +174,7 @@ def _preview_page(request: HttpRequest, choice: Choice, form: BulkActionForm, co
             "most": bulk_selection.MOST,
             "needs_count": bulk_services.needs_count(kind=choice.kind, count=count),
             "fields": [*choice.fields, ("do", choice.kind)],
-            "kinds": [(choice.address(kind), label, kind == choice.kind) for kind, label in KINDS],
+            "kinds": [(choice.query_string(kind), label, kind == choice.kind) for kind, label in KINDS],
         },
         status=422 if form.errors else 200,
     )

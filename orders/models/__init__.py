@@ -1,5 +1,8 @@
-"""The tables. `shop` and `customer` are the business; `state`, `channel` and `health` are the engine's and know no
-product; `desk` and `outbox` are the operators'."""
+"""The tables.
+
+`shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
+`outbox` holds the messages that are not steps, and `desk` what operators do.
+"""
 
 from orders.models.channel import (
     AgentReply,

@@ -1,6 +1,7 @@
-"""The channels: queues as tables, so that a change of state and the message that follows from it commit together.
+"""The channels: queues as tables, so that a change of state and the messages it causes commit together.
 
-Nothing but `orders.engine.channels` writes these tables. A message is deleted when it is taken.
+Only `orders.engine.channels` writes these tables; `orders.retention` deletes old rows. A message is deleted once it has
+been dealt with.
 """
 
 from django.db import models
@@ -9,7 +10,10 @@ from django.db.models.functions import Now
 
 
 class SubmissionMessage(models.Model):
-    """An order on its way in (S1). `body` describes the whole order; `client` is who sent it."""
+    """A placed order that waits to be inserted (S1). `body` describes the whole order; `client` submitted it.
+
+    The submission role takes it and inserts the order.
+    """
 
     id = models.BigAutoField(primary_key=True)
     order_id = models.UUIDField(db_index=True)
@@ -22,7 +26,7 @@ class SubmissionMessage(models.Model):
 
 
 class SubmissionKey(models.Model):
-    """The idempotency record of a submission: the same client and key always name the same order (S3)."""
+    """The idempotency record of a submission: the same client and key always mean the same order (S3)."""
 
     id = models.BigAutoField(primary_key=True)
     client = models.CharField(max_length=80)
@@ -39,7 +43,7 @@ class SubmissionKey(models.Model):
 
 
 class SetAside(models.Model):
-    """A submission that can never be inserted, kept with its reason, for an operator to fix and replay (S3)."""
+    """A submission that cannot be inserted, kept with its reason for an operator to fix and replay (S3)."""
 
     id = models.BigAutoField(primary_key=True)
     order_id = models.UUIDField(db_index=True)
@@ -62,7 +66,10 @@ class SetAside(models.Model):
 
 
 class AgentRequest(models.Model):
-    """Work for an agent (C5), leased like a peek-lock: whoever holds the lease may complete it."""
+    """A request to an agent to carry out a step (C5), leased like a peek-lock: only the lease's holder may complete it.
+
+    A scheduler posts it, and an instance of the agent leases, answers and deletes it.
+    """
 
     id = models.BigAutoField(primary_key=True)
     order_id = models.UUIDField()
@@ -101,7 +108,10 @@ class AgentRequest(models.Model):
 
 
 class AgentReply(models.Model):
-    """An agent's answer (A4, A6). `outcome` is done, refused, declined or failed; `body` the result or the error."""
+    """An agent's reply (A4, A6). `outcome` is done, refused, declined or failed; `body` is the result or the error.
+
+    An instance of the agent posts it, and a scheduler takes it.
+    """
 
     id = models.BigAutoField(primary_key=True)
     order_id = models.UUIDField()
@@ -121,7 +131,10 @@ class AgentReply(models.Model):
 
 
 class StatusMessage(models.Model):
-    """A message on a submitting application's own response queue (Q2, Q3)."""
+    """A message on the response queue of the application that submitted an order (Q2, Q3).
+
+    It stays until the application acknowledges it.
+    """
 
     id = models.BigAutoField(primary_key=True)
     queue = models.CharField(max_length=120)

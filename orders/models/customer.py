@@ -1,4 +1,4 @@
-"""What the shop keeps of its customers, besides their orders. Their accounts are Django's `User`."""
+"""What the shop stores about its customers besides their orders. Their accounts are Django's `User`."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,10 @@ from uuid_utils.compat import uuid7
 
 
 class Address(models.Model):
-    """Where a customer has orders sent. Its parts are those of an order's `ship_to`, which is a copy of them."""
+    """A postal address that a customer has saved. An order's `ship_to` is a copy of its parts.
+
+    Only `orders.services.accounts` writes it.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="addresses")

@@ -1,4 +1,4 @@
-"""The operators' desk: bulk actions and their orders, the audit log."""
+"""The operators' desk: bulk actions with their items, and the audit log."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,9 +12,12 @@ from orders.vocabulary import BulkItemState, BulkKind, BulkState
 class BulkAction(models.Model):
     """An act on many orders (or on one, with time to undo it), carried out by the jobs process in waves.
 
-    It begins at `starts_at`, until when it can be undone without a trace. `waves` are how many orders each wave takes,
-    the last one being all that are left; a wave begins when those before it have ended. When more than `stop_share` of
-    a wave's orders fail again it pauses itself. `rate` is orders a second at most.
+    It begins at `starts_at`; until then it can be undone, and no order has changed. `waves` are the numbers of orders
+    in each wave; a wave begins when the one before it has ended. When more than `stop_share` of a wave's orders fail
+    again, the action pauses itself. `rate` is the most orders a second.
+
+    `orders.services.operators.bulk` creates it, `bulk_control` pauses, resumes, stops and undoes it, and `bulk_runner`
+    carries it out.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -47,7 +50,10 @@ class BulkAction(models.Model):
 
 
 class BulkItem(models.Model):
-    """One order of a bulk action. Its act and its state are written in one transaction, so it is acted on once."""
+    """One order of a bulk action.
+
+    `bulk_runner` acts on the order and records it here in one transaction, so each order is acted on once.
+    """
 
     id = models.BigAutoField(primary_key=True)
     action = models.ForeignKey(BulkAction, on_delete=models.CASCADE, related_name="items")
@@ -75,7 +81,10 @@ class BulkItem(models.Model):
 
 
 class AuditEntry(models.Model):
-    """One act of an operator, or one that was refused. Append-only: a trigger refuses changes."""
+    """One act of an operator, carried out or refused. Append-only: a trigger refuses changes.
+
+    Only `orders.services.audit` adds rows, in the transaction of the act.
+    """
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now())

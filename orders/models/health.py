@@ -1,4 +1,4 @@
-"""What operators look at: alerts and their groups, the supervisor's lease, the agents' heartbeats and circuits."""
+"""The system's health: alerts and their groups, the supervisor's lease, the agents' heartbeats and circuits."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,9 +9,10 @@ from orders.vocabulary import AlertKind, CircuitState
 
 
 class AlertGroup(models.Model):
-    """Alerts of one cause: what an operator looks at, acknowledges, annotates and resubmits as one.
+    """Alerts with one cause, which operators acknowledge, annotate and resubmit together.
 
-    `pattern` is the message with whatever differs from order to order taken out (`orders.engine.alerts`).
+    `pattern` is the alerts' message without the parts that differ from order to order. `orders.engine.alerts` creates
+    groups; `orders.services.operators.alerts` records who acknowledged them.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -34,7 +35,7 @@ class AlertGroup(models.Model):
 
 
 class GroupNote(models.Model):
-    """What an operator wrote beside a group of alerts."""
+    """An operator's note on an alert group, added by `orders.services.operators.alerts`."""
 
     id = models.BigAutoField(primary_key=True)
     group = models.ForeignKey(AlertGroup, on_delete=models.CASCADE, related_name="notes")
@@ -47,9 +48,10 @@ class GroupNote(models.Model):
 
 
 class Alert(models.Model):
-    """The event that alerts an operator (O1). An order has at most one open alert.
+    """A failure that needs an operator (O1). An order has at most one open alert.
 
-    The alert of an outage is about an agent and no order: `order_id` is null, and an agent has at most one open.
+    An outage alert is about an agent rather than an order: `order_id` is null, and an agent has at most one open.
+    `orders.engine.alerts` opens and closes alerts; `orders.services.operators.notifications` sets `notified_at`.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -103,7 +105,11 @@ class Alert(models.Model):
 
 
 class LeaderLease(models.Model):
-    """Who leads (V6). Every write of a leader carries its term; an older term changes nothing (I6)."""
+    """The lease of the leading supervisor (V6).
+
+    Each of a leader's writes carries its term, and a write with an older term changes nothing (I6). Only
+    `orders.engine.supervisor.leadership` writes it.
+    """
 
     SUPERVISOR = "supervisor"
 
@@ -119,7 +125,7 @@ class LeaderLease(models.Model):
 
 
 class SweepRecord(models.Model):
-    """A sweep of the supervisor that found something. The newest are kept (`orders.engine.supervisor.leadership`)."""
+    """A sweep of the supervisor that found something. `orders.engine.supervisor.leadership` keeps only the newest."""
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now())
@@ -135,7 +141,10 @@ class SweepRecord(models.Model):
 
 
 class AgentInstance(models.Model):
-    """One agent in one running process, as it last reported itself (A9)."""
+    """One agent in one running process, as of its last heartbeat (A9).
+
+    `orders.engine.agent_host.heartbeat` writes it.
+    """
 
     id = models.BigAutoField(primary_key=True)
     instance = models.CharField(max_length=80)
@@ -161,10 +170,9 @@ class AgentInstance(models.Model):
 class Circuit(models.Model):
     """The circuit breaker of one agent, shared by all its instances and all schedulers (A8).
 
-    `orders.engine.circuits.rules` draws the states and rules on the transitions; `orders.engine.circuits` alone
-    writes it.
-    `window_*` count the calls of the present window. While `forced` is set the state is an operator's, until
-    `forced_until`. A paused agent is given nothing new.
+    `orders.engine.circuits.rules` draws the states and decides the transitions; only `orders.engine.circuits` writes
+    it. `window_*` count the calls of the present window. While `forced` is set, an operator has fixed the state until
+    `forced_until`. A paused agent is sent nothing new.
     """
 
     agent = models.CharField(max_length=60, primary_key=True)
@@ -210,7 +218,10 @@ class Circuit(models.Model):
 
 
 class RetryBudget(models.Model):
-    """How many retries may be begun now, by everybody together: a bucket of tokens that refills with time (I8)."""
+    """How many retries all roles together may start now: a token bucket that refills with time (I8).
+
+    Only `orders.engine.circuits` writes it.
+    """
 
     name = models.CharField(max_length=40, primary_key=True)
     tokens = models.FloatField()

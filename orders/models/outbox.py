@@ -12,17 +12,17 @@ from orders.vocabulary import MessageChannel, MessageKind, MessageState
 
 
 class Priority(models.IntegerChoices):
-    """Which message is sent first: the one with the lower number."""
+    """The order in which messages are sent, the lowest number first."""
 
     ALERT = 0
     CUSTOMER = 1
 
 
 class OutgoingMessage(models.Model):
-    """One email, or one call of the alert webhook. `orders.mail.outbox` describes its life.
+    """One email, or one call of the alert webhook. `orders.mail.outbox` posts it and describes its life.
 
-    It has no text. It is composed each time it is sent, from its kind and its arguments, so that a link that opens an
-    account or an order is never stored.
+    Its text is not stored: it is composed from the kind and the arguments each time it is sent, so that a link which
+    opens an account or an order is never stored.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -71,11 +71,12 @@ class OutgoingMessage(models.Model):
 
     @property
     def alerts(self) -> int:
-        """How many new alerts it reports."""
+        """The number of new alerts that it reports."""
         return int(self.arguments.get("alerts", 0))
 
     @property
     def sent_at(self) -> datetime | None:
+        """When it was sent, or None."""
         return self.ended_at if self.state == MessageState.SENT else None
 
     def __str__(self) -> str:

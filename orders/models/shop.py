@@ -15,11 +15,11 @@ class Edition(models.TextChoices):
 
 
 class Product(models.Model):
-    """What can be bought: a poster in one size and edition (docs/adr/0010).
+    """What customers can buy: a poster in one size and edition (docs/adr/0010).
 
-    A poster is the product that it is shown as in the catalogue; its other sizes and editions are products of their
-    own that name it in `variant_of` and take its picture and description. `design` holds what the picture is drawn
-    from.
+    The catalogue shows a poster as one product. Its other sizes and editions are products of their own, which name that
+    one in `variant_of` and share its picture and description. `design` is what the picture is drawn from. The admin
+    site edits products.
     """
 
     sku = models.CharField(max_length=40, primary_key=True)
@@ -58,7 +58,10 @@ class Product(models.Model):
 
 
 class Order(models.Model):
-    """What a customer ordered, as it was when she ordered it. Its progress is in `OrderProcess`."""
+    """What a customer ordered, as it was at that time. Its progress is in `OrderProcess`.
+
+    `orders.workflow.intake` inserts it with its lines and its process, and nothing changes it afterwards.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     customer = models.ForeignKey(
@@ -83,7 +86,7 @@ class Order(models.Model):
 
 
 class OrderLine(models.Model):
-    """One product of an order, with the title and price it had when it was ordered."""
+    """One product of an order, with its title and price at the time of the order."""
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="lines")
     product = models.ForeignKey(Product, on_delete=models.PROTECT, related_name="+", db_column="sku")

@@ -1,6 +1,6 @@
 """The state store: one `OrderProcess` per order, one `StepState` per step, and the `Event`s that led there.
 
-Nothing but `orders.engine.state_store` writes these tables. The state machines are drawn in docs/state-machines.md.
+Only `orders.engine.state_store` writes these tables. The state machines are drawn in docs/state-machines.md.
 """
 
 from django.db import models
@@ -12,7 +12,10 @@ from orders.vocabulary import ActorKind, Goal, Outcome, ProcessState, StepStatus
 
 
 class OrderProcess(models.Model):
-    """The state of one order's workflow (T2)."""
+    """The state of one order's workflow (T2).
+
+    `locked_by` is the scheduler that works on it, until `complete_by`.
+    """
 
     order_id = models.UUIDField(primary_key=True)
     workflow = models.CharField(max_length=60)
@@ -89,10 +92,10 @@ class OrderProcess(models.Model):
 
 
 class StepState(models.Model):
-    """The state of one step of one order (T4), with what is needed to undo it (T5).
+    """The state of one step of one order (T4), with what is needed to compensate it (T5).
 
-    `attempt` counts dispatches, of either direction, and never falls. With `answered` it is the fence that refuses late
-    and doubled replies: a reply counts once, and only for the last attempt.
+    `attempt` counts dispatches, in either direction, and never decreases. With `answered` it is the fence that rejects
+    late and duplicate replies: a reply counts once, and only for the last attempt.
     `generation` is part of the idempotency key: it grows when a step that was definitely refused is resubmitted.
     """
 
@@ -186,9 +189,9 @@ class StepState(models.Model):
 
 
 class Event(models.Model):
-    """One thing that happened to an order: the timeline people read and the audit trail. Append-only.
+    """Something that happened to an order, for its timeline and its audit trail. Append-only.
 
-    `order_id` has no foreign key, because checking one would lock the process row at every insert.
+    `order_id` is not a foreign key, because checking one would lock the process row at every insert.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -153,10 +153,10 @@ class AuditFilterForm(forms.Form):
         self.fields["act"].widget.choices = [ANY, *((name, name) for name in names)]
 
     @property
-    def filter(self) -> audit.Filter:
+    def filter(self) -> audit.AuditFilter:
         """The filter."""
         self.is_valid()
-        return audit.Filter(**{name: value for name, value in self.cleaned_data.items() if value})
+        return audit.AuditFilter(**{name: value for name, value in self.cleaned_data.items() if value})
 
 
 class OutboxForm(forms.Form):

@@ -1,4 +1,4 @@
-"""Reading the audit log: newest first, by filters, with what an act changed."""
+"""Reads the audit log, newest first, by a filter, with what each act changed."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,16 +11,20 @@ from django.db.models import QuerySet
 from orders.models import AuditEntry
 
 PAGE = 50
+"""Entries on a page."""
 MOST_ROWS = 10_000
-"""Of a download."""
+"""The most rows of a download."""
 RECENT = 5_000
-"""Entries among which it is looked which acts there are."""
+"""How many of the latest entries `acts` looks at."""
 COLUMNS = ("at", "actor", "ip_address", "act", "target", "allowed", "said", "reason", "before", "after")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter:
-    """Which entries. `until` is a day that is still among them; `before` the id that a page begins below."""
+class AuditFilter:
+    """Which entries to read.
+
+    `since` and `until` are days, both included, in UTC. A page has the entries with ids below `before`.
+    """
 
     actor: str = ""
     act: str = ""
@@ -32,13 +36,13 @@ class Filter:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it lets everything through."""
+        """Whether it matches every entry."""
         return not any((self.actor, self.act, self.target, self.allowed, self.since, self.until))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One field that an act changed, as text; None where there was none."""
+    """One field that an act changed, as text. None means that the field was absent."""
 
     field: str
     before: str | None
@@ -47,7 +51,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """An act, or one that was refused."""
+    """An act, carried out or refused."""
 
     id: int
     at: datetime
@@ -62,67 +66,67 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
-    """A page of entries, and the id that the following page begins below."""
+class AuditPage:
+    """A page of entries. The next page has ids below `following`, which is None on the last page."""
 
     entries: Sequence[Entry]
     following: int | None
 
 
-def entries(asked: Filter) -> Listed:
-    """A page of the entries that are asked for. One query."""
-    found = list(_chosen(asked)[: PAGE + 1])
-    is_more = len(found) > PAGE
-    return Listed(
-        entries=[_entry(one) for one in found[:PAGE]],
-        following=found[PAGE - 1].pk if is_more else None,
+def entries(wanted: AuditFilter) -> AuditPage:
+    """Returns a page of the entries that match a filter. One query."""
+    matches = list(_matching(wanted)[: PAGE + 1])
+    has_more = len(matches) > PAGE
+    return AuditPage(
+        entries=[_entry(row) for row in matches[:PAGE]],
+        following=matches[PAGE - 1].pk if has_more else None,
     )
 
 
-def rows(asked: Filter) -> Iterator[Sequence[Any]]:
-    """The entries that are asked for, as rows of `COLUMNS`; at most `MOST_ROWS`."""
-    for one in _chosen(asked)[:MOST_ROWS]:
+def rows(wanted: AuditFilter) -> Iterator[Sequence[Any]]:
+    """Yields the entries that match a filter as rows of `COLUMNS`, at most `MOST_ROWS`."""
+    for row in _matching(wanted)[:MOST_ROWS]:
         yield (
-            *(one.at.isoformat(), one.actor, one.ip_address, one.act, one.target),
-            *("yes" if one.allowed else "no", one.said, one.reason),
+            *(row.at.isoformat(), row.actor, row.ip_address, row.act, row.target),
+            *("yes" if row.allowed else "no", row.said, row.reason),
             *(
                 "" if value is None else json.dumps(value, ensure_ascii=False)
-                for value in (one.before, one.after)
+                for value in (row.before, row.after)
             ),
         )
 
 
 def acts() -> list[str]:
-    """The acts among the latest entries, for the filter's choice."""
+    """Returns the names of the acts among the latest entries, for the filter's drop-down list."""
     latest = AuditEntry.objects.order_by("-id").values_list("act", flat=True)[:RECENT]
     return sorted(set(latest))
 
 
-def _chosen(asked: Filter) -> QuerySet[AuditEntry]:
-    chosen = AuditEntry.objects.order_by("-id")
+def _matching(wanted: AuditFilter) -> QuerySet[AuditEntry]:
+    matching = AuditEntry.objects.order_by("-id")
     for name in ("actor", "act", "target"):
-        if value := getattr(asked, name):
-            chosen = chosen.filter(**{name if name == "act" else f"{name}__icontains": value})
-    if asked.allowed:
-        chosen = chosen.filter(allowed=asked.allowed == "yes")
-    if asked.since:
-        chosen = chosen.filter(at__gte=datetime.combine(asked.since, time.min, UTC))
-    if asked.until and asked.until < date.max:
-        chosen = chosen.filter(at__lt=datetime.combine(asked.until + timedelta(days=1), time.min, UTC))
-    if asked.before is not None:
-        chosen = chosen.filter(pk__lt=asked.before)
-    return chosen
+        if value := getattr(wanted, name):
+            matching = matching.filter(**{name if name == "act" else f"{name}__icontains": value})
+    if wanted.allowed:
+        matching = matching.filter(allowed=wanted.allowed == "yes")
+    if wanted.since:
+        matching = matching.filter(at__gte=datetime.combine(wanted.since, time.min, UTC))
+    if wanted.until and wanted.until < date.max:
+        matching = matching.filter(at__lt=datetime.combine(wanted.until + timedelta(days=1), time.min, UTC))
+    if wanted.before is not None:
+        matching = matching.filter(pk__lt=wanted.before)
+    return matching
 
 
-def _entry(one: AuditEntry) -> Entry:
+def _entry(row: AuditEntry) -> Entry:
     return Entry(
-        **{name: getattr(one, name) for name in Entry.__dataclass_fields__ if name != "changes"},
-        changes=list(changes(one.before, one.after)),
+        **{name: getattr(row, name) for name in Entry.__dataclass_fields__ if name != "changes"},
+        changes=list(changes(row.before, row.after)),
     )
 
 
 def changes(before: Any, after: Any) -> Iterator[Change]:
-    """What differs between two JSON values, field by field; nested fields are named by their path."""
+    """Yields the differences between two JSON values, field by field. A nested field is named by its path."""
     old, new = dict(_flat(before)), dict(_flat(after))
     for field in dict.fromkeys((*old, *new)):
         if old.get(field) != new.get(field):

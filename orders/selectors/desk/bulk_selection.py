@@ -1,4 +1,4 @@
-"""Which orders a bulk action is to take: those of a group of alerts, those that a filter finds, or chosen ones."""
+"""Selects the orders of a bulk action: those of an alert group, those that match a filter, or chosen ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,16 +15,16 @@ from orders.selectors.desk.standing import Tries
 from orders.vocabulary import BulkKind, ProcessState
 
 MOST = 10_000
-"""Orders that one choice takes at most."""
+"""The most orders that one choice takes."""
 MOST_CHOSEN = 500
-"""Orders that can be named one by one."""
+"""The most orders that can be chosen one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """`group` with its alerts up to number `upto`, or these `ids`, or what `wanted` finds.
+    """Which orders to act on: those of `group` with alerts up to id `upto`, these `ids`, or those that match `wanted`.
 
-    For a resubmission only orders in Error are taken, since no other can be resubmitted.
+    A resubmission takes only orders in Error, since no others can be resubmitted.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class Choice:
 
     @property
     def what(self) -> str:
-        """Which orders, in words."""
+        """The selection in words."""
         if self.group is not None:
             about = f"{self.group.agent} {self.group.code}".strip()
             return f"open alerts “{about}: {self.group.pattern}”"[:300]
@@ -45,7 +45,7 @@ class Choice:
 
     @property
     def query(self) -> dict[str, Any]:
-        """It as it is kept with the action."""
+        """The selection as it is stored with the action."""
         if self.group is not None:
             return {"group": self.group.pk, "upto": self.upto}
         if self.wanted is not None:
@@ -54,44 +54,44 @@ class Choice:
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """It as fields of a form, from which the form makes it again."""
+        """The selection as the fields of a form that reproduces it."""
         if self.ids:
-            return [("orders", str(one)) for one in self.ids]
+            return [("orders", str(order_id)) for order_id in self.ids]
         return [(name, str(value)) for name, value in self.query.items() if value is not None]
 
-    def address(self, kind: str) -> str:
-        """The query of an address that chooses the same for another kind of act."""
+    def query_string(self, kind: str) -> str:
+        """Returns the query string that selects the same orders for another kind of act."""
         return urlencode([*self.fields, ("do", kind)])
 
     @property
     def problems(self) -> tuple[str, ...]:
+        """What is wrong with the filter, as sentences."""
         return self.wanted.problems if self.wanted else ()
 
 
 def count(choice: Choice, *, tries: Tries, now: datetime) -> int:
-    """How many orders it takes now, counted up to `MOST` + 1."""
+    """Returns how many orders a choice takes now, counting up to `MOST` + 1."""
     if choice.group is not None:
         return count_orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
     if (wanted := _wanted(choice)) is not None:
-        found = search.count(
-            wanted, most=MOST, now=now
-        )  # further than the list counts: this is what is acted on
-        if found is not None:
-            return found
+        # Counts further than the list of orders does, because these orders are acted on.
+        number = search.count(wanted, most=MOST, now=now)
+        if number is not None:
+            return number
     return len(orders_of(choice, tries=tries, now=now))
 
 
 def orders_of(choice: Choice, *, tries: Tries, now: datetime) -> list[UUID]:
-    """The orders that it takes now, `MOST` + 1 at most."""
+    """Returns the orders that a choice takes now, at most `MOST` + 1."""
     if choice.group is not None:
         return orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
     if (wanted := _wanted(choice)) is not None:
         return list(search.matching(wanted, most=MOST + 1, tries=tries, now=now))
-    found = OrderProcess.objects.filter(pk__in=choice.ids)
+    matches = OrderProcess.objects.filter(pk__in=choice.ids)
     if choice.kind == BulkKind.RESUBMIT:
-        found = found.filter(process_state=ProcessState.ERROR)
-    there = set(found.values_list("pk", flat=True))
-    return [one for one in choice.ids if one in there]
+        matches = matches.filter(process_state=ProcessState.ERROR)
+    matching_ids = set(matches.values_list("pk", flat=True))
+    return [order_id for order_id in choice.ids if order_id in matching_ids]
 
 
 def _wanted(choice: Choice) -> OrderFilter | None:
