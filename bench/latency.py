@@ -24,7 +24,8 @@ from django.conf import settings
 from bench import server
 from orders import wiring
 from orders.engine.channels.wakeups import PG_CHANNEL
-from tests.support.system import ADDRESS, System, database_url
+from tests.support.order_bodies import order_body
+from tests.support.system import System, database_url
 from tests.support.wait import until
 from tests.web.server import Server
 
@@ -49,14 +50,7 @@ class Buyer:
     def __init__(self, port: int, token: str, sku: str) -> None:
         self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=LONGEST)
         self._headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
-        self._body = json.dumps(
-            {
-                "lines": [{"sku": sku, "quantity": 1}],
-                "ship_to": ADDRESS,
-                "email": "ada@example.com",
-                "payment_method": "card_ok",
-            }
-        )
+        self._body = json.dumps(order_body(lines=[{"sku": sku, "quantity": 1}]))
         self._database = psycopg.connect(database_url(), autocommit=True)
         self._database.execute(f"LISTEN {PG_CHANNEL}")
 

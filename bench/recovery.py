@@ -37,7 +37,8 @@ from orders.models import (
 )
 from orders.services.placing import NewLine, NewOrder, place_order
 from sasweb.launcher import children
-from tests.support.system import ADDRESS, ENDED, Process, database_url, free_ports
+from tests.support.order_bodies import DELFT, EMAIL
+from tests.support.system import ENDED, Process, database_url, free_ports
 from tests.support.wait import until
 from tests.web.server import free_port
 
@@ -126,7 +127,7 @@ def sku() -> str:
 
 def order_fields() -> dict[str, Any]:
     """The fields of every order."""
-    return {"ship_to": ADDRESS, "email": "ada@example.com", "payment_method": "card_ok"}
+    return {"ship_to": DELFT, "email": EMAIL, "payment_method": "card_ok"}
 
 
 def place(count: int) -> list[UUID]:

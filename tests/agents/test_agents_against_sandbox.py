@@ -17,6 +17,7 @@ from orders.engine.contracts import Agent, Json, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient
 from orders.workflow.fulfilment import fulfil_order
 from tests.sandbox.process import Sandbox
+from tests.support.order_bodies import PARIS
 
 BOUND = 20.0
 """Seconds after which a test gives up waiting."""
@@ -24,13 +25,7 @@ BOUND = 20.0
 WORKFLOW = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3_600.0)
 DESCRIPTION: dict[str, Any] = {
     "lines": [{"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900}],
-    "ship_to": {
-        "name": "Ada",
-        "street": "1 Main St",
-        "city": "Paris",
-        "postal_code": "75001",
-        "country": "FR",
-    },
+    "ship_to": PARIS,
     "email": "ada@example.org",
     "payment_method": "card_ok",
     "currency": "EUR",

@@ -20,8 +20,9 @@ from orders.services.accounts import NewAddress, save_address
 from orders.services.orders import compensate
 from orders.services.placing import NewLine, NewOrder, place_order
 from orders.storefront.order_url import order_url
+from tests.support.order_bodies import DELFT, EMAIL
 from tests.support.people import person
-from tests.support.system import ADDRESS, System, database_url
+from tests.support.system import System, database_url
 from tests.support.wait import until
 from tests.support.webhook import Webhook, webhook
 from tests.web.server import Server
@@ -118,7 +119,7 @@ def _running(folder: Path, alerts: Webhook) -> Iterator[Shop]:
 
 def _orders(system: System) -> dict[str, str]:
     """Orders that have come to their ends, one that waits for its customer, and those of two accounts."""
-    ada, bob = _customer("ada@example.com"), _customer("bob@example.com")
+    ada, bob = _customer(EMAIL), _customer("bob@example.com")
     done, refunded = system.place(2)
     (declined,) = system.place(payment_method="card_declined")
     ours, theirs = _order_of(ada), _order_of(bob)
@@ -138,11 +139,11 @@ def _orders(system: System) -> dict[str, str]:
 
 def _customer(email: str) -> int:
     user = User.objects.create_user(email, email, PASSWORD)
-    save_address(user_id=user.pk, address=NewAddress(**ADDRESS))
+    save_address(user_id=user.pk, address=NewAddress(**DELFT))
     return int(user.pk)
 
 
 def _order_of(customer: int) -> UUID:
     lines = [NewLine(sku="first-sun", quantity=1), NewLine(sku="quiet-summit", quantity=2)]
-    order = NewOrder(lines=lines, ship_to=ADDRESS, email="ada@example.com", payment_method="card_ok")
+    order = NewOrder(lines=lines, ship_to=DELFT, email=EMAIL, payment_method="card_ok")
     return place_order(client=f"user:{customer}", order=order).order_id

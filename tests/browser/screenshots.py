@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from tests.browser import buying
 from tests.browser.chromium import launch
+from tests.support.order_bodies import EMAIL, LONDON
 
 PROJECT = Path(__file__).resolve().parents[2]
 FOLDER = PROJECT / "screenshots"
@@ -42,7 +43,7 @@ DESK = "/console/sign-in/"
 
 def sign_in(page: Page, then: str) -> None:
     """Signs in as a customer with orders and addresses (`add_customer`), and goes on to a page."""
-    page.get_by_label("Email").fill("ada@example.com")
+    page.get_by_label("Email").fill(EMAIL)
     page.get_by_label("Password").fill(PASSWORD)
     page.locator("main button").click()
     page.wait_for_load_state("networkidle")
@@ -78,11 +79,9 @@ def add_customer() -> None:
     from orders.services.accounts import NewAddress, save_address  # noqa: PLC0415
     from orders.services.placing import NewLine, NewOrder, place_order  # noqa: PLC0415
 
-    user = User.objects.create_user("ada@example.com", "ada@example.com", PASSWORD)
-    home = {"name": "Ada Lovelace", "street": "12 St James's Square", "postal_code": "SW1Y 4JH"}
-    ship_to = {**home, "city": "London", "country": "GB"}
-    save_address(user_id=user.pk, address=NewAddress(**ship_to))
-    save_address(user_id=user.pk, address=NewAddress(**ship_to | {"name": "A. Lovelace", "city": "Ockham"}))
+    user = User.objects.create_user(EMAIL, EMAIL, PASSWORD)
+    save_address(user_id=user.pk, address=NewAddress(**LONDON))
+    save_address(user_id=user.pk, address=NewAddress(**LONDON | {"name": "A. Lovelace", "city": "Ockham"}))
     for skus, card in (
         (("tidal-lines", "first-sun", "polar-noon", "quiet-summit", "harbour-at-two"), "card_ok"),
         (("first-sun",), "card_declined"),
@@ -90,7 +89,7 @@ def add_customer() -> None:
         (("desert-memory",), "card_ok"),
     ):
         lines = [NewLine(sku=sku, quantity=1) for sku in skus]
-        order = NewOrder(lines=lines, ship_to=ship_to, email=user.email, payment_method=card)
+        order = NewOrder(lines=lines, ship_to=LONDON, email=user.email, payment_method=card)
         place_order(client=f"user:{user.pk}", order=order)
 
 

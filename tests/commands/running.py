@@ -77,11 +77,5 @@ def make_event(order_id: UUID, kind: str, step: str = "", attempt: int = 0, **fi
 
 def make_purchase(order_id: UUID, **fields: Any) -> Order:
     """The order's row in the orders database."""
-    asked = {
-        "email": "kim@example.com",
-        "currency": "EUR",
-        "total": 2_900,
-        "ship_to": {},
-        "payment_method": "card_ok",
-    }
-    return Order.objects.create(id=order_id, **(asked | fields))
+    asked = {"email": "kim@example.com", "total": 2_900}
+    return factories.make_purchase(order_id, **(asked | fields))

@@ -32,27 +32,14 @@ from orders.models import (
     SubmissionMessage,
 )
 from orders.workflow.intake import OrderIntake
+from tests.support.order_bodies import EMAIL, SUBMITTED, submitted_body
 from tests.support.roles import alerts_of, drain, event_of, happened, told
 from tests.support.two_sessions import Session, all_at_once
 from tests.support.workflows import CAKE
 
 NewSession = Callable[[], Session]
 
-BODY: dict[str, Any] = {
-    "lines": [{"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900}],
-    "ship_to": {
-        "name": "Ada",
-        "street": "1 Main St",
-        "city": "Paris",
-        "postal_code": "75001",
-        "country": "FR",
-    },
-    "email": "ada@example.org",
-    "payment_method": "card_ok",
-    "currency": "EUR",
-    "total": 7800,
-    "placed_at": "2030-01-01T12:00:00Z",
-}
+BODY = submitted_body(lines=SUBMITTED["lines"][:1], total=7800)
 
 pytestmark = pytest.mark.django_db
 both_sessions = pytest.mark.django_db(transaction=True)
@@ -103,7 +90,7 @@ def test_a_message_becomes_an_order_a_pending_process_and_a_record_for_each_step
     counts = a_role().run_once()
     assert (counts.busy, counts.done) == (False, {"accepted": 1, "rejected": 0, "duplicates": 0})
     order = Order.objects.get(pk=order_id)
-    assert (order.email, order.total, order.lines.count()) == ("ada@example.org", 7800, 1)
+    assert (order.email, order.total, order.lines.count()) == (EMAIL, 7800, 1)
     process = OrderProcess.objects.get()
     assert (process.order_id, process.workflow, process.version) == (order_id, "bake-cake", 3)
     assert (process.process_state, process.goal) == ("pending", "complete")

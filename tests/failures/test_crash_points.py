@@ -19,7 +19,7 @@ import pytest
 from orders.models import OrderProcess, SubmissionMessage
 from tests.support import crash
 from tests.support.crash import Shot
-from tests.support.system import ADDRESS, ENDED, Process, System
+from tests.support.system import ENDED, Process, System
 from tests.support.wait import until
 
 ALL = os.environ.get("CRASH_SWEEP") == "all"
@@ -113,7 +113,6 @@ def shop(system: System, shots: list[Shot], keys: list[str]) -> list[UUID]:
     acknowledged = system.folder / f"acknowledged-{keys[0]}"
     orders = {
         "sku": system.sku,
-        "ship_to": ADDRESS,
         "keys": keys,
         "acknowledged": str(acknowledged),
     }

@@ -10,11 +10,12 @@ from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
-from knox.models import AuthToken
 
 from orders.models import SubmissionKey, SubmissionMessage
+from tests.support.order_bodies import order_body
+from tests.support.people import token_of
 from tests.support.proxy import DatabaseProxy, Moment
-from tests.support.system import ADDRESS, System, blocked, database_url, somebody_waits_for
+from tests.support.system import System, blocked, database_url, somebody_waits_for
 from tests.support.wait import until
 from tests.web.helpers import ORDERS
 from tests.web.server import Answer, Server
@@ -27,8 +28,7 @@ class Shop:
         self._system = system
         self._folder = folder
         self._servers: list[Server] = []
-        _, token = AuthToken.objects.create(User.objects.create(username="poster"), expiry=None)
-        self._token = token
+        self._token = token_of(User.objects.create(username="poster"))
 
     def serve(self, url: str = "") -> Server:
         """A web server that takes requests."""
@@ -44,12 +44,8 @@ class Shop:
 
     def post(self, server: Server, key: str, **changes: Any) -> Answer:
         """Posts one order with a key."""
-        body = {
-            "lines": [{"sku": self._system.sku, "quantity": 1}],
-            "ship_to": ADDRESS,
-            "email": "ada@example.com",
-            "payment_method": "card_ok",
-        } | changes
+        lines = [{"sku": self._system.sku, "quantity": 1}]
+        body = order_body(lines=lines, **changes)
         headers = {
             "Authorization": f"Token {self._token}",
             "Content-Type": "application/json",

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support.order_bodies import PARIS
+
 LINES = [{"sku": "poster-1", "quantity": 2}]
-SHIP_TO = {"name": "Ada", "street": "1 Main St", "city": "Paris", "postal_code": "75001", "country": "FR"}
 
 
 def reserve(order_id: str = "o-1") -> dict[str, Any]:
@@ -20,7 +21,7 @@ def capture(order_id: str = "o-1") -> dict[str, Any]:
 
 
 def create(order_id: str = "o-1") -> dict[str, Any]:
-    return {"order_id": order_id, "ship_to": SHIP_TO, "lines": LINES}
+    return {"order_id": order_id, "ship_to": PARIS, "lines": LINES}
 
 
 def undo(forward_key: str, order_id: str = "o-1") -> dict[str, Any]:

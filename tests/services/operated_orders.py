@@ -2,22 +2,22 @@
 
 from typing import Any
 
-from orders.models import Alert, AlertGroup, AuditEntry, OrderProcess
+from orders.models import Alert, AuditEntry, OrderProcess
 from orders.services.audit import Actor
 from orders.services.operators.editing import edit_and_resubmit
 from orders.services.results import Result
 from orders.workflow import editing
-from tests.support.factories import ago, make_order
+from tests.support.factories import ago, make_alert, make_order
+from tests.support.order_bodies import DELFT
 from tests.support.roles import a_scheduler, drain
 
 ((_, FULFIL),) = editing.WORKFLOWS.items()
 FULFILS = {(FULFIL.name, FULFIL.version): FULFIL}
-ADDRESS = {"name": "Ada", "street": "Lane 1", "city": "Delft", "postal_code": "2611", "country": "NL"}
-MOVED = {**ADDRESS, "city": "Gouda"}
+MOVED = {**DELFT, "city": "Gouda"}
 BEFORE_SHIPMENT = {"reserve-stock": "completed", "authorise-payment": "completed"}
 BEFORE_MAIL = {**BEFORE_SHIPMENT, "create-shipment": "completed", "capture-payment": "completed"}
 UNKNOWN = {"state": "failed", "attempt": 3, "outcome": "unknown", "failure_count": 3}
-REFUSED = {"state": "failed", "outcome": "refused", "request": {"lines": [], "ship_to": ADDRESS}}
+REFUSED = {"state": "failed", "outcome": "refused", "request": {"lines": [], "ship_to": DELFT}}
 OLGA = Actor(name="olga", ip_address="10.0.0.7")
 
 
@@ -26,8 +26,7 @@ def an_order(steps: dict[str, Any], **process: Any) -> OrderProcess:
     failures = sum(step.get("failure_count", 0) for step in steps.values() if isinstance(step, dict))
     order = make_order(steps, workflow=FULFIL, **({"failure_count": failures} | process))
     if order.process_state == "error":
-        group, _ = AlertGroup.objects.get_or_create(kind="step_failed", agent="", code="no", pattern="no")
-        Alert.objects.create(group=group, order_id=order.pk, kind="step_failed", code="no", message="no")
+        make_alert(order.pk)
     return order
 
 
@@ -48,7 +47,7 @@ def has_open_alert(order: OrderProcess) -> bool:
     return Alert.objects.filter(order_id=order.pk, closed_at__isnull=True).exists()
 
 
-def edit(order: OrderProcess, to: Any = MOVED, *, seen: Any = ADDRESS, field: str = "ship_to") -> Result:
+def edit(order: OrderProcess, to: Any = MOVED, *, seen: Any = DELFT, field: str = "ship_to") -> Result:
     return edit_and_resubmit(
         order_id=order.pk,
         step="create-shipment",

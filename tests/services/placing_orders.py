@@ -1,26 +1,14 @@
 """What tests of placing orders share: an order of one print, and a pass of the submission process."""
 
 from orders.engine.submission import Submitter, SubmitterConfig
-from orders.services.placing import NewLine, NewOrder
+from orders.services.placing import NewOrder
 from orders.workflow.intake import OrderIntake
+from tests.support.factories import new_order
 from tests.support.workflows import CAKE
 
 
 def an_order(quantity: int = 1, sku: str = "nap", reply_to: str = "app-1") -> NewOrder:
-    return NewOrder(
-        lines=[NewLine(sku=sku, quantity=quantity)],
-        ship_to={
-            "name": "Ada",
-            "street": "1 Main St",
-            "city": "Paris",
-            "postal_code": "75001",
-            "country": "FR",
-        },
-        email="ada@example.org",
-        payment_method="card_ok",
-        priority=7,
-        reply_to=reply_to,
-    )
+    return new_order(sku, quantity=quantity, priority=7, reply_to=reply_to)
 
 
 def take_in() -> dict[str, int]:

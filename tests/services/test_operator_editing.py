@@ -9,7 +9,6 @@ from orders.services.results import ResultStatus
 from orders.wiring import workflows
 from orders.workflow import editing
 from tests.services.operated_orders import (
-    ADDRESS,
     BEFORE_SHIPMENT,
     FULFIL,
     MOVED,
@@ -22,6 +21,7 @@ from tests.services.operated_orders import (
     pass_over,
 )
 from tests.support.factories import ahead, step_of
+from tests.support.order_bodies import DELFT
 from tests.support.roles import answer, event_of, everything
 
 pytestmark = pytest.mark.django_db
@@ -36,19 +36,19 @@ def test_an_edited_step_keeps_its_original_and_is_tried_with_the_new_request_and
         "Edited create-shipment. Resubmitted create-shipment.",
     )
     step = step_of(order, "create-shipment")
-    assert (step.request["ship_to"], step.original["ship_to"], step.generation) == (MOVED, ADDRESS, 2)
+    assert (step.request["ship_to"], step.original["ship_to"], step.generation) == (MOVED, DELFT, 2)
     event = event_of(order, "edited")
     assert event.detail == {
-        "before": {"ship_to": ADDRESS},
+        "before": {"ship_to": DELFT},
         "after": {"ship_to": MOVED},
         "reason": "she moved",
     }
     pass_over()
     answer("refused", order=order)
     pass_over()
-    assert edit(order, ADDRESS | {"city": "Breda"}, seen=MOVED).status is ResultStatus.DONE
+    assert edit(order, DELFT | {"city": "Breda"}, seen=MOVED).status is ResultStatus.DONE
     step = step_of(order, "create-shipment")
-    assert (step.request["ship_to"]["city"], step.original["ship_to"]) == ("Breda", ADDRESS)
+    assert (step.request["ship_to"]["city"], step.original["ship_to"]) == ("Breda", DELFT)
 
 
 def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> None:
@@ -59,12 +59,12 @@ def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> N
         (1, "amount"),
         ("Delft", "ship_to"),
         ({"city": "Delft"}, "ship_to"),
-        (ADDRESS | {"city": "a\nb"}, "ship_to"),
-        (ADDRESS | {"country": "Holland"}, "ship_to"),
+        (DELFT | {"city": "a\nb"}, "ship_to"),
+        (DELFT | {"country": "Holland"}, "ship_to"),
     ):
         with pytest.raises(ValueError, match=r"\.$"):
             edit(order, to, field=field, seen=None)
-    assert edit(order, ADDRESS).message.startswith("Nothing is different")
+    assert edit(order, DELFT).message.startswith("Nothing is different")
     assert edit(order, seen=MOVED).message.startswith("Somebody else has edited")
     assert everything(order) == before and not Event.objects.exists()
 
@@ -72,7 +72,7 @@ def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> N
 @pytest.mark.pattern("A3", "F14")
 def test_a_step_is_not_edited_while_nobody_knows_whether_it_was_done() -> None:
     order = in_error(
-        {**BEFORE_SHIPMENT, "create-shipment": {**UNKNOWN, "request": {"lines": [], "ship_to": ADDRESS}}}
+        {**BEFORE_SHIPMENT, "create-shipment": {**UNKNOWN, "request": {"lines": [], "ship_to": DELFT}}}
     )
     before = everything(order)
     result = edit(order)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from orders.models import AuditEntry, Order
+from orders.models import AuditEntry
 from orders.services.audit import Actor
 from orders.services.operators.orders import compensate, resubmit_now, retry_now, set_priority, skip
 from orders.services.operators.settling import settle_done, settle_not_done
@@ -26,7 +26,7 @@ from tests.services.operated_orders import (
     in_error,
     pass_over,
 )
-from tests.support.factories import ago, ahead, make_request, step_of
+from tests.support.factories import ago, ahead, make_purchase, make_request, step_of
 from tests.support.roles import a_scheduler, asked, event_of, everything, happened, states, stored
 from tests.support.two_sessions import Session, all_at_once
 
@@ -177,15 +177,7 @@ def test_a_priority_holds_for_the_order_its_steps_and_what_is_already_asked() ->
 
 def test_undoing_asks_for_the_amount_when_money_goes_back() -> None:
     order = an_order({**BEFORE_SHIPMENT, "capture-payment": UNKNOWN}, process_state="pending")
-    Order.objects.create(
-        id=order.pk,
-        email="a@b.c",
-        currency="JPY",
-        total=3900,
-        ship_to={},
-        payment_method="card_ok",
-        placed_at=ago(9),
-    )
+    make_purchase(order.pk, currency="JPY")
     wrong = compensate(order_id=order.pk, actor=OLGA, reason="r", typed="cancel")
     assert (wrong.status, wrong.message) == (ResultStatus.REFUSED, "To confirm, type 3900.")
     assert compensate(order_id=order.pk, actor=OLGA, reason="r", typed=" 3900 ").status is ResultStatus.DONE

@@ -19,10 +19,11 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 from orders.models import Event, LeaderLease
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.orders import compensate
-from orders.services.placing import NewLine, NewOrder, place_order
+from orders.services.placing import place_order
+from tests.support.factories import new_order
 from tests.support.own_database import OwnDatabase
 from tests.support.proxy import Moment
-from tests.support.system import ADDRESS, SERVICES, Process, System
+from tests.support.system import SERVICES, Process, System
 from tests.support.wait import until
 
 ROLES = ("submission", "scheduler", "scheduler", "agents", "agents", "jobs")
@@ -96,12 +97,7 @@ class Soak:
     def _place(self) -> bool:
         """Places an order as a client does: with a key, and again with the same key until it is acknowledged."""
         key = self._pending_key or str(uuid4())
-        order = NewOrder(
-            lines=[NewLine(sku=self._system.sku, quantity=1)],
-            ship_to=ADDRESS,
-            email="ada@example.com",
-            payment_method="card_ok",
-        )
+        order = new_order(self._system.sku)
         try:
             placed = place_order(client="guest", order=order, idempotency_key=key)
         except TROUBLE:

@@ -8,10 +8,11 @@ from uuid_utils.compat import uuid7
 
 from orders.engine.alerts import NewAlert, close_alerts, open_alerts, open_outage
 from orders.engine.runtime.sql import database_now, run
-from orders.models import Alert, AlertGroup, BulkAction, Order, StepState
+from orders.models import Alert, AlertGroup, BulkAction, StepState
 from orders.selectors.desk.alert_groups import GroupSummary, group_summaries, group_summary
 from orders.selectors.desk.alerts import alerts_of_group, joined_since, orders_of_group
-from tests.support.factories import ago, make_order
+from tests.support.factories import ago, make_order, make_purchase
+from tests.support.order_bodies import EMAIL
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
 
@@ -22,16 +23,8 @@ def alert(count: int = 1, *, code: str = "http_503", message: str = "it said no"
     return ids
 
 
-def an_order(order_id: UUID, total: int, *, email: str = "ada@example.com", currency: str = "EUR") -> None:
-    Order.objects.create(
-        id=order_id,
-        email=email,
-        total=total,
-        currency=currency,
-        ship_to={},
-        payment_method="card_ok",
-        placed_at=ago(60),
-    )
+def an_order(order_id: UUID, total: int, *, email: str = EMAIL, currency: str = "EUR") -> None:
+    make_purchase(order_id, email=email, total=total, currency=currency, placed_at=ago(60))
 
 
 def summaries() -> list[GroupSummary]:

@@ -16,7 +16,6 @@ from orders.models import (
     Circuit,
     Event,
     LeaderLease,
-    Order,
     OrderProcess,
     SetAside,
     StepState,
@@ -33,7 +32,7 @@ from orders.selectors.desk.supervisor import supervisor_status
 from orders.selectors.desk.version import desk_version
 from orders.selectors.desk.workflows import Counts, draw, layers
 from orders.workflow.versions import declared
-from tests.support.factories import ago, ahead, make_alert, make_order, make_request, step_of
+from tests.support.factories import ago, ahead, make_alert, make_order, make_purchase, make_request, step_of
 from tests.support.roles import a_leader
 from tests.support.workflows import CAKE
 
@@ -48,15 +47,7 @@ def ended(state: str, *, seconds: float, took: float = 4.0) -> OrderProcess:
 
 def placed(order: OrderProcess, *, took: float) -> None:
     assert order.finished_at is not None
-    Order.objects.create(
-        id=order.pk,
-        email="ada@example.com",
-        total=100,
-        currency="EUR",
-        ship_to={},
-        payment_method="card_ok",
-        placed_at=order.finished_at - timedelta(seconds=took),
-    )
+    make_purchase(order.pk, total=100, placed_at=order.finished_at - timedelta(seconds=took))
 
 
 @pytest.mark.pattern("T2", "T3")

@@ -20,6 +20,7 @@ from orders.engine.contracts import (
 from orders.models import Order, OrderLine, Product
 from orders.workflow.fulfilment import fulfil_order
 from orders.workflow.intake import OrderIntake
+from tests.support.order_bodies import EMAIL, PARIS, SUBMITTED, submitted_body
 
 WORKFLOW = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3_600.0)
 STATEMENTS = 5
@@ -41,25 +42,8 @@ def customer() -> User:
 
 
 def submission(*, client: str = "guest", order_id: uuid.UUID | None = None, **changes: Any) -> Submission:
-    body = {
-        "lines": [
-            {"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3000},
-            {"sku": "first-sun", "title": "First Sun", "quantity": 1, "unit_price": 4900},
-        ],
-        "ship_to": {
-            "name": "Ada",
-            "street": "1 Main St",
-            "city": "Paris",
-            "postal_code": "75001",
-            "country": "fr",
-        },
-        "email": "ada@example.org",
-        "payment_method": "card_ok",
-        "currency": "EUR",
-        "total": 10900,
-        "placed_at": "2030-01-01T12:00:00Z",
-        **changes,
-    }
+    lines = [SUBMITTED["lines"][0] | {"unit_price": 3000}, SUBMITTED["lines"][1]]
+    body = submitted_body(lines=lines, ship_to=PARIS | {"country": "fr"}, total=10900) | changes
     return Submission(
         order_id=order_id or uuid.uuid4(),
         client=client,
@@ -81,7 +65,7 @@ def test_an_order_is_inserted_as_the_customer_saw_it(customer: User) -> None:
     assert (answer.priority, answer.reply_to) == (7, "app-1")
     assert answer.description["order_id"] == str(sent.order_id)
     order = Order.objects.get(pk=sent.order_id)
-    assert (order.customer, order.email, order.currency) == (customer, "ada@example.org", "EUR")
+    assert (order.customer, order.email, order.currency) == (customer, EMAIL, "EUR")
     assert (order.total, order.payment_method) == (10900, "card_ok")
     assert order.ship_to["country"] == "FR"
     assert order.placed_at == datetime(2030, 1, 1, 12, tzinfo=UTC)

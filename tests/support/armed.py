@@ -73,13 +73,10 @@ def place_orders() -> None:
     from django.db import connection  # noqa: PLC0415
 
     from orders.services import placing  # noqa: PLC0415
-    from orders.services.placing import NewLine, NewOrder  # noqa: PLC0415
+    from tests.support.factories import new_order  # noqa: PLC0415
 
     given = json.loads(os.environ["SAS_ORDERS"])
-    line = NewLine(sku=given["sku"], quantity=1)
-    order = NewOrder(
-        lines=[line], ship_to=given["ship_to"], email="ada@example.com", payment_method="card_ok"
-    )
+    order = new_order(given["sku"])
     acknowledged = {}
     for key in given["keys"]:
         while key not in acknowledged:

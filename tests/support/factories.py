@@ -10,7 +10,9 @@ from uuid_utils.compat import uuid7
 from orders.engine.alerts import message_pattern
 from orders.engine.contracts import Workflow
 from orders.engine.runtime.sql import database_now
-from orders.models import AgentReply, AgentRequest, Alert, AlertGroup, OrderProcess, StepState
+from orders.models import AgentReply, AgentRequest, Alert, AlertGroup, Order, OrderProcess, StepState
+from orders.services.placing import NewLine, NewOrder
+from tests.support.order_bodies import DELFT, EMAIL
 from tests.support.workflows import CAKE
 
 
@@ -98,6 +100,25 @@ def make_alert(order_id: UUID | None, **fields: Any) -> Alert:
         pattern=message_pattern(asked["message"]),
     )
     return Alert.objects.create(order_id=order_id, group=group, **asked)
+
+
+def make_purchase(order_id: UUID, **fields: Any) -> Order:
+    """The order's row in the orders database, without lines."""
+    asked = {
+        "email": EMAIL,
+        "currency": "EUR",
+        "total": 3_900,
+        "ship_to": DELFT,
+        "payment_method": "card_ok",
+        "placed_at": ago(0),
+    }
+    return Order.objects.create(id=order_id, **(asked | fields))
+
+
+def new_order(*skus: str, quantity: int = 1, **fields: Any) -> NewOrder:
+    """An order of so many of each, as the shop takes it from a customer."""
+    asked = {"ship_to": DELFT, "email": EMAIL, "payment_method": "card_ok"}
+    return NewOrder(lines=[NewLine(sku=sku, quantity=quantity) for sku in skus], **(asked | fields))
 
 
 def make_request(step: StepState, **fields: Any) -> AgentRequest:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 from django.test import Client
+from knox.models import AuthToken
+from rest_framework.test import APIClient
 
 from orders.access.levels import LEVELS, permissions
 
@@ -26,4 +28,17 @@ def signed_in(user: User, **options: object) -> Client:
     """A browser in which somebody has signed in."""
     client = Client(**options)  # type: ignore[arg-type]
     client.force_login(user)
+    return client
+
+
+def token_of(user: User) -> str:
+    """A new token of the API, which does not expire."""
+    _, token = AuthToken.objects.create(user, expiry=None)
+    return str(token)
+
+
+def api_client(token: str) -> APIClient:
+    """A client of the API with this token."""
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
     return client

@@ -21,12 +21,12 @@ from django.db import connection
 from orders import wiring
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Circuit, Event, OrderProcess, Product, SetAside, StepState
-from orders.services.placing import NewLine, NewOrder, place_order
+from orders.services.placing import place_order
 from tests.support import invariants, prefork
+from tests.support.factories import new_order
 from tests.support.wait import until
 
 ENDED = ("processed", "compensated", "error")
-ADDRESS = {"name": "Ada", "street": "Lane 1", "city": "Delft", "postal_code": "2611", "country": "NL"}
 SERVICES = ("warehouse", "payments", "carrier")
 
 # Short enough for a test, long enough for a machine that is busy with others.
@@ -168,13 +168,7 @@ class System:
         self, count: int = 1, *, payment_method: str = "card_ok", quantity: int = 1, **order: Any
     ) -> list[UUID]:
         """Places orders as the shop does, and remembers that they were acknowledged."""
-        new = NewOrder(
-            lines=[NewLine(sku=self.sku, quantity=quantity)],
-            ship_to=ADDRESS,
-            email="ada@example.com",
-            payment_method=payment_method,
-            **order,
-        )
+        new = new_order(self.sku, quantity=quantity, payment_method=payment_method, **order)
         placed = [place_order(client="guest", order=new).order_id for _ in range(count)]
         self.acknowledged += placed
         return placed

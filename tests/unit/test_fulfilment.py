@@ -1,33 +1,15 @@
 """The workflow that ships: its graph, what each agent is told, and how each step is undone."""
 
 import json
-from typing import Any
 
 import pytest
 
 from orders.demo.posters import POSTERS
 from orders.engine.contracts import Compensation, Step, Workflow
 from orders.workflow.fulfilment import fulfil_order
+from tests.support.order_bodies import submitted_body
 
-ORDER: dict[str, Any] = {
-    "order_id": "01936c2e-0000-7000-8000-0000000000aa",
-    "lines": [
-        {"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900},
-        {"sku": "first-sun", "title": "First Sun", "quantity": 1, "unit_price": 4900},
-    ],
-    "ship_to": {
-        "name": "Ada",
-        "street": "1 Main St",
-        "city": "Paris",
-        "postal_code": "75001",
-        "country": "FR",
-    },
-    "email": "ada@example.org",
-    "payment_method": "card_ok",
-    "currency": "EUR",
-    "total": 12700,
-    "placed_at": "2030-01-01T12:00:00+00:00",
-}
+ORDER = submitted_body(order_id="01936c2e-0000-7000-8000-0000000000aa")
 
 
 def workflow() -> Workflow:

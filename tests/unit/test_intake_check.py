@@ -13,25 +13,9 @@ from hypothesis import strategies as st
 from orders.engine.contracts import RejectedSubmission, Submission
 from orders.workflow.description import BadDescriptionError, as_json, check, parse
 from orders.workflow.intake import Draft, mismatch, read_client, read_submission
+from tests.support.order_bodies import submitted_body
 
-GOOD: dict[str, Any] = {
-    "lines": [
-        {"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900},
-        {"sku": "first-sun", "title": "First Sun", "quantity": 1, "unit_price": 4900},
-    ],
-    "ship_to": {
-        "name": "Ada",
-        "street": "1 Main St",
-        "city": "Paris",
-        "postal_code": "75001",
-        "country": "FR",
-    },
-    "email": "ada@example.org",
-    "payment_method": "card_ok",
-    "currency": "EUR",
-    "total": 12700,
-    "placed_at": "2030-01-01T12:00:00Z",
-}
+GOOD = submitted_body()
 
 
 def changed(path: str, value: object) -> dict[str, Any]:

@@ -7,12 +7,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
-from knox.models import AuthToken
 from rest_framework.test import APIClient
 
 from orders.models import Product
 from tests.support.mailbox import Mailbox, mailbox
-from tests.support.people import person, signed_in
+from tests.support.people import api_client, person, signed_in, token_of
 from tests.web.console_places import make_places
 
 Signed = Callable[[], APIClient]
@@ -22,9 +21,8 @@ Desk = Callable[[str], Client]
 def sign_in(name: str) -> APIClient:
     """A client of the API with a token of a new account of that name, in `client.user` and `client.token`."""
     user = User.objects.create(username=name)
-    _, token = AuthToken.objects.create(user, expiry=None)
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
+    token = token_of(user)
+    client = api_client(token)
     client.user, client.token = user, token
     return client
 

@@ -3,35 +3,27 @@
 from typing import Any
 from uuid import UUID
 
-from orders.models import Alert, AlertGroup, Order, OrderProcess
+from orders.models import Alert, AlertGroup, OrderProcess
 from orders.workflow.editing import WORKFLOWS
-from tests.support.factories import ago, make_order
+from tests.support.factories import ago, make_order, make_purchase
+from tests.support.order_bodies import DELFT, EMAIL
 
 ((_, FULFIL),) = WORKFLOWS.items()
-ADDRESS = {"name": "Ada", "street": "Lane 1", "city": "Delft", "postal_code": "2611", "country": "NL"}
 REFUSED = {
     "state": "failed",
     "attempt": 1,
     "outcome": "refused",
     "error": {"code": "no_route", "message": "we do not go there"},
-    "request": {"lines": [], "ship_to": ADDRESS},
+    "request": {"lines": [], "ship_to": DELFT},
 }
 BEFORE_SHIPMENT = {"reserve-stock": "completed", "authorise-payment": "completed"}
 HOSTILE = "<script>alert(1)</script>"
 
 
-def an_order(steps: dict[str, Any], *, email: str = "ada@example.com", **process: Any) -> OrderProcess:
+def an_order(steps: dict[str, Any], *, email: str = EMAIL, **process: Any) -> OrderProcess:
     """An order of the shop's own workflow, with its row in the orders database."""
     made = make_order(steps, workflow=FULFIL, **process)
-    Order.objects.create(
-        id=made.pk,
-        email=email,
-        currency="EUR",
-        total=3900,
-        ship_to=ADDRESS,
-        payment_method="card_ok",
-        placed_at=made.created_at or ago(0),
-    )
+    make_purchase(made.pk, email=email, placed_at=made.created_at or ago(0))
     return made
 
 

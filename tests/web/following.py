@@ -4,7 +4,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.test import Client
 from rest_framework.test import APIClient
 
 from orders.access.guest_links import make_token
@@ -14,12 +13,12 @@ from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.sql import fetch
 from orders.selectors import orders as selectors
 from orders.vocabulary import ActorKind
+from tests.support.people import signed_in
 
 
 def cookie(who: APIClient) -> str:
     """The session of somebody who has signed in with a browser."""
-    browser = Client()
-    browser.force_login(who.user)
+    browser = signed_in(who.user)
     return f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 

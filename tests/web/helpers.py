@@ -1,6 +1,5 @@
 """Short words for what the web's tests send, and for what every answer of a kind must be like."""
 
-import copy
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -11,31 +10,11 @@ from rest_framework.test import APIClient
 from orders import wiring
 from orders.api.problems import PROBLEMS
 from orders.models import OrderProcess
+from tests.support.order_bodies import order_body
 
 T = TypeVar("T")
 
 ORDERS = "/api/v1/orders"
-
-BODY: dict[str, Any] = {
-    "lines": [{"sku": "tidal-lines", "quantity": 2}, {"sku": "first-sun", "quantity": 1}],
-    "ship_to": {
-        "name": "Ada Lovelace",
-        "street": "12 St James's Square",
-        "city": "London",
-        "postal_code": "SW1Y 4JH",
-        "country": "GB",
-    },
-    "email": "ada@example.com",
-    "payment_method": "card_ok",
-}
-TOTAL = 2 * 3900 + 4900
-
-
-def order_body(**changes: Any) -> dict[str, Any]:
-    """The body of an order. `ship_to` changes parts of the address; anything else takes a field's place."""
-    body = copy.deepcopy(BODY)
-    body["ship_to"] |= changes.pop("ship_to", {})
-    return body | changes
 
 
 def place(client: APIClient, *, key: str | None = None, **changes: Any) -> dict[str, Any]:

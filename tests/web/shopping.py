@@ -10,20 +10,15 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.access.guest_links import make_token
-from orders.models import Event, Order, OrderLine, OrderProcess
+from orders.models import Event, OrderLine, OrderProcess
 from orders.workflow.fulfilment import fulfil_order
-from tests.support.factories import make_order
+from tests.support.factories import make_order, make_purchase
+from tests.support.order_bodies import EMAIL, LONDON
+from tests.support.people import signed_in
 
 FULFIL = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3600.0)
 STEPS = tuple(FULFIL.by_name)
-SHIP_TO = {
-    "name": "Ada",
-    "street": "12 St James's Square",
-    "city": "London",
-    "postal_code": "SW1Y",
-    "country": "GB",
-}
-FORM: dict[str, str] = {**SHIP_TO, "email": "ada@example.com", "payment_method": "card_ok"}
+FORM: dict[str, str] = {**LONDON, "email": EMAIL, "payment_method": "card_ok"}
 
 
 def done(*names: str) -> dict[str, Any]:
@@ -41,7 +36,7 @@ def shop_order(
     steps: Mapping[str, Any] | None = None,
     *,
     customer: User | None = None,
-    email: str = "ada@example.com",
+    email: str = EMAIL,
     age: float = 5,
     title: str = "Tidal Lines",
     **process: Any,
@@ -49,10 +44,9 @@ def shop_order(
     """An order of one print in the state that these steps and fields of the process describe."""
     made = make_order(steps, workflow=FULFIL, **process)
     placed_at = timezone.now() - timedelta(seconds=age)
-    order = Order.objects.create(
-        id=made.order_id, customer=customer, email=email, currency="EUR", total=7800, ship_to=SHIP_TO,
-        payment_method="card_ok", placed_at=placed_at,
-    )  # fmt: skip
+    order = make_purchase(
+        made.order_id, customer=customer, email=email, total=7800, ship_to=LONDON, placed_at=placed_at
+    )
     OrderLine.objects.create(order=order, product_id="tidal-lines", title=title, quantity=2, unit_price=3900)
     return made
 
@@ -78,6 +72,4 @@ def guest_page(order: OrderProcess | UUID) -> str:
 def customer(name: str = "ada") -> tuple[User, Client]:
     """A new account, and a browser in which it is signed in."""
     user = User.objects.create(username=name, email=f"{name}@example.com")
-    client = Client()
-    client.force_login(user)
-    return user, client
+    return user, signed_in(user)

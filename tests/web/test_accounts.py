@@ -16,18 +16,11 @@ from orders.demo.catalogue import load_catalogue
 from orders.models import Address, OutgoingMessage
 from orders.services import accounts as account_services
 from tests.support.mailbox import Mailbox, links
+from tests.support.order_bodies import EMAIL, LONDON
+from tests.support.people import PASSWORD
 from tests.web.markup import Markup
 
-EMAIL = "ada@example.com"
-PASSWORD = "four green herons at noon"
 OTHER = "seven slow trams uphill"
-HOME: dict[str, Any] = {
-    "name": "Ada Lovelace",
-    "street": "12 St James's Square",
-    "postal_code": "SW1Y 4JH",
-    "city": "London",
-    "country": "GB",
-}
 PUBLIC = (
     "sign-in/",
     "sign-up/",
@@ -224,12 +217,12 @@ def test_an_email_that_cannot_be_sent_is_tried_again(inbox: Mailbox, client: Cli
 
 
 def test_an_address_is_added_changed_and_deleted(signed_in: Client, ada: User) -> None:
-    assert signed_in.post("/account/addresses/new/", HOME)["Location"] == "/account/addresses/"
+    assert signed_in.post("/account/addresses/new/", LONDON)["Location"] == "/account/addresses/"
     kept = Address.objects.get()
     assert (kept.user, kept.city, kept.is_default) == (ada, "London", True)
     page = signed_in.get("/account/addresses/").content.decode()
     assert "United Kingdom" in page
-    signed_in.post(f"/account/addresses/{kept.pk}/", HOME | {"city": "Bath"})
+    signed_in.post(f"/account/addresses/{kept.pk}/", LONDON | {"city": "Bath"})
     kept.refresh_from_db()
     assert (kept.city, kept.is_default) == ("Bath", True)
     signed_in.post(f"/account/addresses/{kept.pk}/delete/")
@@ -238,21 +231,21 @@ def test_an_address_is_added_changed_and_deleted(signed_in: Client, ada: User) -
 
 def test_one_address_is_the_default_whatever_is_done(signed_in: Client) -> None:
     for city in ("First", "Second", "Third"):
-        signed_in.post("/account/addresses/new/", HOME | {"city": city})
+        signed_in.post("/account/addresses/new/", LONDON | {"city": city})
     assert Address.objects.get(is_default=True).city == "First"
     second = Address.objects.get(city="Second")
-    signed_in.post(f"/account/addresses/{second.pk}/", HOME | {"city": "Second", "is_default": "on"})
+    signed_in.post(f"/account/addresses/{second.pk}/", LONDON | {"city": "Second", "is_default": "on"})
     assert Address.objects.get(is_default=True) == second
     signed_in.post(f"/account/addresses/{second.pk}/delete/")
     assert Address.objects.get(is_default=True).city == "Third"
 
 
 def test_the_database_keeps_a_second_default_out(ada: User) -> None:
-    Address.objects.create(user=ada, is_default=True, **HOME)
+    Address.objects.create(user=ada, is_default=True, **LONDON)
     with pytest.raises(IntegrityError, match="one_default_address_per_user"), transaction.atomic():
-        Address.objects.create(user=ada, is_default=True, **HOME)
+        Address.objects.create(user=ada, is_default=True, **LONDON)
     with pytest.raises(IntegrityError, match="country_is_two_letters"), transaction.atomic():
-        Address.objects.create(user=ada, **HOME | {"country": "gb"})
+        Address.objects.create(user=ada, **LONDON | {"country": "gb"})
 
 
 WRONG_PARTS = [
@@ -268,22 +261,22 @@ WRONG_PARTS = [
 
 @pytest.mark.parametrize(("part", "wrong"), WRONG_PARTS)
 def test_an_incomplete_postal_address_is_refused(signed_in: Client, part: str, wrong: str) -> None:
-    assert list(errors_of(signed_in.post("/account/addresses/new/", HOME | {part: wrong}))) == [part]
+    assert list(errors_of(signed_in.post("/account/addresses/new/", LONDON | {part: wrong}))) == [part]
 
 
 def test_a_customer_can_save_only_so_many_addresses(signed_in: Client, ada: User) -> None:
-    Address.objects.bulk_create(Address(user=ada, **HOME) for _ in range(account_services.MOST_ADDRESSES))
-    assert "__all__" in errors_of(signed_in.post("/account/addresses/new/", HOME))
+    Address.objects.bulk_create(Address(user=ada, **LONDON) for _ in range(account_services.MOST_ADDRESSES))
+    assert "__all__" in errors_of(signed_in.post("/account/addresses/new/", LONDON))
 
 
 def test_another_customers_address_is_not_found(signed_in: Client) -> None:
     bob = User.objects.create_user("bob@example.com", "bob@example.com", PASSWORD)
-    kept = Address.objects.create(user=bob, is_default=True, **HOME)
+    kept = Address.objects.create(user=bob, is_default=True, **LONDON)
     for act in (signed_in.get, signed_in.post):
-        assert act(f"/account/addresses/{kept.pk}/", HOME).status_code == 404
+        assert act(f"/account/addresses/{kept.pk}/", LONDON).status_code == 404
     assert signed_in.post(f"/account/addresses/{kept.pk}/delete/").status_code == 404
     assert Address.objects.filter(pk=kept.pk, city="London").exists()
-    assert HOME["street"] not in signed_in.get("/account/addresses/").content.decode()
+    assert LONDON["street"] not in signed_in.get("/account/addresses/").content.decode()
 
 
 # Every page.
@@ -311,7 +304,7 @@ def test_no_page_is_cached_or_has_an_inline_script_or_style(client: Client, ada:
 def test_no_form_is_accepted_without_its_token(ada: User, path: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(ada)
-    sent = {"username": EMAIL, "password": PASSWORD, "email": EMAIL, **HOME}
+    sent = {"username": EMAIL, "password": PASSWORD, "email": EMAIL, **LONDON}
     assert client.post(f"/account/{path}", sent).status_code == 403
     assert not Address.objects.exists()
 
@@ -334,6 +327,6 @@ def test_a_page_costs_the_same_however_much_there_is(
     path: str,
     queries: int,
 ) -> None:
-    Address.objects.bulk_create(Address(user=ada, **HOME) for _ in range(20))
+    Address.objects.bulk_create(Address(user=ada, **LONDON) for _ in range(20))
     with django_assert_max_num_queries(queries):
         signed_in.get(f"/account/{path}")

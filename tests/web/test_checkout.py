@@ -7,9 +7,10 @@ from django.test import Client
 
 from orders.models import Address, Order, OutgoingMessage, Product, SetAside, SubmissionKey, SubmissionMessage
 from tests.support.mailbox import Mailbox, links
+from tests.support.order_bodies import EMAIL, LONDON
 from tests.web.helpers import in_threads, run_submission
 from tests.web.markup import Markup
-from tests.web.shopping import FORM, SHIP_TO, customer
+from tests.web.shopping import FORM, customer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
 HOSTILE = "\"'><script>alert(1)</script>{{ 7 }}"
@@ -37,7 +38,7 @@ def test_a_guest_orders_and_comes_to_the_page_of_the_order_at_once(client: Clien
     run_submission()
     assert not SetAside.objects.exists()
     order = Order.objects.get()
-    assert (order.customer, order.email, order.total) == (None, "ada@example.com", 7800)
+    assert (order.customer, order.email, order.total) == (None, EMAIL, 7800)
     assert order.ship_to["country"] == "GB"
     assert client.get(address).status_code == 200
 
@@ -49,7 +50,7 @@ def test_a_guest_is_emailed_the_link_to_the_order_once_even_before_it_is_inserte
     address = client.post("/checkout/", form).headers["Location"]
     client.post("/checkout/", form)
     (email,) = inbox.deliver()
-    assert email["To"] == "ada@example.com"
+    assert email["To"] == EMAIL
     assert links(email) == [address]
 
 
@@ -65,7 +66,7 @@ def test_a_customer_orders_under_her_account() -> None:
 
 def test_a_customer_finds_her_default_address_filled_in() -> None:
     user, client = customer()
-    Address.objects.create(user=user, is_default=True, **SHIP_TO | {"city": "Ockham"})
+    Address.objects.create(user=user, is_default=True, **LONDON | {"city": "Ockham"})
     fill(client)
     form = client.get("/checkout/").context["form"]
     assert (form["city"].value(), form["email"].value()) == ("Ockham", user.email)

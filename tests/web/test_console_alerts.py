@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils.html import escape
 
 from orders.engine.alerts import close_alerts, open_outage
-from orders.models import AuditEntry, BulkAction, GroupNote, Order, OutgoingMessage, StepState
+from orders.models import AuditEntry, BulkAction, GroupNote, OutgoingMessage, StepState
 from orders.services.operators import alerts as alert_services
 from orders.services.operators import bulk as bulk_services
 from tests.support.desk import (
@@ -24,7 +24,7 @@ from tests.support.desk import (
     succeed,
     times_resubmitted,
 )
-from tests.support.factories import ago, make_order
+from tests.support.factories import ago, make_order, make_purchase
 from tests.support.people import person, signed_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
@@ -73,15 +73,7 @@ def ask_for(client: Client, query: str, **changes: Any) -> Any:
 def test_the_inbox_shows_each_cause_once_with_what_is_at_risk(desk: Desk) -> None:
     ids = failed_orders(3, message="<b>it</b> said no to 17")
     for order_id, email, total in zip(ids, ("a@x.org", "A@x.org", "b@x.org"), (100, 200, 50), strict=True):
-        Order.objects.create(
-            id=order_id,
-            email=email,
-            total=total,
-            currency="EUR",
-            ship_to={},
-            payment_method="card_ok",
-            placed_at=ago(60),
-        )
+        make_purchase(order_id, email=email, total=total, placed_at=ago(60))
     failed_orders(1, code="key_expired", message="too old")
     close_alerts(failed_orders(1, message="<b>it</b> said no to 4"), by="otto", resolution="resubmitted")
     client = desk("viewer")

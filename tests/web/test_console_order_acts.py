@@ -5,9 +5,10 @@ from uuid_utils.compat import uuid7
 
 from orders.models import AuditEntry, BulkAction, SetAside, SubmissionMessage
 from tests.support.factories import ago, step_of
+from tests.support.order_bodies import DELFT
 from tests.support.roles import happened, stored
 from tests.web.conftest import Desk
-from tests.web.console_orders import ADDRESS, BEFORE_SHIPMENT, HOSTILE, an_order, in_error, open_alert
+from tests.web.console_orders import BEFORE_SHIPMENT, HOSTILE, an_order, in_error, open_alert
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
 
@@ -66,7 +67,7 @@ def test_an_edit_is_compared_confirmed_and_resubmitted_and_refused_to_who_comes_
     client, other = desk("operator"), desk("operator")
     form = client.get(at).content.decode()
     assert 'value="Delft"' in form and "ship_to.country" in form and 'name="lines' not in form
-    new = {f"ship_to.{part}": value for part, value in ADDRESS.items()} | {"ship_to.city": "Den Haag"}
+    new = {f"ship_to.{part}": value for part, value in DELFT.items()} | {"ship_to.city": "Den Haag"}
     empty = client.post(at, new | {"ship_to.street": " "})
     assert empty.status_code == 422 and "ship_to.street" in empty.content.decode()
     compared, theirs = client.post(at, new), other.post(at, new | {"ship_to.city": "Gouda"})

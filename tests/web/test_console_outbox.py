@@ -11,12 +11,11 @@ from orders.selectors.desk.outbox import SHOWN, mask
 from orders.services import accounts as account_services
 from tests.support.factories import ago, ahead
 from tests.support.mailbox import Mailbox
+from tests.support.order_bodies import EMAIL
 from tests.support.people import person, signed_in
 from tests.web.markup import Markup
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
-
-EMAIL = "ada@example.com"
 
 
 def a_failure(**fields: Any) -> OutgoingMessage:

@@ -7,8 +7,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
-from knox.models import AuthToken
 
+from tests.support.order_bodies import EMAIL
+from tests.support.people import token_of
 from tests.web.helpers import ORDERS
 
 PUBLIC = {
@@ -46,8 +47,7 @@ def test_what_is_public_is_named_here_and_nothing_else_is() -> None:
 
 @pytest.mark.django_db
 def test_the_api_takes_its_own_tokens_and_answers_strangers_itself(client: Client) -> None:
-    user = User.objects.create_user("ada@example.com")
-    _, token = AuthToken.objects.create(user, expiry=None)
+    token = token_of(User.objects.create_user(EMAIL))
     assert client.get(ORDERS, headers={"Authorization": f"Token {token}"}).status_code == 200
     refused = client.get(ORDERS)
     assert (refused.status_code, refused["Content-Type"]) == (401, "application/problem+json")
@@ -58,6 +58,6 @@ def test_the_api_takes_its_own_tokens_and_answers_strangers_itself(client: Clien
 
 @pytest.mark.django_db
 def test_a_session_of_the_shop_is_no_token_of_the_api(client: Client) -> None:
-    client.force_login(User.objects.create_user("ada@example.com"))
+    client.force_login(User.objects.create_user(EMAIL))
     assert client.get(ORDERS).status_code == 401
     assert client.get("/admin/").status_code == 302

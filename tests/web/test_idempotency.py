@@ -6,7 +6,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from orders.models import Order, SubmissionMessage
-from tests.web.helpers import ORDERS, assert_problem, in_threads, order_body, place, run_submission
+from tests.support.order_bodies import order_body
+from tests.support.people import api_client
+from tests.web.helpers import ORDERS, assert_problem, in_threads, place, run_submission
 
 TWENTY = 20
 
@@ -70,8 +72,7 @@ def test_twenty_posts_with_one_key_at_once_are_one_order(ada: APIClient) -> None
     barrier = threading.Barrier(TWENTY, timeout=10)
 
     def post(_: int) -> tuple[int, str, bool]:
-        client = APIClient()
-        client.credentials(HTTP_AUTHORIZATION=f"Token {ada.token}")
+        client = api_client(ada.token)
         barrier.wait()
         response = client.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
         return response.status_code, response.json()["id"], "Idempotent-Replayed" in response

@@ -11,6 +11,7 @@ from orders.models import Event, OrderProcess, Product, SetAside, SubmissionMess
 from orders.selectors import orders as selectors
 from orders.selectors.order_view import last_events
 from orders.services.orders import replay_set_aside
+from tests.support.people import api_client
 from tests.web.helpers import in_threads, place, run_submission
 
 pytestmark = pytest.mark.django_db
@@ -23,8 +24,7 @@ def test_a_reader_never_sees_404_while_submission_inserts_the_order(ada: APIClie
     reading, done = threading.Barrier(len(orders) + 1, timeout=10), threading.Event()
 
     def read(index: int) -> list[tuple[int, int]]:
-        client = APIClient()
-        client.credentials(HTTP_AUTHORIZATION=f"Token {ada.token}")
+        client = api_client(ada.token)
         url, answers = orders[index]["links"]["self"], []
         reading.wait()
         while not answers or not done.is_set() or answers[-1][1] == 0:

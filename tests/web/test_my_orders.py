@@ -14,9 +14,12 @@ from orders.demo.catalogue import load_catalogue
 from orders.fields.money import Money
 from orders.models import OrderProcess
 from orders.selectors.order_view import OrderView, StepView
-from orders.services.placing import NewLine, NewOrder, place_order
+from orders.services.placing import place_order
 from orders.wording import order_states as order_words
-from tests.web.helpers import BODY, change_state, run_submission
+from tests.support.factories import new_order
+from tests.support.order_bodies import EMAIL
+from tests.support.people import PASSWORD
+from tests.web.helpers import change_state, run_submission
 
 PATH = "/account/orders/"
 SKUS = ("tidal-lines", "first-sun", "polar-noon", "quiet-summit", "harbour-at-two", "desert-memory")
@@ -31,15 +34,14 @@ def shop(db: None) -> None:
 @pytest.fixture
 def ada(client: Client) -> User:
     """A customer, who is signed in."""
-    user = User.objects.create_user("ada@example.com", "ada@example.com", "four green herons at noon")
+    user = User.objects.create_user(EMAIL, EMAIL, PASSWORD)
     client.force_login(user)
     return user
 
 
 def place(client: str, *skus: str) -> UUID:
     """An order by a client, as the submission queue knows it."""
-    lines = [NewLine(sku=sku, quantity=2) for sku in skus or SKUS[:1]]
-    order = NewOrder(lines=lines, ship_to=BODY["ship_to"], email="ada@example.com", payment_method="card_ok")
+    order = new_order(*(skus or SKUS[:1]), quantity=2)
     return place_order(client=client, order=order).order_id
 
 

@@ -3,14 +3,12 @@
 import re
 
 import pytest
-from knox.models import AuthToken
-from rest_framework.test import APIClient
 
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.models import Alert, AlertGroup, BulkItem
 from tests.commands.running import run
 from tests.support.factories import ago, make_order
-from tests.support.people import person, signed_in
+from tests.support.people import api_client, person, signed_in, token_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried"), pytest.mark.pattern("O1")]
 
@@ -34,9 +32,7 @@ def by_command() -> list[tuple[str, int]]:
 
 
 def in_api() -> list[tuple[str, int]]:
-    _, token = AuthToken.objects.create(person("operator"), expiry=None)
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
+    client = api_client(token_of(person("operator")))
     return [
         (group["pattern"], group["open"]) for group in client.get("/api/v1/alerts/groups").json()["results"]
     ]

@@ -9,14 +9,13 @@ import pytest
 import yaml
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from knox.models import AuthToken
 from rest_framework.test import APIClient
 from uuid_utils.compat import uuid7
 
 from orders.engine.alerts import NewAlert, open_alerts, open_outage
 from orders.models import Alert, AlertGroup, AuditEntry, BulkAction, Circuit, Event, OrderProcess
 from tests.support.factories import make_order, step_of
-from tests.support.people import person, signed_in
+from tests.support.people import api_client, person, signed_in, token_of
 from tests.web.helpers import assert_problem, mistakes
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
@@ -25,10 +24,7 @@ API = "/api/v1"
 
 
 def client_of(role: str) -> APIClient:
-    _, token = AuthToken.objects.create(person(role), expiry=None)
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {token}")
-    return client
+    return api_client(token_of(person(role)))
 
 
 @pytest.fixture
@@ -237,8 +233,7 @@ def test_an_operators_token_is_made_and_ended_by_a_command() -> None:
     person("operator", "olga")
     out = StringIO()
     call_command("token", "olga", stdout=out)
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {out.getvalue().strip()}")
+    client = api_client(out.getvalue().strip())
     assert client.get(f"{API}/alerts").status_code == 200
     call_command("token", "olga", "--revoke", stdout=out)
     assert_problem(client.get(f"{API}/alerts"), "invalid_token")

@@ -15,9 +15,10 @@ from orders.models import Event, Order, OrderProcess, SetAside, StepState, Submi
 from orders.selectors import orders as selectors
 from orders.vocabulary import Reason
 from tests.support.factories import ahead
+from tests.support.order_bodies import LONDON
 from tests.support.roles import stored
 from tests.web.markup import Markup
-from tests.web.shopping import FORM, SHIP_TO, STEPS, customer, declined, done, guest_page, note, shop_order
+from tests.web.shopping import FORM, STEPS, customer, declined, done, guest_page, note, shop_order
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
 BEFORE = ("reserve-stock", "authorise-payment")
@@ -230,7 +231,7 @@ def test_the_page_exists_before_the_order_is_inserted(client: Client) -> None:
 
 def test_text_of_customers_and_agents_is_shown_harmlessly(client: Client) -> None:
     order = shop_order(title=HOSTILE, email=f"{HOSTILE}@x.y"[:200])
-    Order.objects.update(ship_to=dict.fromkeys(SHIP_TO, HOSTILE))
+    Order.objects.update(ship_to=dict.fromkeys(LONDON, HOSTILE))
     text = client.get(guest_page(order)).content.decode()
     assert "<script>alert" not in text
     assert Markup(text).offences == []

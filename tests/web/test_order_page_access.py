@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid7
 from orders.models import Event, OutgoingMessage
 from orders.services import customers as customer_services
 from tests.support.mailbox import Mailbox, links
+from tests.support.order_bodies import EMAIL
 from tests.support.roles import stored
 from tests.web.markup import Markup
 from tests.web.shopping import customer, guest_page, shop_order
@@ -90,7 +91,7 @@ def ask(client: Client, number: object, email: str) -> str:
 
 def test_asking_for_a_link_gets_the_same_answer_whether_or_not_the_order_exists(client: Client) -> None:
     order = shop_order()
-    answers = {ask(client, order.order_id, "ada@example.com"), ask(client, uuid7(), "eve@example.com")}
+    answers = {ask(client, order.order_id, EMAIL), ask(client, uuid7(), "eve@example.com")}
     assert len(answers) == 1
     assert "Check your email" in answers.pop()
     assert OutgoingMessage.objects.count() == 2
@@ -114,11 +115,11 @@ def test_only_the_email_of_the_order_is_sent_the_link_and_not_again_at_once(inbo
         )
         return inbox.deliver()
 
-    assert ask_for(hers.order_id, "ada@example.com") == []
-    assert ask_for(uuid7(), "ada@example.com") == []
+    assert ask_for(hers.order_id, EMAIL) == []
+    assert ask_for(uuid7(), EMAIL) == []
     assert ask_for(guests.order_id, "eve@example.com") == []
     (email,) = ask_for(guests.order_id, " ADA@example.com")
-    assert email["To"] == "ada@example.com"
+    assert email["To"] == EMAIL
     assert links(email) == [guest_page(guests)]
     assert ask_for(guests.order_id, " ADA@example.com") == []
     assert Event.objects.filter(order_id=guests.order_id, kind="link_mailed").count() == 1

@@ -10,7 +10,8 @@ from rest_framework.test import APIClient
 
 from orders.models import Order, Product, SubmissionMessage
 from orders.workflow.description import check
-from tests.web.helpers import BODY, ORDERS, TOTAL, assert_problem, mistakes, order_body, place
+from tests.support.order_bodies import BODY, TOTAL, order_body
+from tests.web.helpers import ORDERS, assert_problem, mistakes, place
 
 
 @pytest.mark.pattern("S1", "Q2")

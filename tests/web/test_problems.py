@@ -12,7 +12,8 @@ from rest_framework.test import APIClient
 from orders.api.problems import PROBLEMS
 from orders.selectors import catalogue
 from orders.services import placing
-from tests.web.helpers import ORDERS, assert_problem, order_body
+from tests.support.order_bodies import order_body
+from tests.web.helpers import ORDERS, assert_problem
 
 pytestmark = pytest.mark.django_db
 

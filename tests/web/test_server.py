@@ -12,9 +12,10 @@ from rest_framework.test import APIClient
 
 from orders.models import SubmissionMessage
 from sasweb.embedded_postgres.server import temporary_server
+from tests.support.order_bodies import BODY
 from tests.support.system import database_url
 from tests.support.wait import until
-from tests.web.helpers import BODY, ORDERS, place, run_submission
+from tests.web.helpers import ORDERS, place, run_submission
 from tests.web.server import Server
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -17,10 +17,10 @@ from django.utils import timezone
 from orders.access.lockout import read_ip_address
 from orders.models import OutgoingMessage
 from tests.support.mailbox import Mailbox
+from tests.support.order_bodies import EMAIL
+from tests.support.people import PASSWORD
 from tests.web.helpers import in_threads
 
-EMAIL = "ada@example.com"
-PASSWORD = "four green herons at noon"
 ELSEWHERE = [
     *("https://evil.example/", "//evil.example", "///evil.example", "/\\evil.example", "http:evil.example"),
     *("javascript:alert(1)", "https://testserver@evil.example/", "\x00//evil.example", " //evil.example"),
