@@ -145,7 +145,7 @@ class CircuitState(StrEnum):
 
 
 class StatusKind(StrEnum):
-    """What a submitting application is told of its order on its response queue (Q3)."""
+    """The messages about an order on its application's response queue (Q3)."""
 
     RECEIVED = "received"
     STARTED = "started"

@@ -1,4 +1,7 @@
-"""The only file that joins the engine and the business: which workflows, which agents, which intake, which limits."""
+"""Joins the engine and the business: the workflows, agents and intake, with an installation's settings.
+
+No other module knows both.
+"""
 
 from collections.abc import Callable
 
@@ -27,32 +30,32 @@ AGENTS = (Warehouse.name, Payments.name, Carrier.name, Mail.name)
 
 
 def workflows() -> Workflows:
-    """Every workflow, in every version that orders may still be on; new orders take the last one.
+    """Returns every workflow, in every version that orders may still be on. New orders take the last one.
 
-    Raises `WorkflowError` when a step names an unknown agent.
+    Raises `WorkflowError` if a step names an unknown agent.
     """
-    known = declared(settings.CONFIG)
-    for workflow in known:
+    versions = declared(settings.CONFIG)
+    for workflow in versions:
         for step in workflow.steps:
             if step.agent not in AGENTS:
-                raise WorkflowError(f"{workflow.name} v{workflow.version}: there is no agent {step.agent!r}")
-    return {(workflow.name, workflow.version): workflow for workflow in known}
+                raise WorkflowError(f"{workflow.name} v{workflow.version}: unknown agent {step.agent!r}")
+    return {(workflow.name, workflow.version): workflow for workflow in versions}
 
 
 def agents() -> dict[str, Agent]:
-    """Every agent, by name."""
-    urls = settings.CONFIG
-    known: list[Agent] = [
-        Warehouse(urls.warehouse_url),
-        Payments(urls.payments_url),
-        Carrier(urls.carrier_url),
-        Mail(urls.email_url, sender=urls.email_from),
+    """Returns every agent, by name."""
+    config = settings.CONFIG
+    each: list[Agent] = [
+        Warehouse(config.warehouse_url),
+        Payments(config.payments_url),
+        Carrier(config.carrier_url),
+        Mail(config.email_url, sender=config.email_from),
     ]
-    return {agent.name: agent for agent in known}
+    return {agent.name: agent for agent in each}
 
 
 def submission() -> Submitter:
-    """A submission process."""
+    """Makes a submission process, which gives new orders the newest workflow."""
     *_, newest = workflows().values()
     return Submitter(
         config=SubmitterConfig(instance=instance_id("submission")), intake=OrderIntake(workflow=newest)
@@ -60,7 +63,7 @@ def submission() -> Submitter:
 
 
 def scheduler() -> Scheduler:
-    """A scheduler."""
+    """Makes a scheduler."""
     config = SchedulerConfig(
         instance=instance_id("scheduler"), retries=settings.CONFIG.retry_budget, breaker=_breaker()
     )
@@ -68,7 +71,7 @@ def scheduler() -> Scheduler:
 
 
 def agent_host(names: list[str]) -> AgentHost:
-    """A host for these agents, or for all. Raises `KeyError` with the name of one that is not known."""
+    """Makes a host for these agents, or for all if none are named. Raises `KeyError` for an unknown name."""
     known = agents()
     config = HostConfig(
         instance=instance_id("agents"),
@@ -84,7 +87,7 @@ def _breaker() -> BreakerRules:
 
 
 def supervisor() -> Supervisor:
-    """A supervisor, not leading yet."""
+    """Makes a supervisor that does not lead yet."""
     rules = RetryRules(threshold=settings.CONFIG.failure_threshold)
     return Supervisor(
         config=SupervisorConfig(instance=instance_id("supervisor"), rules=rules), workflows=workflows()
@@ -92,5 +95,5 @@ def supervisor() -> Supervisor:
 
 
 def listener(on_wake: dict[Topic, Callable[[], None]]) -> Listener:
-    """A listener on a connection of its own to the project's database."""
+    """Makes a listener with a connection of its own to the project's database."""
     return Listener(parameters=connection_parameters(), on_wake=on_wake)

@@ -36,7 +36,7 @@ def send(url: str, email: EmailMessage) -> None:
         sender, recipient = (
             parseaddr(sanitize_address(mailbox, encoding))[1] for mailbox in (email.from_email, email.to[0])
         )
-    except ValueError as error:  # a line break in a header, or an address that is none
+    except ValueError as error:  # a line break in a header, or an invalid email
         raise NotSentError(str(error), is_final=True) from error
     try:
         asyncio.run(_send(url, message, sender=sender, recipient=recipient))

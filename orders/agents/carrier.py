@@ -1,11 +1,11 @@
-"""The carrier: creates the shipment of an order, and cancels it."""
+"""The carrier: creates an order's shipment, and cancels it."""
 
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import Json, Request
 
 
 class Carrier:
-    """The agent of the carrier service at `url`. `capacity` is how many calls it may have under way."""
+    """The agent of the carrier at `url`. `capacity` is how many calls may be under way at once."""
 
     name = "carrier"
     call_timeout = CALL_TIMEOUT
@@ -15,7 +15,7 @@ class Carrier:
         self._remote = Remote(url, timeout=self.call_timeout)
 
     async def perform(self, request: Request) -> Json:
-        """Creates the shipment. Raises `Refused` when the carrier does not deliver to the address."""
+        """Creates the shipment. Raises `Refused` if the carrier does not deliver to the address."""
         if request.operation != "create":
             raise unknown_operation(request)
         body = {
@@ -26,12 +26,12 @@ class Carrier:
         return await self._remote.post("create", key=request.key, body=body)
 
     async def compensate(self, request: Request) -> Json:
-        """Cancels the shipment, or sees to it that it can no longer be created."""
+        """Cancels the shipment, or makes sure that it can no longer be created."""
         if request.operation != "create":
             raise unknown_operation(request)
         body = {"order_id": str(request.order_id), "reverses": request.reverses}
         return await self._remote.post("cancel", key=request.key, body=body)
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         await self._remote.close()

@@ -1,7 +1,7 @@
-"""Mail to the customer: the confirmation of an order, and the notice that it was cancelled.
+"""Emails to the customer: the confirmation of an order, and the notice that it was cancelled.
 
-A receiver of mail cannot deduplicate, so that a mail is sent at least once; its Message-ID is the request's key, by
-which mail programs and people tell a second copy.
+Mail servers do not deduplicate, so an email is sent at least once. Its Message-ID is the request's key, by which mail
+programs and people recognise a second copy.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from orders.engine.errors import Refused
 
 
 class Mail:
-    """The agent of the mail server at `url`. `sender` is who mails come from, as in `Shop <orders@shop.example>`."""
+    """The agent of the mail server at `url`. `sender` is who emails come from, as in `Shop <orders@shop.example>`."""
 
     name = "mail"
     call_timeout = CALL_TIMEOUT
@@ -26,7 +26,7 @@ class Mail:
         self._sender = read_sender(sender)
 
     async def perform(self, request: Request) -> Json:
-        """Sends the confirmation. Raises `Refused` when the address takes no mail."""
+        """Sends the confirmation. Raises `Refused` if the mail server does not take it."""
         if request.operation != "confirm":
             raise unknown_operation(request)
         return await self._send(compose_confirmation, request)
@@ -38,7 +38,7 @@ class Mail:
         return await self._send(compose_cancellation, request)
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         await self._remote.close()
 
     async def _send(self, compose: Callable[..., EmailMessage], request: Request) -> Json:

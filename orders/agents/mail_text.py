@@ -1,4 +1,4 @@
-"""What the mails say. Pure: the same request gives the same mail, so that a second copy is the same one."""
+"""The emails' text. Pure: the same request gives the same email, so a second copy is identical."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ DIGITS_AFTER_POINT = {
     **dict.fromkeys(("PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF"), 0),
     **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
 }
-"""The currencies whose amounts do not have two digits after the point; HUF is shown without, as it is paid."""
+"""The currencies whose amounts do not have two digits after the point. HUF has none here, as it is paid."""
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _DOT_ATOM = re.compile(rf"{_ATOM}(\.{_ATOM})*")
@@ -24,23 +24,24 @@ LONGEST_ADDRESS = 254
 
 
 class PlainHeaders(EmailPolicy):
-    """Headers that are one line of ASCII, kept and written as they are; anything else is refused with `ValueError`.
+    """Keeps and writes headers as they are, each one line of ASCII. Raises `ValueError` for any other.
 
-    Python's own parses every header twice, which was two thirds of the cost of a mail, and folds a long Message-ID.
+    Python's own policy parses every header twice, which was two thirds of the cost of an email, and folds a long
+    Message-ID.
     """
 
     def header_store_parse(self, name: str, value: Any) -> tuple[str, Any]:
-        """Refuses what could become a header of its own."""
+        """Refuses a value that could start a header of its own."""
         if not isinstance(value, str) or not value.isascii() or not value.isprintable() or len(value) > 900:
             raise ValueError(f"the header {name} cannot be one line of ASCII")
         return name, value
 
     def header_fetch_parse(self, name: str, value: str) -> Any:
-        """The value as it was stored."""
+        """Returns the value as it was stored."""
         return value
 
     def fold_binary(self, name: str, value: str) -> bytes:
-        """One line."""
+        """Writes the header as one line."""
         return f"{name}: {value}\r\n".encode("ascii")
 
 
@@ -49,7 +50,7 @@ _POLICY = PlainHeaders(linesep="\r\n")
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who mails come from: the `header` as it is written, the bare `address` and its `domain`."""
+    """Who emails come from: the `From` header, the bare `address` and its `domain`."""
 
     header: str
     address: str
@@ -57,15 +58,15 @@ class Sender:
 
 
 def read_sender(text: str) -> Sender:
-    """The sender of `orders@shop.example` or `Shop <orders@shop.example>`. Raises `ValueError` for any other."""
+    """Reads `orders@shop.example` or `Shop <orders@shop.example>`. Raises `ValueError` for anything else."""
     name, address = parseaddr(text)
     if not _is_address(address) or not text.isprintable():
-        raise ValueError(f"the sender of mails must be like Shop <orders@shop.example>, not {text!r}")
+        raise ValueError(f"the sender of emails must be like Shop <orders@shop.example>, not {text!r}")
     return Sender(header=formataddr((name, address)), address=address, domain=address.rpartition("@")[2])
 
 
 def money(amount: int, currency: str) -> str:
-    """An amount in minor units as a person reads it: 1234500, "EUR" is "EUR 12,345.00"."""
+    """Writes an amount in minor units for a person: 1234500 and "EUR" give "EUR 12,345.00"."""
     digits = DIGITS_AFTER_POINT.get(currency, 2)
     sign, amount = ("-", -amount) if amount < 0 else ("", amount)
     whole, rest = divmod(amount, 10**digits)
@@ -73,14 +74,14 @@ def money(amount: int, currency: str) -> str:
 
 
 def message_id(key: str, domain: str) -> str:
-    """The Message-ID of a key (RFC 5322, section 3.6.4). Raises `ValueError` when the key cannot be part of one."""
+    """Returns a key's Message-ID (RFC 5322, section 3.6.4). Raises `ValueError` if the key cannot be part of one."""
     if not _DOT_ATOM.fullmatch(key):
         raise ValueError("the key cannot be a Message-ID")
     return f"<{key}@{domain}>"
 
 
 def compose_confirmation(request: Request, *, sender: Sender) -> EmailMessage:
-    """The email that confirms an order. Raises `ValueError` if it cannot be composed."""
+    """Writes the email that confirms an order. Raises `ValueError` if it cannot be composed."""
     data = request.data
     lines = [
         f"Hello {_one_line(data['ship_to']['name'])},",
@@ -97,7 +98,9 @@ def compose_confirmation(request: Request, *, sender: Sender) -> EmailMessage:
         "",
         *_address_lines(data["ship_to"]),
     ]
-    tracking = (request.results.get("create-shipment") or {}).get("tracking")  # none if it was skipped
+    tracking = (request.results.get("create-shipment") or {}).get(
+        "tracking"
+    )  # absent if the step was skipped
     if isinstance(tracking, str) and tracking.isprintable():
         lines += ["", f"Your parcel's tracking number is {tracking[:100]}."]
     lines += ["", "Thank you for shopping with us."]
@@ -105,7 +108,7 @@ def compose_confirmation(request: Request, *, sender: Sender) -> EmailMessage:
 
 
 def compose_cancellation(request: Request, *, sender: Sender) -> EmailMessage:
-    """The email that says that an order was cancelled. Raises `ValueError` if it cannot be composed."""
+    """Writes the email that says that an order was cancelled. Raises `ValueError` if it cannot be composed."""
     data = request.data
     lines = [
         f"Hello {_one_line(data['ship_to']['name'])},",
@@ -139,7 +142,7 @@ def _address_lines(ship_to: Json) -> Iterable[str]:
 
 
 def _one_line(text: str) -> str:
-    """`text` in one line, so that nobody's name can write a paragraph of ours."""
+    """Joins a text into one line, so that nobody's name can add paragraphs to our email."""
     return " ".join(text.split())
 
 
@@ -159,5 +162,5 @@ def _compose(request: Request, *, sender: Sender, subject: str, text: Iterable[s
 
 
 def _is_address(text: str) -> bool:
-    """Whether a text is one bare email in ASCII."""
+    """Says whether a text is one bare email in ASCII."""
     return len(text) <= LONGEST_ADDRESS and _ADDRESS.fullmatch(text) is not None

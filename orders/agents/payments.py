@@ -1,4 +1,4 @@
-"""The payment gateway: authorises and captures the amount of an order; voids and refunds it."""
+"""The payment gateway: authorises and captures an order's payment, and voids or refunds it."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Declined, Refused, Unresolved
 
-UNDO_OF = {"authorise": "void", "capture": "refund"}
-"""What reverses each operation."""
+REVERSALS = {"authorise": "void", "capture": "refund"}
+"""The gateway's operation that reverses each of ours."""
 
 
 class Payments:
-    """The agent of the payment gateway at `url`. `capacity` is how many calls it may have under way."""
+    """The agent of the payment gateway at `url`. `capacity` is how many calls may be under way at once."""
 
     name = "payments"
     call_timeout = CALL_TIMEOUT
@@ -21,13 +21,15 @@ class Payments:
         self._remote = Remote(url, timeout=self.call_timeout)
 
     async def perform(self, request: Request) -> Json:
-        """Authorises or captures the amount. Raises `Declined` when the customer must pay in another way."""
+        """Authorises or captures the amount. Raises `Declined` if the customer must choose another way to pay."""
         if request.operation == "authorise":
             try:
                 answer = await self._post("authorise", request, **request.data)
             except Refused as refusal:
                 if refusal.code == "unknown_payment_method":
-                    raise Declined(refusal.code, refusal.message) from refusal  # she can name another one
+                    raise Declined(
+                        refusal.code, refusal.message
+                    ) from refusal  # the customer can name another one
                 raise
             if not _authorisation(answer):
                 raise Unresolved("bad_answer", "the gateway's answer names no authorisation")
@@ -40,20 +42,20 @@ class Payments:
         raise unknown_operation(request)
 
     async def compensate(self, request: Request) -> Json:
-        """Voids the authorisation or refunds the capture. Raises `Refused` when the gateway definitely will not."""
-        if request.operation not in UNDO_OF:
+        """Voids the authorisation or refunds the capture. Raises `Refused` if the gateway definitely will not."""
+        if request.operation not in REVERSALS:
             raise unknown_operation(request)
-        return await self._post(UNDO_OF[request.operation], request, reverses=request.reverses)
+        return await self._post(REVERSALS[request.operation], request, reverses=request.reverses)
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         await self._remote.close()
 
-    async def _post(self, path: str, request: Request, **what: Any) -> dict[str, Any]:
-        body = {"order_id": str(request.order_id), **what}
+    async def _post(self, path: str, request: Request, **fields: Any) -> dict[str, Any]:
+        body = {"order_id": str(request.order_id), **fields}
         return await self._remote.post(path, key=request.key, body=body)
 
 
 def _authorisation(answer: Json) -> str:
-    found = answer.get("authorisation")
-    return found if isinstance(found, str) else ""
+    authorisation = answer.get("authorisation")
+    return authorisation if isinstance(authorisation, str) else ""

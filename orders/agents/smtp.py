@@ -1,6 +1,6 @@
-"""SMTP for agents: one try of one mail, over connections that are kept and shared.
+"""SMTP for agents: one try of one email, over connections that are kept and shared.
 
-Nothing here tries again: the agents' host does, inside the complete-by time.
+Nothing is retried here. The agent host retries, within the complete-by time.
 """
 
 import asyncio
@@ -17,12 +17,13 @@ from orders.agents.transport import IDLE_CONNECTION
 from orders.engine.errors import Fault, Refused, Transient
 
 MAILS_PER_CONNECTION = 100
-"""After that many a connection is given up: servers limit it, and a farm of them should share the work."""
+"""Emails that one connection carries before it is closed. Servers have a limit of their own, and where several share
+the load, new connections spread it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MailServer:
-    """Where mail is handed in. With a `username` or `use_tls` nothing is sent before the connection is encrypted."""
+    """A mail server. With a `username` or `use_tls`, nothing is sent before the connection is encrypted."""
 
     host: str
     port: int
@@ -33,7 +34,7 @@ class MailServer:
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """An open connection that nobody uses now. `idle_since` is in the seconds of `time.monotonic`."""
+    """An idle connection. `mails` is how many emails it has carried; `idle_since` is a time of `time.monotonic`."""
 
     client: aiosmtplib.SMTP
     mails: int
@@ -41,10 +42,10 @@ class Connection:
 
 
 def read_email_url(url: str) -> MailServer:
-    """The server of `smtp://[user:password@]host[:port]` or `smtps://…`. Raises `ValueError` for any other."""
+    """Reads `smtp://[user:password@]host[:port]` or `smtps://…`. Raises `ValueError` for any other url."""
     parts = urlsplit(url)
     if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
-        raise ValueError("the mail server's address must be smtp://HOST:PORT or smtps://HOST:PORT")
+        raise ValueError("the mail server's url must be smtp://HOST:PORT or smtps://HOST:PORT")
     use_tls = parts.scheme == "smtps"
     return MailServer(
         host=parts.hostname,
@@ -56,16 +57,14 @@ def read_email_url(url: str) -> MailServer:
 
 
 def classify_mail(error: Exception) -> Fault:
-    """The fault that the exception of a mail stands for.
+    """Returns the fault that an exception stands for.
 
-    SMTP's own rule: an answer of 5xx is a definite no, one of 4xx may pass; so may a connection that is lost. A server
-    that lacks what the message needs (an encrypted connection, say) is a definite no.
+    SMTP's own rule: an answer of 5xx is a definite no, and one of 4xx may pass. A lost connection may pass, too. A
+    server that does not support what the email needs, such as encryption, is a definite no.
     """
-    if type(error) in (
-        aiosmtplib.SMTPNotSupported,
-        aiosmtplib.SMTPException,
-    ):  # the bare one: no STARTTLS or AUTH
-        return Refused("smtp_not_supported", "the mail server lacks what this mail needs")
+    # aiosmtplib raises a bare `SMTPException` if the server offers no STARTTLS or no AUTH.
+    if type(error) in (aiosmtplib.SMTPNotSupported, aiosmtplib.SMTPException):
+        return Refused("smtp_not_supported", "the mail server does not support what this email needs")
     match error:
         case aiosmtplib.SMTPRecipientsRefused():
             return classify_mail(error.recipients[0])
@@ -84,11 +83,11 @@ def classify_mail(error: Exception) -> Fault:
 
 def _one_line(answer: str) -> str:
     shown = "".join(letter if letter.isprintable() else " " for letter in answer[:1_000])
-    return " ".join(shown.split())[:300] or "the mail server said no more"
+    return " ".join(shown.split())[:300] or "the mail server gave no reason"
 
 
 class SmtpRemote:
-    """The mail server at `url`, for one event loop. `timeout` is for one mail, in seconds."""
+    """The mail server at `url`, for one event loop. `timeout` is for one email, in seconds."""
 
     def __init__(self, url: str, *, timeout: float) -> None:
         self._server = read_email_url(url)
@@ -96,7 +95,7 @@ class SmtpRemote:
         self._idle: list[Connection] = []
 
     async def send(self, message: bytes, *, sender: str, recipient: str) -> None:
-        """Hands one mail in. Raises a `Fault` when the server did not take it (see `classify_mail`)."""
+        """Sends one email. Raises a `Fault` if the server does not take it (see `classify_mail`)."""
         try:
             async with asyncio.timeout(self._timeout):
                 await self._send(message, sender=sender, recipient=recipient)
@@ -104,7 +103,7 @@ class SmtpRemote:
             raise classify_mail(error) from error
 
     async def close(self) -> None:
-        """Takes leave of the server. A later mail connects again."""
+        """Closes the connections. A later email opens a new one."""
         idle, self._idle = self._idle, []
         for connection in idle:
             with contextlib.suppress(aiosmtplib.SMTPException, OSError):
@@ -118,7 +117,7 @@ class SmtpRemote:
             if not kept:
                 await client.connect()
             await client.sendmail(sender, [recipient], message)
-        except BaseException:  # whatever it was, and also when cancelled: this connection is not used again
+        except BaseException:  # even a cancellation: the connection may be in the middle of an email
             client.close()
             raise
         if mails + 1 < MAILS_PER_CONNECTION:
@@ -127,7 +126,7 @@ class SmtpRemote:
             client.close()
 
     def _take_idle(self) -> Connection | None:
-        """The connection that was used last, if it is still good; what is not is closed on the way."""
+        """Returns the most recently used connection that is still good, and closes those that are not."""
         while self._idle:
             connection = self._idle.pop()
             fresh = time.monotonic() - connection.idle_since < IDLE_CONNECTION
@@ -151,5 +150,5 @@ class SmtpRemote:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """Made once: it takes 20 ms to read the system's certificates."""
+        """The TLS settings, made once: reading the system's certificates takes 20 ms."""
         return ssl.create_default_context()

@@ -1,6 +1,7 @@
-"""HTTP for agents: one try of one call, bounded in time and size, whose every failure has a documented class.
+"""HTTP for agents: one try of one call, bounded in time and size. `classify` says what each failure means.
 
-Nothing here tries again: the agents' host does, inside the complete-by time, because each call carries a key (A3).
+Nothing is retried here. The agent host retries, within the complete-by time; it may, because every call carries an
+idempotency key (A3).
 """
 
 import json
@@ -18,19 +19,21 @@ from orders.engine.contracts import Json, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 
 CALL_TIMEOUT = 5.0
-"""Seconds that one call may take, from waiting for a connection to the last byte of the answer."""
+"""Seconds that one call may take, from waiting for a connection to the last byte of the answer. A step's complete-by
+time, 30 s by default, has room for a few of them."""
 
 MOST_CONNECTIONS = 2_000
-"""Calls that may be under way at once to one remote service."""
+"""Connections to one remote service at most: more than any agent's capacity, so that capacity is the limit."""
 
 IDLE_CONNECTION = 4.0
-"""Seconds that an idle connection is kept: less than the shortest common limit of servers (5 s), which close it."""
+"""Seconds for which an idle connection is kept. Many servers close theirs after 5 s, and a call that meets that moment
+fails; so we close first."""
 
 LARGEST_ANSWER = 64 * 1024
-"""Bytes of an answer that are read at most."""
+"""Bytes read of an answer at most. What an agent keeps of it is a few hundred; a gigabyte must not fill our memory."""
 
 LONGEST_RETRY_AFTER = 60.0
-"""Seconds for which a remote service can put us off at most."""
+"""Seconds for which a remote service can put us off at most, whatever its `Retry-After` says."""
 
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 SETUP_STATUSES = frozenset({401, 403, 404, 405, 407})
@@ -41,79 +44,79 @@ _CODE = re.compile(r"[^a-z0-9_.-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteError:
-    """What a remote service said about a failure, trimmed: `code` at most 60 characters, `message` at most 300."""
+    """A remote service's own account of a failure. `code` has at most 60 characters, `message` at most 300."""
 
     code: str = ""
     message: str = ""
 
 
-NOTHING_SAID = RemoteError()
+NO_DETAILS = RemoteError()
 
 
 def classify(
-    cause: int | Exception, *, said: RemoteError = NOTHING_SAID, retry_after: float | None = None
+    cause: int | Exception, *, details: RemoteError = NO_DETAILS, retry_after: float | None = None
 ) -> Fault:
-    """The fault that an HTTP status, or the exception of a call, stands for.
+    """Returns the fault that an HTTP status or a call's exception stands for.
 
     | cause                                           | fault      | because                                      |
     |-------------------------------------------------|------------|----------------------------------------------|
-    | no connection, DNS, TLS handshake, certificate  | Transient  | nothing was sent, and an outage ends         |
-    | connection cut, time-out                        | Transient  | the same key will answer what happened       |
-    | broken HTTP                                     | Transient  | the same                                     |
-    | 408, 425, 429, 500, 502, 503, 504               | Transient  | the remote says so; its Retry-After is kept  |
-    | 409                                             | Transient  | the first call with this key still runs      |
+    | no connection, DNS, TLS handshake, certificate  | Transient  | nothing was sent, and outages end            |
+    | connection cut, time-out                        | Transient  | a retry with the same key finds out          |
+    | broken HTTP                                     | Transient  | a retry with the same key finds out          |
+    | 408, 425, 429, 500, 502, 503, 504               | Transient  | the service says so; Retry-After is honoured |
+    | 409                                             | Transient  | the first call with this key is still going  |
     | 402                                             | Declined   | the customer can fix it                      |
     | 401, 403, 404, 405, 407                         | Unresolved | our set-up is wrong: code `misconfigured`    |
-    | an address that is none                         | Refused    | the same; nothing was sent                   |
-    | other 4xx                                       | Refused    | a definite no; the remote's own code is kept |
+    | invalid url                                     | Refused    | our set-up is wrong, and nothing was sent    |
+    | other 4xx                                       | Refused    | a definite no; the service's code is kept    |
     | 3xx, 501, 505, any other                        | Unresolved | nobody knows whether it was done             |
 
-    A certificate that does not verify is an outage like any other: the call was never sent, so that trying again is
-    safe, and it does not tell what became of an earlier try.
+    A certificate that does not verify is an outage like any other: the call was never sent, so a retry is safe. It
+    reveals nothing about earlier tries, which may have taken effect.
     """
     if isinstance(cause, Exception):
         return _classify_exception(cause)
-    message = said.message or f"the remote service answered {cause}"
+    message = details.message or f"the remote service answered {cause}"
     if cause in TRANSIENT_STATUSES:
-        return Transient(said.code or f"http_{cause}", message, retry_after=retry_after)
+        return Transient(details.code or f"http_{cause}", message, retry_after=retry_after)
     if cause == 402:
-        return Declined(said.code or "http_402", message)
+        return Declined(details.code or "http_402", message)
     if cause in SETUP_STATUSES:
-        # Answered before anybody looked at the key, so it says nothing of an earlier try that may have had its effect.
+        # Not `Refused`: the service answered before it looked at the key, and an earlier try may have taken effect.
         return Unresolved(
-            "misconfigured", f"answer {cause}: check the address and the credentials. {said.message}".strip()
+            "misconfigured", f"answer {cause}: check the url and the credentials. {details.message}".strip()
         )
     if 400 <= cause < 500:
-        return Refused(said.code or f"http_{cause}", message)
+        return Refused(details.code or f"http_{cause}", message)
     if 300 <= cause < 400:
         return Unresolved("redirected", f"the remote service answered {cause}; redirects are not followed")
-    return Unresolved(said.code or f"http_{cause}", message)
+    return Unresolved(details.code or f"http_{cause}", message)
 
 
 def _classify_exception(error: Exception) -> Fault:
     kind = type(error).__name__
     match error:
         case aiohttp.InvalidURL():
-            return Refused("misconfigured", "the address of the remote service is not one")
+            return Refused("misconfigured", "the remote service's url is not valid")
         case TimeoutError():
             return Transient("timeout", "no answer in time")
         case aiohttp.ClientConnectorCertificateError():
             return Transient("certificate", "the remote service's certificate does not verify")
         case aiohttp.ClientConnectorDNSError():
-            return Transient("dns", "the remote service's name is not found")
+            return Transient("dns", "the remote service's host name was not found")
         case aiohttp.ClientSSLError():
-            return Transient("tls", "no TLS connection with the remote service")
+            return Transient("tls", "no TLS connection to the remote service")
         case aiohttp.ClientConnectorError():
             return Transient("unreachable", "no connection to the remote service")
         case aiohttp.ClientResponseError():
-            return Transient("bad_answer", f"the answer is not HTTP ({kind})")
-    return Transient("connection_lost", f"the connection was lost before the whole answer came ({kind})")
+            return Transient("bad_answer", f"the answer is not valid HTTP ({kind})")
+    return Transient("connection_lost", f"the connection was lost before the answer was complete ({kind})")
 
 
 def retry_after_seconds(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """The wait that `Retry-After` asks for, 0 to `LONGEST_RETRY_AFTER` seconds; None when it asks for none.
+    """Returns the wait that `Retry-After` asks for, 0 to `LONGEST_RETRY_AFTER` seconds; None if it asks for none.
 
-    A date is measured from the remote's own `Date` where there is one, so that two clocks need not agree.
+    A date is measured from the service's own `Date` header if it has one, so the two clocks need not agree.
     """
     value = headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
@@ -134,9 +137,9 @@ def _http_date(value: str) -> datetime | None:
 
 
 def read_object(raw: bytes) -> dict[str, Any]:
-    """The JSON object of an answer. Raises `ValueError` when it is none, or one that the state store cannot keep.
+    """Reads an answer's JSON object. Raises `ValueError` if it is not one, or if the state store cannot keep it.
 
-    PostgreSQL keeps no NUL, no lone surrogate, and no number that is not finite.
+    PostgreSQL's `jsonb` takes no NUL character, no lone surrogate, and no infinite number or NaN.
     """
     try:
         answer = json.loads(raw)
@@ -147,18 +150,18 @@ def read_object(raw: bytes) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise ValueError("the answer is not a JSON object")
     if _ESCAPED_NUL.search(text):
-        raise ValueError("the answer has a NUL character in it")
+        raise ValueError("the answer contains a NUL character")
     return answer
 
 
 def read_error(raw: bytes) -> RemoteError:
-    """The remote's own `{"error": {"code", "message"}}`, trimmed and stripped of control characters, if it is there."""
+    """Reads `{"error": {"code", "message"}}`, trimmed and without control characters; empty if it is not there."""
     try:
         error = read_object(raw).get("error")
     except ValueError:
-        return NOTHING_SAID
+        return NO_DETAILS
     if not isinstance(error, dict):
-        return NOTHING_SAID
+        return NO_DETAILS
     code, message = error.get("code"), error.get("message")
     return RemoteError(
         code=_CODE.sub("_", code[:60].lower()) if isinstance(code, str) else "",
@@ -172,26 +175,26 @@ def _one_line(text: str) -> str:
 
 
 def unknown_operation(request: Request) -> Refused:
-    """The refusal of an operation that this release's agent does not have."""
-    return Refused("unknown_operation", f"{request.step}: there is no operation {request.operation!r}")
+    """Returns the refusal of an operation that this release's agent does not offer."""
+    return Refused("unknown_operation", f"{request.step}: unknown operation {request.operation!r}")
 
 
 class Remote:
     """One remote service over HTTP, for one event loop.
 
-    `base_url` has the service's address and, if any, its credentials (http://user:password@host). Connections are made
-    on first use and shared; `close` ends them.
+    `base_url` may carry credentials (http://user:password@host). Connections are made on first use and shared; `close`
+    closes them.
     """
 
     def __init__(self, base_url: str, *, timeout: float = CALL_TIMEOUT) -> None:
         if not timeout > 0 or not math.isfinite(timeout):
-            raise ValueError(f"timeout={timeout!r}: allowed is a number of seconds above 0")
+            raise ValueError(f"timeout={timeout!r}: must be a number of seconds above 0")
         self._base_url = base_url.rstrip("/")
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, path: str, *, key: str, body: Json) -> dict[str, Any]:
-        """Makes one call and returns the answer's JSON object. Raises a `Fault` for anything else (see `classify`)."""
+        """Makes one call and returns the answer's JSON object. Raises a `Fault` if it fails (see `classify`)."""
         try:
             async with self._connections().post(
                 f"{self._base_url}/{path}",
@@ -205,7 +208,7 @@ class Remote:
         if not 200 <= response.status < 300:
             raise classify(
                 response.status,
-                said=read_error(raw or b""),
+                details=read_error(raw or b""),
                 retry_after=retry_after_seconds(response.headers, now=datetime.now(UTC)),
             )
         if raw is None:
@@ -216,7 +219,7 @@ class Remote:
             raise Transient("bad_answer", "the answer is not a JSON object that can be kept") from error
 
     async def close(self) -> None:
-        """Ends the connections. A later call makes new ones."""
+        """Closes the connections. A later call opens new ones."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -227,7 +230,8 @@ class Remote:
                 connector=aiohttp.TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=IDLE_CONNECTION),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=self._timeout,
-                # A compressed answer, small on the wire, may be a gigabyte in memory: none is asked for or unpacked.
+                # A compressed answer may be small on the wire and a gigabyte in memory, so we neither ask for one nor
+                # unpack one.
                 auto_decompress=False,
                 headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "sasweb"},
             )
@@ -235,7 +239,7 @@ class Remote:
 
 
 async def _read_capped(response: aiohttp.ClientResponse) -> bytes | None:
-    """The body, or None when it is larger than we read; its connection is then closed."""
+    """Reads the body. Returns None if it is larger than `LARGEST_ANSWER`, and closes the connection."""
     read = bytearray()
     async for chunk in response.content.iter_any():
         read += chunk

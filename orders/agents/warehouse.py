@@ -1,11 +1,11 @@
-"""The warehouse: reserves the stock of an order, and releases it."""
+"""The warehouse: reserves an order's stock, and releases it."""
 
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import Json, Request
 
 
 class Warehouse:
-    """The agent of the warehouse service at `url`. `capacity` is how many calls it may have under way."""
+    """The agent of the warehouse at `url`. `capacity` is how many calls may be under way at once."""
 
     name = "warehouse"
     call_timeout = CALL_TIMEOUT
@@ -15,19 +15,19 @@ class Warehouse:
         self._remote = Remote(url, timeout=self.call_timeout)
 
     async def perform(self, request: Request) -> Json:
-        """Reserves the order's lines. Raises `Refused` when there is not enough stock."""
+        """Reserves the order's lines. Raises `Refused` if there is not enough stock."""
         if request.operation != "reserve":
             raise unknown_operation(request)
         body = {"order_id": str(request.order_id), "lines": request.data["lines"]}
         return await self._remote.post("reserve", key=request.key, body=body)
 
     async def compensate(self, request: Request) -> Json:
-        """Releases the reservation, or sees to it that it can no longer be made."""
+        """Releases the reservation, or makes sure that it can no longer be made."""
         if request.operation != "reserve":
             raise unknown_operation(request)
         body = {"order_id": str(request.order_id), "reverses": request.reverses}
         return await self._remote.post("release", key=request.key, body=body)
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         await self._remote.close()

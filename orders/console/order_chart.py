@@ -1,6 +1,6 @@
-"""An order's lanes as coordinates of an SVG, for a template to draw; the table beside it says the same.
+"""The chart of an order's steps over time, as coordinates of an SVG that a template draws. A table says the same.
 
-Time runs evenly, except that a long stretch in which nothing happened is cut short, and said to be.
+The time axis is linear, except that a long stretch without events is cut short and marked as cut.
 """
 
 from collections.abc import Sequence
@@ -10,18 +10,20 @@ from datetime import datetime
 from orders.selectors.desk.timeline import Lane, Span, SpanKind
 
 LEFT, WIDTH, TOP, ROW, BAR = 150, 900, 24, 26, 14
+"""The left edge of the axis (step names go before it), the whole width, and the heights of the top margin, a row and a
+bar, in units of the SVG."""
 CUT_SHARE = 0.35
-"""A stretch without events that is more of the whole than that is cut,"""
+"""A stretch without events is cut if it is a larger share of the whole time than this,"""
 CUT_TO = 0.12
-"""to that much of the width."""
+"""and then takes this share of the width."""
 LEAST = 3.0
-"""Units that a bar is wide at least, or nobody would see a call of some milliseconds."""
+"""The smallest width of a bar. A call of a few milliseconds would otherwise be invisible."""
 TONES = {"done": "good", "undone": "idle", "failed": "bad", "timed out": "warn", "": "busy"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """A span as it is drawn."""
+    """A span as a bar. `tone` is a colour of the design system, or `wait`."""
 
     x: float
     width: float
@@ -32,7 +34,7 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A lane as it is drawn; `y` is the top of its bars, `text` its words' base line."""
+    """A step's lane. `y` is the top of its bars, `text` the base line of its name, `ticks` are the tries."""
 
     y: float
     text: float
@@ -43,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A point on the axis, `seconds` after the beginning; with `cut`, so many seconds are left out before it."""
+    """A labelled point on the axis, `seconds` after the start. `cut` is how many seconds are left out before it."""
 
     x: float
     seconds: float
@@ -52,7 +54,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """The whole drawing."""
+    """The whole chart."""
 
     width: int
     height: int
@@ -64,7 +66,7 @@ class Chart:
 
 
 class _Axis:
-    """Where a moment is."""
+    """The time axis: maps the moments of a chart to x-coordinates."""
 
     def __init__(self, moments: Sequence[datetime]) -> None:
         self._moments = sorted(set(moments))
@@ -84,28 +86,28 @@ class _Axis:
         self._gaps = gaps
 
     def x(self, at: datetime) -> float:
-        """The coordinate of one of the moments."""
+        """Returns the coordinate of one of the moments."""
         return round(self._at[self._moments.index(at)], 1)
 
     def marks(self) -> list[Mark]:
-        """Some points of the axis, far enough apart to be labelled, and every cut."""
+        """Returns points of the axis that are far enough apart to be labelled, every cut, and the end."""
         began = self._moments[0]
-        found: list[Mark] = []
+        marks: list[Mark] = []
         for i, at in enumerate(self._moments):
             cut = self._gaps[i - 1] if i and i - 1 in self.cuts else None
-            here = round(self._at[i], 1)
+            x = round(self._at[i], 1)
             is_last = i == len(self._moments) - 1
-            if not found or cut is not None or here - found[-1].x >= 90 or is_last:
-                if found and cut is None and here - found[-1].x < 60:
-                    if not is_last or found[-1].cut is not None or len(found) == 1:
+            if not marks or cut is not None or x - marks[-1].x >= 90 or is_last:
+                if marks and cut is None and x - marks[-1].x < 60:
+                    if not is_last or marks[-1].cut is not None or len(marks) == 1:
                         continue
-                    found.pop()
-                found.append(Mark(x=here, seconds=(at - began).total_seconds(), cut=cut))
-        return found
+                    marks.pop()  # the end is worth more than the mark that it would overlap
+                marks.append(Mark(x=x, seconds=(at - began).total_seconds(), cut=cut))
+        return marks
 
 
 def draw(lanes: Sequence[Lane], *, began: datetime, until: datetime) -> Chart | None:
-    """The drawing; None while nothing was begun."""
+    """Draws the chart. Returns None if no step has started."""
     if not any(lane.spans for lane in lanes):
         return None
     until = max([until, *(span.ends for lane in lanes for span in lane.spans)])

@@ -1,7 +1,7 @@
 """What the engine and the business agree on: workflows, steps, remedies, agents, and the messages between them.
 
-A business declares a `Workflow` of `Step`s, writes an `Agent` for each remote service and an `Intake` for its orders.
-The engine does the rest and knows none of them. All times are in seconds.
+A business declares a `Workflow` of `Step`s, and writes an `Agent` for each remote service and an `Intake` for its
+orders. The engine does the rest, and knows none of them. All times are in seconds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ class Compensation(Enum):
     NOTICE = "notice"
     """A notice is sent once everything else has been compensated, whether or not the step itself ever ran."""
     NONE = "none"
-    """It has no effect that would need reversing."""
+    """It has no effect that needs reversing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ class Agent(Protocol):
     """Wraps one remote service (A1). Its host retries, keeps the time and posts the reply.
 
     `perform` and `compensate` return what should be kept of the answer, and raise a `Fault` if the call did not
-    succeed. Each call of them is one try: it may be cancelled at any moment, and repeated with the same key (A7).
+    succeed. Each call is one try: it may be cancelled at any moment, and repeated with the same key (A7).
     """
 
     name: str

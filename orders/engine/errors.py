@@ -3,14 +3,14 @@
     SaswebError
     ├── WorkflowError          a workflow is declared with steps that cannot be run
     ├── Fault                  an agent's remote call did not succeed
-    │   ├── Transient          it may pass: the host tries again within the complete-by time
-    │   ├── Refused            a definite, nontransient no: nothing was done, and trying again will not help
+    │   ├── Transient          it may pass: the host retries within the complete-by time
+    │   ├── Refused            a definite, nontransient no: nothing was done, and a retry will not help
     │   │   └── Declined       a refusal that the customer can fix, such as a declined card
     │   └── Unresolved         nontransient, and nobody knows whether the effect happened
-    ├── StateConflict          a locked row is not as it was read
+    ├── StateConflict          a locked row has changed since it was read
     └── LeadershipLost         a leader has been replaced by another instance
 
-`orders.agents.transport.classify` says which HTTP answers and exceptions stand for which fault.
+`orders.agents.transport.classify` maps HTTP answers and exceptions to faults.
 """
 
 
@@ -48,7 +48,7 @@ class Declined(Refused):
 
 
 class Unresolved(Fault):
-    """Raised when trying again will not help and nobody knows whether the effect happened."""
+    """Raised when a retry will not help and nobody knows whether the effect happened."""
 
 
 class LeadershipLost(SaswebError):
@@ -56,4 +56,4 @@ class LeadershipLost(SaswebError):
 
 
 class StateConflict(SaswebError):
-    """Raised when a row has changed under its lock: somebody writes steps without locking their process."""
+    """Raised when a row has changed under its lock, because something writes steps without locking their process."""

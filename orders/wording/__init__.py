@@ -1,5 +1,5 @@
-"""Everything that is told about orders, in one place: events, standings, states, sums and durations.
+"""Every sentence about orders, in one place: events, standings, states, sums and durations.
 
-Pages, commands, emails and the API take their sentences from here. What customers read goes through gettext; operators
+Pages, commands, emails and the API take their sentences from here. What customers read goes through gettext. Operators
 read English.
 """

@@ -1,4 +1,4 @@
-"""What holds up an agent, in words: for the overview's verdict and for `manage.py agents`."""
+"""What holds up an agent, in words: for the overview and for `manage.py agents`."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,7 +11,7 @@ from orders.wording.units import counted, duration
 
 
 def circuit_words(status: AgentStatus) -> str:
-    """The state of an agent's circuit, and what an operator did to it: "open, forced"."""
+    """Says an agent's circuit state and what an operator did to it: "open, forced"."""
     words = [pill_of(CIRCUIT_STATES, status.state).label]
     if status.is_forced:
         words.append("forced")
@@ -21,26 +21,26 @@ def circuit_words(status: AgentStatus) -> str:
 
 
 def down_sentence(status: AgentStatus) -> str:
-    """That nobody runs an agent."""
+    """Says that no process runs an agent."""
     return f"No process runs the agent {status.name}; {_waiting(status)}."
 
 
 def hold_sentence(status: AgentStatus) -> str:
-    """Why an agent that is paused, or whose circuit is not closed, gets no calls."""
+    """Says why an agent gets no calls: it is paused, or its circuit is not closed."""
     if status.circuit.paused:
         return f"The agent {status.name} is paused by {status.held_by or 'an operator'}; {_waiting(status)}."
     return f"The circuit of {status.name} is {circuit_words(status)}; {_waiting(status)}."
 
 
 def draining_sentence(status: AgentStatus) -> str:
-    """That an agent is back, and works off what has waited."""
+    """Says that an agent is back and is working through the steps that waited."""
     return (
         f"The agent {status.name} is back, at {status.ramp_percent} % of its usual load; {_waiting(status)}."
     )
 
 
 def circuit_reasons(status: AgentStatus, now: datetime) -> Iterator[str]:
-    """Who holds a circuit and why, what opened it and when, and when it is probed; nothing while all is well."""
+    """Yields who holds a circuit and why, what opened it and when, and when it is probed. Nothing if all is well."""
     circuit = status.circuit
     if circuit.paused or status.is_forced:
         until = f", for another {_left(circuit.forced_until, now)}" if status.is_forced else ""

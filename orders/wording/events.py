@@ -1,6 +1,6 @@
 """What happened to an order, in one sentence for each kind of event: for the console, the commands and emails.
 
-What a remote service or a person wrote is quoted, and cut short.
+Text that a remote service or a person wrote is quoted, and cut short.
 """
 
 import json
@@ -16,15 +16,16 @@ from orders.vocabulary import EventKind, Reason
 from orders.wording.units import counted, duration
 
 LONGEST_QUOTE = 300
+"""Characters shown of a text that a remote service or a person wrote: what fits a line or two of a page."""
 LONGEST_DETAIL = 4_000
-"""Characters shown of what somebody else wrote, and of everything that is kept of an event."""
+"""Characters shown of an event's details as JSON."""
 
 REASONS: Mapping[str, str] = {
     Reason.CUSTOMER_CANCELLED: "the customer cancelled",
     Reason.CUSTOMER_DID_NOT_RESOLVE: "the customer did not choose another way to pay in time",
     Reason.STEP_REMEDY: "the step's remedy",
 }
-"""Why an order is cancelled and refunded, unless an operator gave a reason in words of their own."""
+"""Why an order is cancelled and refunded, unless an operator gave a reason."""
 
 SENTENCES: Mapping[str, str] = {
     EventKind.RECEIVED: "Received{client}{queued}",
@@ -39,7 +40,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.STEP_FAILED: "Step {step} failed, and its outcome is unknown{error}",
     EventKind.STEP_TIMED_OUT: "Step {step} got no answer by its complete-by time, attempt {attempt}{ruling}",
     EventKind.STEP_RECALLED: "Step {step} was recalled before any agent took it",
-    EventKind.STEP_DEFERRED: "Step {step} was deferred, because its agent cannot be used now{cause}",
+    EventKind.STEP_DEFERRED: "Step {step} was deferred, because its agent is unavailable{cause}",
     EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
     EventKind.STEP_SKIPPED: "Step {step} was skipped{reason}",
     EventKind.STEP_COMPENSATED: "Step {step} was compensated{calls}",
@@ -67,17 +68,17 @@ SENTENCES: Mapping[str, str] = {
     EventKind.PAID_AGAIN: "The customer chose another way to pay, and {step} is tried again",
     EventKind.LINK_MAILED: "The customer was emailed a link to the order",
 }
-"""What is in braces is filled in from the event by `_parts`."""
+"""`_parts` fills in the names in braces from the event."""
 
 RULINGS: Mapping[str, str] = {
     "retry": ": {failure}, next try in {wait}",
     "wait": ": {failure}, next try after a longer wait of {wait}",
     "undo": ": {failure}, the order will be cancelled and refunded",
     "fail": ": {failure}, no more tries",
-    "defer": ": it waits until its agent can be used, and no failure is counted",
+    "defer": ": it waits until its agent is available, and no failure is counted",
     "settle": ": it will be compensated once its call can no longer take effect",
 }
-"""What the supervisor decided about a step that timed out."""
+"""What the supervisor ruled about a step that timed out."""
 
 TONES: Mapping[str, str] = {
     **dict.fromkeys((EventKind.STEP_COMPLETED, EventKind.PROCESSED, EventKind.SETTLED_DONE), "good"),
@@ -105,12 +106,12 @@ TONES: Mapping[str, str] = {
         "bad",
     ),
 }
-"""The tone of a status for each kind of event; `idle` for the rest."""
+"""The tone in which each kind of event is shown; `idle` for all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventEntry:
-    """An event as the order page shows it. `detail` is all that is kept of it, as JSON; `retry_at` is the next try."""
+    """An event as the order page shows it. `detail` is what is stored of it, as JSON; `retry_at` is the next try."""
 
     event: EventFacts
     sentence: str
@@ -121,7 +122,7 @@ class EventEntry:
 
 
 def event_entry(event: EventFacts, tries: Tries) -> EventEntry:
-    """An event with its sentence and everything that is kept of it."""
+    """Returns an event with its sentence and everything that is stored of it."""
     kept = {name: value for name, value in event.detail.items() if value is not None and name != "key"}
     detail = json.dumps(kept, ensure_ascii=False, indent=1, default=str) if kept else ""
     return EventEntry(
@@ -135,19 +136,19 @@ def event_entry(event: EventFacts, tries: Tries) -> EventEntry:
 
 
 def event_sentence(event: EventFacts, tries: Tries) -> str:
-    """What happened. A kind that this release does not know is shown by its name and details."""
+    """Says what happened. An event kind that this release does not know is shown by its name and details."""
     template = SENTENCES.get(event.kind)
     return _unknown(event) if template is None else template.format_map(_parts(event, tries, template))
 
 
 def calls_sentence(first: EventFacts, last: EventFacts) -> str:
-    """Several calls of one attempt that failed alike, in one sentence."""
+    """Says in one sentence that several calls of an attempt failed in the same way."""
     template = "Calls {call} to {last_call} of {step} failed{error}{took}"
     return template.format_map(_parts(first, Tries(), template) | {"last_call": _of(last, "try", "?")})
 
 
 def shorten(text: object, longest: int = LONGEST_QUOTE) -> str:
-    """The first `longest` characters of a text, and how many are left out."""
+    """Returns the first `longest` characters of a text, and says how many are left out."""
     whole = str(text)
     return (
         whole if len(whole) <= longest else f"{whole[:longest]}… ({len(whole) - longest:,} more characters)"
@@ -155,14 +156,14 @@ def shorten(text: object, longest: int = LONGEST_QUOTE) -> str:
 
 
 def error_text(error: Any) -> str:
-    """The code and the message of an error as an agent reported it."""
+    """Returns an error's code and message, as an agent reported them."""
     if not isinstance(error, Mapping):
         return ""
     return shorten(": ".join(str(error[name]) for name in ("code", "message") if error.get(name)))
 
 
 def _parts(event: EventFacts, tries: Tries, template: str) -> dict[str, str]:
-    """What fills a sentence in. Optional parts bring their own punctuation, and are empty without a value."""
+    """Returns the parts of a sentence. Optional parts bring their own punctuation, and are empty without a value."""
     detail = event.detail
     limit = tries.undo if event.kind == EventKind.COMPENSATION_TIMED_OUT else tries.forward
     wait = _wait(event)
@@ -196,7 +197,7 @@ def _of(event: EventFacts, name: str, otherwise: str) -> str:
 
 
 def _after_colon(text: str, template: str) -> str:
-    """The text after a colon, without a code that the sentence ends with anyway: "was refused: refused: no"."""
+    """Puts a text after a colon, without a code that repeats the sentence's last word: "was refused: refused: no"."""
     code, separator, message = text.partition(": ")
     if separator and f" {code}{{" in template:
         text = message
@@ -204,7 +205,7 @@ def _after_colon(text: str, template: str) -> str:
 
 
 def _error(event: EventFacts) -> str:
-    """The error that an event has; a failed call is one itself."""
+    """Returns an event's error as text. A failed call is an error itself."""
     error = event.detail if event.kind == EventKind.CALL_FAILED else event.detail.get("error")
     return error_text(error) or shorten(event.detail.get("reason") or "")
 
@@ -245,5 +246,5 @@ def _unknown(event: EventFacts) -> str:
 
 
 def _reason(event: EventFacts) -> str:
-    """An operator's own words, or ours for the code of the reason."""
+    """Returns an operator's own words, or ours for the reason's code."""
     return str(event.detail.get("reason") or REASONS.get(str(event.detail.get("why")), ""))

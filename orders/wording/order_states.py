@@ -1,4 +1,4 @@
-"""The state of an order in a customer's words, for lists: always words with an icon, and no more than is certain."""
+"""An order's state in a customer's words, for lists: always words and an icon, and nothing that is not certain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ CANCELLED = StateWords(words=_("Cancelled"), icon="undo", tone="idle")
 
 
 def state(order: OrderView) -> StateWords:
-    """The words for an order as it is now."""
+    """Returns the words for an order's present state."""
     match order.state, order.goal:
         case "processed", _:
             return DONE
@@ -48,5 +48,5 @@ def state(order: OrderView) -> StateWords:
 
 
 def _open(order: OrderView) -> Sequence[StepView]:
-    """The steps that are still to be done."""
+    """Returns the steps that are not done yet."""
     return [step for step in order.steps if step.state not in ("completed", "skipped", "compensated")]

@@ -1,4 +1,4 @@
-"""The sentences that tell a customer how far her order is."""
+"""The sentences that tell a customer how her order is going."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -136,12 +136,12 @@ STAGE_STATES: Mapping[str, Words] = {
 
 
 def cancellation(tracked: TrackedOrder, *, amount: str, is_over: bool) -> list[str]:
-    """Why the order is cancelled, and what happens to the money."""
+    """Says why the order is cancelled, and what happens to the money."""
     return [why_cancelled(tracked), refund(tracked, amount=amount, is_over=is_over)]
 
 
 def why_cancelled(tracked: TrackedOrder) -> str:
-    """Who cancelled the order and why, in a sentence."""
+    """Says who cancelled the order and why."""
     request = tracked.occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
     why = request.detail.get("why") if request else None
     if why == Reason.CUSTOMER_CANCELLED:
@@ -152,7 +152,7 @@ def why_cancelled(tracked: TrackedOrder) -> str:
 
 
 def refund(tracked: TrackedOrder, *, amount: str, is_over: bool) -> str:
-    """What was or will be returned, in a sentence."""
+    """Says what was or will be refunded."""
     match charge_state(tracked), is_over:
         case ChargeState.CHARGED, True:
             text = _("We’ve refunded {amount}. Your bank may take a few days to show it.")

@@ -1,4 +1,4 @@
-"""Where an order or a step truly stands, in words: a label for the console's pill, a line for a table, a sentence."""
+"""Where an order or a step truly stands: a label for the console's pill, a few words for a table, a sentence."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -27,7 +27,7 @@ _SENTENCES: Mapping[str, str] = {
     Kind.COMPENSATION_FAILED: "Compensation failed at {agent}. An operator has to decide what to do.",
     Kind.ERROR: "It failed at {agent}. An operator has to decide what to do.",
     Kind.OVERDUE: "It has passed its complete-by time. The supervisor recovers it at its next sweep.",
-    Kind.AT_RISK: "It will probably miss its complete-by time, and is tried again then.",
+    Kind.AT_RISK: "It will probably miss its complete-by time. Then it is tried again.",
     Kind.CUSTOMER: "It is waiting for the customer. There is nothing for you to do.",
     Kind.EXTENDED_WAIT: "{agent} failed several times, so the next try comes after a longer wait.",
     Kind.RETRYING: "{agent} did not answer in time. It is being retried automatically.",
@@ -41,12 +41,12 @@ _SENTENCES: Mapping[str, str] = {
 
 
 def tries(stands: Standing) -> str:
-    """Which try is next or under way, of how many: "2 of 3"."""
+    """Says which try is next or under way, and of how many: "2 of 3"."""
     return f"{stands.failures + 1} of {stands.limit}"
 
 
 def sentence(stands: Standing) -> str:
-    """What is being done about an order, and whether somebody has to act."""
+    """Says what is being done about an order, and whether an operator has to act."""
     text = _SENTENCES[stands.kind]
     if not stands.on:
         text = text.replace(" at {agent}", "")
@@ -54,7 +54,7 @@ def sentence(stands: Standing) -> str:
 
 
 def summary(stands: Standing, *, now: datetime, code: str = "") -> str:
-    """Where an order or a step stands, in a few words for a table. `code` is that of its open alert."""
+    """Says in a few words, for a table, where an order or a step stands. `code` is that of its open alert."""
     detail = _DETAILS.get(stands.kind, _no_detail)(stands, now)
     label = f"waiting for {stands.on}" if stands.kind is Kind.AGENT else STANDINGS[stands.kind].label
     text = f"{label}{detail}"

@@ -1,4 +1,4 @@
-"""What operators read of the states of orders, steps, circuits and bulk actions, and of the kinds of alerts."""
+"""How operators see states and kinds: of orders, steps, circuits, bulk actions, alerts and messages."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -94,5 +94,5 @@ OUTCOMES: Mapping[str, str] = {
 
 
 def pill_of(pills: Mapping[str, Pill], state: str) -> Pill:
-    """The pill of a state. One that this release does not know is shown by its name."""
+    """Returns a state's pill. A state that this release does not know is shown by its name."""
     return pills.get(state) or Pill("idle", "info", state.replace("_", " "))

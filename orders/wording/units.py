@@ -1,6 +1,6 @@
 """Sums, durations, numbers and moments as people read them, for every page, command and email. Pure.
 
-What takes a `locale` is for customers, who read their own language. The rest is for operators, in English.
+Functions that take a `locale` are for customers, who read their own language. The others are for operators, in English.
 """
 
 from datetime import timedelta
@@ -24,7 +24,7 @@ _TWO_UNITS = (
 
 
 def money(price: Money, *, locale: Locale, short: bool = False) -> str:
-    """A sum as its reader writes it: "€39.00"; `short` leaves out cents that are zero: "€39"."""
+    """Writes a sum as is usual in the locale: "€39.00". `short` leaves out cents that are zero: "€39"."""
     amount = price.major_units
     is_whole = short and amount == amount.to_integral_value()
     text: str = format_currency(
@@ -38,28 +38,28 @@ def money(price: Money, *, locale: Locale, short: bool = False) -> str:
 
 
 def plain_money(price: Money) -> str:
-    """A sum for a terminal: "EUR 1,039.00"."""
+    """Writes a sum for a terminal: "EUR 1,039.00"."""
     return f"{price.currency} {price.major_units:,.{price.digits}f}"
 
 
 def number(value: float) -> str:
-    """A number with separators: "1,234", "0.5"."""
+    """Writes a number with separators: "1,234", "0.5"."""
     return str(format_decimal(value, locale=ENGLISH))
 
 
 def bounded(count: int, most: int) -> str:
-    """A number that was counted up to `most` and no further: "10,000+"."""
+    """Writes a number that was counted up to `most` and no further: "10,000+"."""
     return f"{number(most)}+" if count > most else number(count)
 
 
 def counted(count: int, noun: str, plural: str = "", *, most: int | None = None) -> str:
-    """A number with its noun: "1 order", "2 orders"; "10,000+ orders" if it was counted up to `most` and no further."""
+    """Writes a number with its noun: "1 order", "2 orders"; "10,000+ orders" if it was counted only up to `most`."""
     shown = number(count) if most is None else bounded(count, most)
     return f"{shown} {noun if count == 1 else plural or noun + 's'}"
 
 
 def duration(seconds: float) -> str:
-    """A length of time in at most two units: 12 ms, 3.2 s, 45 s, 5 min 12 s, 3 h 5 min, 4 d 3 h."""
+    """Writes a length of time in at most two units: 12 ms, 3.2 s, 45 s, 5 min 12 s, 3 h 5 min, 4 d 3 h."""
     seconds = max(0.0, seconds)
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
@@ -74,7 +74,7 @@ def duration(seconds: float) -> str:
 
 
 def short_duration(seconds: float) -> str:
-    """A length of time in one unit, rounded down as ages are: 12 ms, 3.2 s, 45 s, 5 min, 3 h, 4 d."""
+    """Writes a length of time in one unit, rounded down as ages are: 12 ms, 3.2 s, 45 s, 5 min, 3 h, 4 d."""
     for size, unit, _, _ in _TWO_UNITS:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
@@ -82,13 +82,13 @@ def short_duration(seconds: float) -> str:
 
 
 def spoken_duration(seconds: float, *, locale: Locale) -> str:
-    """A rough length of time in words: "2 minutes"."""
+    """Writes a rough length of time in words: "2 minutes"."""
     text: str = format_timedelta(timedelta(seconds=seconds), locale=locale, threshold=1.2)
     return text
 
 
 def elapsed(seconds: float) -> str:
-    """A moment by the time since the start, to the millisecond for the first hour: 0.012, 1:02.345, 1:02:33."""
+    """Writes the time since the start, to the millisecond for the first hour: 0.012, 1:02.345, 1:02:33."""
     sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
     minutes, rest = divmod(round(seconds, 3), 60)
     hours, minutes = divmod(int(minutes), 60)
@@ -98,11 +98,11 @@ def elapsed(seconds: float) -> str:
 
 
 def relative(away: timedelta, *, locale: Locale = ENGLISH) -> str:
-    """A moment by its distance from now, in words: "12 seconds ago", "in 2 minutes"."""
+    """Writes a moment as its distance from now, in words: "12 seconds ago", "in 2 minutes"."""
     text: str = format_timedelta(away, add_direction=True, locale=locale, threshold=1)
     return text
 
 
 def short_relative(seconds: float) -> str:
-    """A moment by its distance from now, in a table: "in 4 min", "12 s ago"."""
+    """Writes a moment as its distance from now, for a table: "in 4 min", "12 s ago"."""
     return f"in {short_duration(seconds)}" if seconds >= 0 else f"{short_duration(-seconds)} ago"

@@ -18,7 +18,7 @@ CAUSES: Mapping[str, str] = {
 
 
 def wait_words(wait: Wait) -> str:
-    """What one wait was for, and which agents or steps it was about."""
+    """Says what a wait was for, and which agents or steps it was about."""
     if wait.cause is Cause.AGENTS:
         return wait.on
     return f"{CAUSES[wait.cause]}{f' ({wait.on})' if wait.on else ''}"

@@ -1,6 +1,6 @@
-"""The steps that a customer can do something about. Pure."""
+"""The steps that decide what a customer may still do. Pure."""
 
 POINT_OF_NO_RETURN = "capture-payment"
-"""The step whose dispatch ends a customer's right to cancel: from then on the money may have been taken."""
+"""Once this step has been dispatched, the customer can no longer cancel: the money may have been taken."""
 PAYMENT = "authorise-payment"
-"""The step that a customer can resolve by paying another way."""
+"""The step that a customer can resolve by choosing another way to pay."""

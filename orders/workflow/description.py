@@ -1,6 +1,6 @@
-"""The description of an order as it comes through the submission queue, and what it must be like (S2, S3).
+"""An order's description as it arrives on the submission queue, and the rules for it (S2, S3). Pure.
 
-Pure. It is hostile input even here: any application may post to the queue.
+The input is hostile even here, because any application may post to the queue.
 """
 
 import re
@@ -15,10 +15,13 @@ from orders.engine.contracts import Json
 MOST_LINES = 100
 LARGEST_QUANTITY = 999
 LARGEST_PRICE = 2**31 - 1
+"""In minor units: the largest that fits the column of a price."""
 LONGEST_ADDRESS_PART = 200
 DEFAULT_PRIORITY = 5
+"""In the middle of 0 to 9, so there is room for orders that matter more and for those that matter less."""
 SHIP_TO = ("name", "street", "city", "postal_code", "country")
 FIRST_YEAR, LAST_YEAR = 2000, 2100
+"""An order placed outside these years comes from a clock that is wrong."""
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _EMAIL = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
@@ -26,12 +29,12 @@ _BREAKS = frozenset({"Cc", "Zl", "Zp", "Cs"})
 
 
 class BadDescriptionError(ValueError):
-    """Raised when a submission's body is no order; its text is one sentence for an operator."""
+    """Raised when a submission does not describe an order. Its text is one sentence for an operator."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One product. `unit_price` is what the customer saw, in minor units."""
+    """One product of an order. `unit_price` is what the customer saw, in minor units."""
 
     sku: str
     title: str
@@ -41,7 +44,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """An order that somebody placed. `total` is in minor units of `currency`."""
+    """An order as a customer placed it. `total` is in minor units of `currency`."""
 
     lines: tuple[Line, ...]
     ship_to: Mapping[str, str]
@@ -55,7 +58,7 @@ class Description:
 
 
 def check(body: object) -> str | None:
-    """What is wrong with a submission's body, in one sentence; None when it describes an order."""
+    """Says what is wrong with a submission's body, in one sentence. Returns None if it describes an order."""
     try:
         parse(body)
     except BadDescriptionError as error:
@@ -64,7 +67,7 @@ def check(body: object) -> str | None:
 
 
 def parse(body: object) -> Description:
-    """Reads a submission's body; what it does not know it leaves out. Raises `BadDescriptionError`."""
+    """Reads a submission's body and leaves out fields it does not know. Raises `BadDescriptionError`."""
     order = _object(body, "the body")
     lines = _lines(order.get("lines"))
     total = sum(line.quantity * line.unit_price for line in lines)
@@ -86,14 +89,14 @@ def parse(body: object) -> Description:
 
 
 def read_field(name: str, value: object) -> Any:
-    """One of the fields that may be edited, by the rules for a whole order. Raises `BadDescriptionError`."""
+    """Reads a field that may be edited, by the rules for a whole order. Raises `BadDescriptionError`."""
     if name == "ship_to":
         return dict(_ship_to(value))
     return _email(value) if name == "email" else _text(value, name, 64)
 
 
 def as_json(order: Description, *, order_id: str) -> Json:
-    """The description that the workflow's steps read."""
+    """Returns the description that the workflow's steps read."""
     return {
         "order_id": order_id,
         "lines": [
@@ -176,7 +179,7 @@ def _whole(value: object, where: str, lowest: int, highest: int) -> int:
 
 
 def _text(value: object, where: str, longest: int, *, lowest: int = 1) -> str:
-    """A text without control characters: PostgreSQL keeps no NUL, and a line break could write a line of ours."""
+    """Reads a text without control characters: PostgreSQL keeps no NUL, and a line break could forge a log line."""
     if not isinstance(value, str) or not lowest <= len(value.strip()) or len(value) > longest:
         raise BadDescriptionError(
             f"{where} must be a text of {lowest} to {longest} characters, not {_shown(value)}."
@@ -187,14 +190,14 @@ def _text(value: object, where: str, longest: int, *, lowest: int = 1) -> str:
 
 
 def _letters(value: object, where: str, length: int) -> str:
-    """A code of ASCII letters, in capitals."""
+    """Reads a code of ASCII letters and returns it in capitals."""
     if not isinstance(value, str) or len(value) != length or not (value.isascii() and value.isalpha()):
         raise BadDescriptionError(f"{where} must be a code of {length} letters, not {_shown(value)}.")
     return value.upper()
 
 
 def _shown(value: object) -> str:
-    """A value in a sentence: short, in ASCII, so without anything that a page or a database could stumble over."""
+    """Shows a value in a sentence: short and in ASCII, so that no page and no database can stumble over it."""
     if isinstance(value, Mapping | list):
         return "an object" if isinstance(value, Mapping) else "a list"
     if value is None:

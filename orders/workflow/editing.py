@@ -1,7 +1,7 @@
-"""Which fields of a step's request an operator may edit, of which type, and whether a value will do. Pure.
+"""The fields of a step's request that an operator may edit, with their types and rules. Pure.
 
-A step's declaration names its fields (`Step.editable`); here each name has its type. Values are read by the same rules
-as a submission's, so nothing can be edited in that could not have been ordered.
+A step declares the names of its fields (`Step.editable`); this module knows their types. Values are read by the same
+rules as a submission's, so an edit cannot ask for anything that could not have been ordered.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from orders.workflow.versions import declared
 
 
 class FieldType(StrEnum):
-    """What a form asks for."""
+    """The kind of input that a form shows for a field."""
 
     TEXT = "text"
     TOKEN = "token"
@@ -49,7 +49,7 @@ FIELDS: Mapping[str, Field] = {
 
 @dataclass(frozen=True, kw_only=True)
 class _AnyLimits:
-    """Some time limits: an installation's own, which the wiring gives, change no field of any step."""
+    """Placeholder time limits. An installation's own, which the wiring passes in, do not change a step's fields."""
 
     order_complete_by: float = 1.0
     step_complete_by: float = 1.0
@@ -63,18 +63,18 @@ WORKFLOWS: Mapping[tuple[str, int], Workflow] = {
 
 
 def editable(workflow: str, version: int, step: str) -> tuple[Field, ...]:
-    """The fields of a step that may be edited; none of a workflow that this release does not know."""
+    """Returns the fields of a step that may be edited; none if this release does not have the workflow."""
     known = WORKFLOWS.get((workflow, version))
-    found = known.by_name.get(step) if known else None
-    return tuple(FIELDS[name] for name in found.editable) if found else ()
+    declaration = known.by_name.get(step) if known else None
+    return tuple(FIELDS[name] for name in declaration.editable) if declaration else ()
 
 
 def needed_by(workflow: str, version: int, step: str) -> tuple[str, ...]:
-    """The steps that are given this step's result, and cannot do without it."""
+    """Returns the steps that need this step's result."""
     known = WORKFLOWS.get((workflow, version))
-    return tuple(one.name for one in known.steps if step in one.needs) if known else ()
+    return tuple(other.name for other in known.steps if step in other.needs) if known else ()
 
 
 def read(field: Field, value: object) -> Any:
-    """The value as it is to be kept. Raises `BadDescriptionError` with a sentence when it will not do."""
+    """Returns the value to store. Raises `BadDescriptionError`, with a sentence for an operator, if it is invalid."""
     return read_field(field.name, value)

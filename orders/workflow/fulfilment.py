@@ -1,10 +1,10 @@
-"""What a paid order goes through in the print shop: the steps, in which order, and what each agent is told.
+"""How the print shop fulfils an order: the steps, their order, and the data that each agent gets.
 
     reserve-stock ──────┐
                         ├─▶ create-shipment ─▶ capture-payment ─▶ send-confirmation
     authorise-payment ──┘
 
-The description that the `data` functions read is the one that `orders.workflow.intake` accepted.
+The `data` functions read the description that `orders.workflow.intake` accepted.
 """
 
 from functools import partial
@@ -16,17 +16,18 @@ NAME = "fulfil-order"
 VERSION = 1
 
 MAIL_WAITS = Remedy(extended_waits=3, wait=120.0, then="error")
-"""By the time of the confirmation everything is paid and sent: a mail is waited for, and never undoes an order."""
+"""By now the order is paid for and sent. The email is worth waiting for, and never worth compensating the order."""
 
 
 def fulfil_order(
     *, order_complete_by: float, step_complete_by: float, customer_wait: float, patience: float = 86_400.0
 ) -> Workflow:
-    """The workflow `fulfil-order`, version 1, with an installation's time limits in seconds.
+    """Declares the workflow `fulfil-order`, version 1, with an installation's time limits in seconds.
 
-    No remedy here is to undo the order: a remote service that fails again and again is for an operator to look at, with
-    the stock and the money still held. An order is undone when its customer does not fix a declined payment within
-    `customer_wait`, and when somebody asks for it. A step waits for an agent that is down for `patience`.
+    No remedy here compensates the order. If a remote service keeps failing, an operator decides, while the stock and
+    the money are still held. An order is compensated if its customer does not resolve a declined payment within
+    `customer_wait`, or if the customer or an operator asks for it. A step waits up to `patience` for an agent that is
+    down.
     """
     timed = partial(Step, complete_by=step_complete_by, patience=patience)
     steps = (
@@ -76,27 +77,27 @@ def fulfil_order(
 
 
 def reservation(order: Json) -> Json:
-    """What the warehouse is told: how many of what."""
+    """Returns what the warehouse gets: the products and their quantities."""
     return {"lines": _quantities(order)}
 
 
 def amount(order: Json) -> Json:
-    """How much is to be paid, in minor units."""
+    """Returns the amount to be paid, in minor units."""
     return {"amount": order["total"], "currency": order["currency"]}
 
 
 def authorisation(order: Json) -> Json:
-    """What the payment gateway is told: how much, and by what token of its own."""
+    """Returns what the payment gateway gets: the amount, and the gateway's own token for the payment method."""
     return {**amount(order), "payment_method": order["payment_method"]}
 
 
 def shipment(order: Json) -> Json:
-    """What the carrier is told: what goes where. No price, no email."""
+    """Returns what the carrier gets: the quantities and the address. No price and no email."""
     return {"lines": _quantities(order), "ship_to": dict(order["ship_to"])}
 
 
 def confirmation(order: Json) -> Json:
-    """What the mails to the customer say, and to whom they go."""
+    """Returns what the emails to the customer say, and where they go."""
     return {key: order[key] for key in ("email", "lines", "total", "currency", "ship_to")}
 
 

@@ -1,4 +1,4 @@
-"""Turns submissions into orders: validates each, and inserts their `Order` and `OrderLine` rows (S2, S3)."""
+"""Turns submissions into orders: validates them and inserts their `Order` and `OrderLine` rows (S2, S3)."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from orders.workflow.description import BadDescriptionError, Description, as_jso
 
 GUEST = "guest"
 LARGEST_KEY = 2**31 - 1
+"""The largest key of an account. A larger number would be an error in the database, not just an unknown account."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +33,15 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class OrderIntake:
-    """The intake of the print shop (see `orders.engine.contracts.Intake`): its orders go through `workflow`."""
+    """The print shop's intake (see `orders.engine.contracts.Intake`). Its orders go through `workflow`."""
 
     workflow: Workflow
 
     def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
-        """Answers for each submission, in their order, and inserts those it accepts.
+        """Answers each submission, in the order given, and inserts the orders that it accepts.
 
-        At most five statements for any number of submissions, inside the caller's transaction. Raises `IntegrityError`
-        when another process inserts one of the orders at the same moment; tried again, that one is a duplicate.
+        Takes at most five statements for any number of submissions, inside the caller's transaction. Raises
+        `IntegrityError` if another process inserts one of the orders at the same moment; on a retry it is a duplicate.
         """
         read = [read_submission(submission) for submission in submissions]
         drafts = [draft for draft in read if isinstance(draft, Draft)]
@@ -88,7 +89,7 @@ class OrderIntake:
 
 
 def read_submission(submission: Submission) -> Draft | RejectedSubmission:
-    """What a submission says, or why it can never be an order. Pure."""
+    """Reads a submission, or says why it can never become an order. Pure."""
     try:
         return Draft(
             submission=submission,
@@ -100,7 +101,7 @@ def read_submission(submission: Submission) -> Draft | RejectedSubmission:
 
 
 def read_client(client: str) -> int | None:
-    """The customer's key of `user:<key>`, or None for `guest`. Raises `BadDescriptionError` for any other client."""
+    """Returns the key in `user:<key>`, or None for `guest`. Raises `BadDescriptionError` for any other client."""
     if client == GUEST:
         return None
     kind, _, key = client.partition(":")
@@ -110,9 +111,9 @@ def read_client(client: str) -> int | None:
 
 
 def mismatch(draft: Draft, currencies: Mapping[str, str], customers: Container[int]) -> str | None:
-    """What in a draft does not fit the shop, in one sentence; None when all of it does. Pure.
+    """Says what in a draft does not match the shop, in one sentence. Returns None if everything does. Pure.
 
-    `currencies` has the currency of each product that exists, listed or not; `customers` the accounts that exist.
+    `currencies` has the currency of each product that exists, listed or not; `customers` has the accounts that exist.
     """
     for line in draft.order.lines:
         currency = currencies.get(line.sku)

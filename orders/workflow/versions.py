@@ -1,4 +1,4 @@
-"""Every workflow of this release, in every version that orders may still be on."""
+"""The workflows of this release, in every version that orders may still be on."""
 
 from typing import Protocol
 
@@ -11,23 +11,23 @@ class Limits(Protocol):
 
     @property
     def order_complete_by(self) -> float:
-        """For a whole order."""
+        """How long a whole order may take."""
 
     @property
     def step_complete_by(self) -> float:
-        """For one step."""
+        """How long one attempt at a step may take."""
 
     @property
     def customer_wait(self) -> float:
-        """For a customer to fix what was declined."""
+        """How long a declined step waits for its customer."""
 
     @property
     def patience(self) -> float:
-        """For an agent that can take nothing."""
+        """How long a step waits for an agent that cannot take it."""
 
 
 def declared(limits: Limits) -> list[Workflow]:
-    """The workflows; new orders take the last one."""
+    """Returns the workflows. New orders take the last one."""
     return [
         fulfil_order(
             order_complete_by=limits.order_complete_by,

@@ -1,14 +1,14 @@
-// Keeps the console's pages up to date. The stream only says that something has changed; then the page is fetched again
-// and its elements [data-live] are replaced, at most every two seconds. Without a stream it polls.
-// Nothing moves while somebody points at a row, has selected something, or is writing; see templates/console/base.html.
+// Keeps the console's pages up to date. The stream only announces that something has changed; then the page is fetched
+// again and its elements [data-live] are replaced, at most every two seconds. Without a stream it polls.
+// Nothing moves while the reader points at a row, has selected something, or is typing; see templates/console/base.html.
 (() => {
   "use strict";
 
   const GAP = 2000; // ms between two fetches
   const POLL = 5000; // ms between two polls while there is no stream
-  const GRACE = 8000; // ms without a stream that are nobody's business: it ends every minute and comes back
-  const REFUSED = 15000; // ms until a stream is asked for again that was refused
-  const QUIET = 5000; // ms between two announcements
+  const GRACE = 8000; // ms without a stream before the reader is told: streams end every minute and reconnect
+  const REFUSED = 15000; // ms until a refused stream is requested again
+  const QUIET = 5000; // ms between announcements to screen readers
 
   const { events, newer, gone } = document.body.dataset;
   const state = document.getElementById("live-state");
@@ -36,7 +36,7 @@
     });
     source.addEventListener("error", () => {
       lostAt ||= Date.now();
-      if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects by itself
       close();
       reopen = setTimeout(open, REFUSED);
     });
@@ -103,7 +103,7 @@
     }
   }
 
-  // Signed out: what a reload shows is where to sign in.
+  // Signed out: after a reload the page asks her to sign in.
   function leave() {
     close();
     clearInterval(ticking);
@@ -122,7 +122,7 @@
     document.dispatchEvent(new CustomEvent("console:replaced"));
   }
 
-  // Somebody is writing in it, or has opened a panel of it.
+  // The reader is typing in it, or has opened a panel in it.
   const isHeld = (element) =>
     element.querySelector("details.drop[open]") ||
     (element.contains(document.activeElement) &&
@@ -137,7 +137,7 @@
     if (focused) sameAs(focused, kept).focus({ preventScroll: true });
   }
 
-  // Without the words of relative times, which pass by themselves, and the tokens of forms, which differ each time.
+  // Leaves out what differs without a change: the text of relative times, the tokens of forms, the row in focus.
   function asText(element) {
     const copy = element.cloneNode(true);
     for (const time of copy.querySelectorAll("time")) time.replaceWith(time.dateTime);
@@ -171,7 +171,7 @@
   const idOf = (row) => row.dataset.keyId ?? row.id;
   const rowOf = (part, id) => [part, ...part.querySelectorAll("[data-row]")].find((row) => idOf(row) === id);
 
-  // The element of the new part that stands for one of the old: its row, itself, or the part.
+  // The element of the new part that corresponds to an old one, or its row, or the part itself.
   function sameAs(element, part) {
     if (element.id && element.id !== part.id) {
       const same = part.querySelector(`#${CSS.escape(element.id)}`);
@@ -190,7 +190,7 @@
     return among;
   }
 
-  // --- lists: rows change where they are; those that are new wait behind a button
+  // --- lists: rows change in place, and new rows wait behind a button
 
   function replaceRows(old, fresh) {
     const before = new Map([...old.querySelectorAll("[data-row]")].map((row) => [idOf(row), row]));
@@ -215,7 +215,7 @@
     return button;
   }
 
-  // --- what is said to those who do not see it
+  // --- announcements to screen readers
 
   const alerts = () => {
     const count = document.getElementById("open-alerts");
@@ -238,7 +238,7 @@
     status.textContent = said.join(". ");
   }
 
-  // --- times pass
+  // --- relative times
 
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "always" });
   const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
@@ -247,7 +247,7 @@
     for (const time of document.querySelectorAll("time[data-ago]")) {
       const at = new Date(time.dateTime);
       const left = Math.round((at - Date.now() - skew) / 1000);
-      const seconds = "past" in time.dataset ? Math.min(left, -0) : left; // minus nought is "0 seconds ago"
+      const seconds = "past" in time.dataset ? Math.min(left, -0) : left; // -0 reads "0 seconds ago"
       const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
       const said = relative.format(Math.trunc(seconds / size), unit);
       if (time.textContent !== said) time.textContent = said;
@@ -256,7 +256,7 @@
     }
   }
 
-  // A form is sent once, also one that came with an update.
+  // Sends a form only once, even one that arrived with an update.
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("[data-once]")) return;
     const button = event.target.querySelector("button:not([type])");

@@ -1,4 +1,5 @@
-// The keyboard in the console: ? / j k x e r u. Single keys can be switched off in the help; kept in this browser.
+// The console's keyboard shortcuts: ? / j k x e r u. They can be switched off in the help; the choice is stored in this
+// browser.
 (() => {
   "use strict";
 
@@ -9,7 +10,7 @@
     try {
       return localStorage.getItem("console-keys") !== "off";
     } catch {
-      return true; // storage is switched off
+      return true; // storage is disabled
     }
   };
   let areOn = read();
@@ -19,7 +20,7 @@
     try {
       localStorage.setItem("console-keys", areOn ? "on" : "off");
     } catch {
-      // it holds for this page only
+      // the choice lasts for this page only
     }
   });
 
@@ -76,7 +77,7 @@
     act();
   });
 
-  // Where somebody tabs or clicks is where the keys go on from.
+  // The shortcuts continue from the row that the reader tabs to or clicks.
   document.addEventListener("focusin", (event) => {
     const row = event.target.closest?.("[data-row]");
     if (!row || row === here()) return;

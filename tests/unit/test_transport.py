@@ -86,14 +86,14 @@ def test_whatever_befalls_the_connection_may_pass(error: Exception, code: str) -
     assert fault.code == code
 
 
-def test_an_address_that_is_none_is_for_an_operator() -> None:
+def test_an_invalid_url_is_for_an_operator() -> None:
     assert type(classify(aiohttp.InvalidURL("nonsense"))) is Refused
 
 
 def test_the_remotes_own_words_are_kept_with_a_refusal() -> None:
-    said = RemoteError(code="out_of_stock", message="No more of it")
+    details = RemoteError(code="out_of_stock", message="No more of it")
     for status, kind in ((422, Refused), (402, Declined), (503, Transient), (501, Unresolved)):
-        fault = classify(status, said=said)
+        fault = classify(status, details=details)
         assert (type(fault), fault.code, fault.message) == (kind, "out_of_stock", "No more of it")
 
 

@@ -112,7 +112,7 @@ def test_what_others_wrote_is_quoted_as_it_is_and_cut_short(kind: EventKind) -> 
         (event("edited", after={"sku": "a", "size": "b"}), "Step bake was edited (sku, size)"),
         (
             event("step_deferred", cause={"code": "no_host", "message": "nobody runs it"}),
-            "Step bake was deferred, because its agent cannot be used now: no_host: nobody runs it",
+            "Step bake was deferred, because its agent is unavailable: no_host: nobody runs it",
         ),
     ],
 )

@@ -1,8 +1,9 @@
 """The request queue, as agent hosts use it: requests are leased, as with a peek-lock (rule 3).
 
-A claim counts a delivery, and that number fences the lease: to complete, renew or release a request, a host must still
-hold that very delivery. When a lease lapses, another host can claim the request. Whoever takes several requests locks
-them in the order of their ids first: no deadlocks.
+Each claim counts as a delivery, and the number of the delivery fences the lease: to complete, renew or release a
+request, a host must still hold that very delivery. When a lease lapses, another host can claim the request. Statements
+that take several requests either lock them in the order of their ids or skip those that are locked, so that no two of
+them deadlock.
 """
 
 import json
@@ -14,8 +15,11 @@ from orders.engine.runtime.sql import fetch, recordset, run
 from orders.vocabulary import ReplyOutcome
 
 SUSPECT_DELIVERIES = 2
-"""A request that was delivered this often without an answer may be what kills its hosts, so it is run alone. Once may
-have been a chance: a restart, or a machine that died."""
+"""A request that was delivered this often without an answer may be what kills its hosts, so it is run alone. One such
+delivery may have been chance: a restart, or a machine that failed."""
+
+BATCH = 500
+"""Rows that one clean-up statement takes at most, so that its transaction stays short."""
 
 
 class Lease(NamedTuple):
@@ -36,8 +40,7 @@ class Lease(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """How a leased request ended: done, refused, declined, failed; deferred, to be asked again when its agent can be
-    used; or abandoned, which posts nothing (A5)."""
+    """How a leased request ended (see `ReplyOutcome`). An abandoned request is deleted without a reply (A5)."""
 
     id: int
     deliveries: int
@@ -45,16 +48,6 @@ class Answer(NamedTuple):
     body: str
     calls: int
     seconds: float = 0.0
-
-
-_TAKE = """
-    UPDATE orders_agentrequest
-       SET leased_by = %(me)s, leased_until = clock_timestamp() + %(seconds)s * interval '1 second',
-           deliveries = deliveries + 1
-     WHERE id = ANY(%(ids)s)
- RETURNING id, deliveries, order_id, step, agent, operation, attempt, undo, key, reverses, body,
-           extract(epoch FROM complete_by - clock_timestamp())::float8
-"""
 
 
 def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
@@ -73,7 +66,9 @@ def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
                LATERAL (
                    SELECT id
                      FROM orders_agentrequest
-                    WHERE agent = wanted.agent AND leased_until IS NULL AND deliveries < %s
+                    WHERE agent = wanted.agent
+                      AND leased_until IS NULL
+                      AND deliveries < %s
                       AND complete_by > clock_timestamp()
                     ORDER BY priority DESC, id
                     LIMIT wanted.room
@@ -91,7 +86,9 @@ def claim_suspect(*, agents: Sequence[str], me: str, seconds: float) -> list[Lea
         """
         SELECT id
           FROM orders_agentrequest
-         WHERE agent = ANY(%s) AND leased_until IS NULL AND deliveries >= %s
+         WHERE agent = ANY(%s)
+           AND leased_until IS NULL
+           AND deliveries >= %s
            AND complete_by > clock_timestamp()
          ORDER BY id
          LIMIT 1
@@ -103,41 +100,64 @@ def claim_suspect(*, agents: Sequence[str], me: str, seconds: float) -> list[Lea
 
 
 def _lease(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
+    """Leases requests that this transaction has locked."""
     if not ids:
         return []
-    rows = fetch(_TAKE, {"me": me, "seconds": seconds, "ids": ids})
+    rows = fetch(
+        """
+        UPDATE orders_agentrequest
+           SET leased_by = %(me)s,
+               leased_until = clock_timestamp() + %(seconds)s * interval '1 second',
+               deliveries = deliveries + 1
+         WHERE id = ANY(%(ids)s)
+     RETURNING id, deliveries, order_id, step, agent, operation, attempt, undo, key, reverses, body,
+               extract(epoch FROM complete_by - clock_timestamp())::float8
+        """,
+        {"me": me, "seconds": seconds, "ids": ids},
+    )
     claimed = [Lease._make(row) for row in rows]
     claimed = [lease._replace(body=json.loads(lease.body)) for lease in claimed]
     return sorted(claimed, key=lambda lease: lease.id)
 
 
 def complete(answers: Sequence[Answer], *, me: str) -> int:
-    """Deletes the requests and posts their replies, in one statement; returns how many replies were posted.
+    """Deletes the requests and posts their replies, in one statement. Returns how many replies were posted.
 
     A reply is posted only by the holder of the delivery, and only before complete-by by the database's clock (A4, A5).
+    `held` locks the requests in the order of their ids, and the DELETE checks holder and delivery again.
     """
     if not answers:
         return 0
     return run(
         """
-        WITH v AS (
-            SELECT * FROM json_to_recordset(%(answers)s::json)
-                AS v(id bigint, deliveries smallint, outcome text, body text, calls int, seconds float8)
+        WITH answer AS (
+            SELECT *
+              FROM json_to_recordset(%(answers)s::json)
+                AS answer(id bigint, deliveries smallint, outcome text, body text, calls int, seconds float8)
         ), held AS MATERIALIZED (
-            SELECT r.id FROM orders_agentrequest AS r
-             WHERE r.id IN (SELECT id FROM v) AND r.leased_by = %(me)s ORDER BY r.id FOR UPDATE
+            SELECT request.id
+              FROM orders_agentrequest AS request
+             WHERE request.id IN (SELECT id FROM answer)
+               AND request.leased_by = %(me)s
+             ORDER BY request.id
+               FOR UPDATE
         ), answered AS (
-            DELETE FROM orders_agentrequest AS r USING v
-             WHERE r.id = v.id AND r.id IN (SELECT id FROM held)
-               AND r.leased_by = %(me)s AND r.deliveries = v.deliveries
-         RETURNING r.order_id, r.step_id, r.attempt, r.undo, r.complete_by, r.posted_at,
-                   v.outcome, v.body, v.calls, v.seconds
+            DELETE FROM orders_agentrequest AS request
+             USING answer
+             WHERE request.id = answer.id
+               AND request.id IN (SELECT id FROM held)
+               AND request.leased_by = %(me)s
+               AND request.deliveries = answer.deliveries
+         RETURNING request.order_id, request.step_id, request.attempt, request.undo, request.complete_by,
+                   request.posted_at, answer.outcome, answer.body, answer.calls, answer.seconds
         )
         INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance, seconds,
                                        waited)
         SELECT order_id, step_id, attempt, undo, outcome, body::jsonb, calls, %(me)s, seconds,
                greatest(0, round((extract(epoch FROM clock_timestamp() - posted_at) - seconds)::numeric, 3))
-          FROM answered WHERE outcome <> %(abandoned)s AND complete_by > clock_timestamp()
+          FROM answered
+         WHERE outcome <> %(abandoned)s
+           AND complete_by > clock_timestamp()
         """,
         {
             "answers": recordset(answer._asdict() for answer in answers),
@@ -148,18 +168,22 @@ def complete(answers: Sequence[Answer], *, me: str) -> int:
 
 
 def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[tuple[int, int]]:
-    """Extends the leases of (id, deliveries); returns those that are confirmed. The others are lost."""
+    """Extends leases, each given as (id, deliveries). Returns those that it extended; the others are lost."""
     if not held:
         return set()
     rows = fetch(
         """
         WITH held AS MATERIALIZED (
-            SELECT r.id FROM orders_agentrequest AS r
-              JOIN json_to_recordset(%(held)s::json) AS v(id bigint, deliveries smallint)
-                ON r.id = v.id AND r.deliveries = v.deliveries
-             WHERE r.leased_by = %(me)s ORDER BY r.id FOR UPDATE OF r
+            SELECT request.id
+              FROM orders_agentrequest AS request
+              JOIN json_to_recordset(%(held)s::json) AS lease(id bigint, deliveries smallint)
+                ON request.id = lease.id AND request.deliveries = lease.deliveries
+             WHERE request.leased_by = %(me)s
+             ORDER BY request.id
+               FOR UPDATE OF request
         )
-        UPDATE orders_agentrequest SET leased_until = clock_timestamp() + %(seconds)s * interval '1 second'
+        UPDATE orders_agentrequest
+           SET leased_until = clock_timestamp() + %(seconds)s * interval '1 second'
          WHERE id IN (SELECT id FROM held)
      RETURNING id, deliveries
         """,
@@ -171,17 +195,24 @@ def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[tu
 def release(held: Sequence[tuple[int, int]], *, me: str) -> int:
     """Gives back requests that this instance will not finish, so that another host can claim them at once.
 
-    The delivery stays counted. A call may have taken effect, so the request must never again count as not begun.
+    The delivery stays counted: a call may have taken effect, so the request must never count as not begun again.
+    Returns how many were given back.
     """
     return run(
         """
         WITH held AS MATERIALIZED (
-            SELECT r.id FROM orders_agentrequest AS r
-              JOIN json_to_recordset(%(held)s::json) AS v(id bigint, deliveries smallint)
-                ON r.id = v.id AND r.deliveries = v.deliveries
-             WHERE r.leased_by = %(me)s ORDER BY r.id FOR UPDATE OF r
+            SELECT request.id
+              FROM orders_agentrequest AS request
+              JOIN json_to_recordset(%(held)s::json) AS lease(id bigint, deliveries smallint)
+                ON request.id = lease.id AND request.deliveries = lease.deliveries
+             WHERE request.leased_by = %(me)s
+             ORDER BY request.id
+               FOR UPDATE OF request
         )
-        UPDATE orders_agentrequest SET leased_by = NULL, leased_until = NULL WHERE id IN (SELECT id FROM held)
+        UPDATE orders_agentrequest
+           SET leased_by = NULL,
+               leased_until = NULL
+         WHERE id IN (SELECT id FROM held)
         """,
         {"held": _held(held), "me": me},
     )
@@ -192,12 +223,16 @@ def _held(held: Sequence[tuple[int, int]]) -> str:
 
 
 def has_suspects(agents: Sequence[str]) -> bool:
-    """Whether a request waits that has to be run alone."""
+    """Says whether a free request must be run alone (see `SUSPECT_DELIVERIES`)."""
     return bool(
         fetch(
             """
-            SELECT 1 FROM orders_agentrequest
-             WHERE agent = ANY(%s) AND leased_until IS NULL AND deliveries >= %s LIMIT 1
+            SELECT 1
+              FROM orders_agentrequest
+             WHERE agent = ANY(%s)
+               AND leased_until IS NULL
+               AND deliveries >= %s
+             LIMIT 1
             """,
             [list(agents), SUSPECT_DELIVERIES],
         )
@@ -205,23 +240,45 @@ def has_suspects(agents: Sequence[str]) -> bool:
 
 
 def free_lapsed() -> int:
-    """Frees the requests whose leases have lapsed; returns how many. At most 500 a time keeps the transaction short."""
+    """Frees up to `BATCH` requests whose leases have lapsed. Returns how many.
+
+    Safe beside other hosts: a request that its holder is renewing or completing is locked, so it is skipped.
+    """
     return run(
         """
-        UPDATE orders_agentrequest SET leased_by = NULL, leased_until = NULL
-         WHERE id = ANY(ARRAY(SELECT id FROM orders_agentrequest WHERE leased_until < clock_timestamp()
-                               ORDER BY leased_until LIMIT 500 FOR UPDATE SKIP LOCKED))
-        """
+        UPDATE orders_agentrequest
+           SET leased_by = NULL,
+               leased_until = NULL
+         WHERE id = ANY(ARRAY(
+                   SELECT id
+                     FROM orders_agentrequest
+                    WHERE leased_until < clock_timestamp()
+                    ORDER BY leased_until
+                    LIMIT %s
+                      FOR UPDATE SKIP LOCKED
+               ))
+        """,
+        [BATCH],
     )
 
 
 def delete_expired() -> int:
-    """Deletes requests that nobody holds and nobody may answer any more, at most 500 a time; returns how many."""
+    """Deletes up to `BATCH` requests that nobody holds and whose complete-by has passed. Returns how many.
+
+    Safe beside other hosts: no claim takes a request past its complete-by, and locked requests are skipped.
+    """
     return run(
         """
         DELETE FROM orders_agentrequest
-         WHERE id = ANY(ARRAY(SELECT id FROM orders_agentrequest
-                               WHERE leased_until IS NULL AND complete_by < clock_timestamp() - interval '1 second'
-                               ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED))
-        """
+         WHERE id = ANY(ARRAY(
+                   SELECT id
+                     FROM orders_agentrequest
+                    WHERE leased_until IS NULL
+                      AND complete_by < clock_timestamp() - interval '1 second'
+                    ORDER BY id
+                    LIMIT %s
+                      FOR UPDATE SKIP LOCKED
+               ))
+        """,
+        [BATCH],
     )

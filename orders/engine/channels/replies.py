@@ -1,4 +1,4 @@
-"""The reply queue: what agents answered, read by whichever scheduler comes first."""
+"""The reply queue: the agents' answers, taken by whichever scheduler comes first."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -7,12 +7,16 @@ from orders.engine.rows import ReplyRow
 from orders.engine.runtime.sql import fetch, run
 from orders.models import AgentReply
 
+BATCH = 500
+"""Replies that `delete_orphans` looks at in one statement, so that its transaction stays short."""
+_COLUMNS = ", ".join(ReplyRow._fields)
+
 
 def peek(limit: int, *, after: int = 0) -> list[tuple[int, UUID]]:
-    """Locks up to `limit` replies with a number above `after`, oldest first, and says which orders they are about.
+    """Locks up to `limit` replies with an id above `after`, oldest first. Returns their ids and orders.
 
-    `skip_locked` gives every scheduler replies of its own. They stay in the queue until `take`, because an order may
-    turn out to be in somebody else's hands.
+    `skip_locked` gives every scheduler different replies. They stay in the queue until `take`, because another
+    scheduler may turn out to hold the order.
     """
     rows = (
         AgentReply.objects.select_for_update(skip_locked=True)
@@ -24,11 +28,15 @@ def peek(limit: int, *, after: int = 0) -> list[tuple[int, UUID]]:
 
 
 def take(reply_ids: Sequence[int]) -> list[ReplyRow]:
-    """Deletes replies, oldest first, and returns them. Their orders must be locked."""
+    """Deletes replies and returns them, oldest first. Their orders must be locked."""
     if not reply_ids:
         return []
     rows = fetch(
-        f"DELETE FROM orders_agentreply WHERE id = ANY(%s) RETURNING {', '.join(ReplyRow._fields)}",
+        f"""
+        DELETE FROM orders_agentreply
+         WHERE id = ANY(%s)
+     RETURNING {_COLUMNS}
+        """,
         [list(reply_ids)],
     )
     return sorted((ReplyRow._make(row) for row in rows), key=lambda reply: reply.id)
@@ -37,18 +45,36 @@ def take(reply_ids: Sequence[int]) -> list[ReplyRow]:
 def take_all_of(order_id: UUID) -> list[ReplyRow]:
     """Deletes and returns every reply about one order, which must be locked."""
     rows = fetch(
-        f"DELETE FROM orders_agentreply WHERE order_id = %s RETURNING {', '.join(ReplyRow._fields)}",
+        f"""
+        DELETE FROM orders_agentreply
+         WHERE order_id = %s
+     RETURNING {_COLUMNS}
+        """,
         [order_id],
     )
     return [ReplyRow._make(row) for row in rows]
 
 
 def delete_orphans() -> int:
-    """Deletes replies about orders that are in the state store no more; returns how many."""
+    """Deletes replies about orders that are no longer in the state store. Returns how many.
+
+    Safe beside schedulers: replies that one of them is reading are locked, so they are skipped.
+    """
     return run(
         """
-        DELETE FROM orders_agentreply AS r
-         WHERE r.id = ANY(ARRAY(SELECT id FROM orders_agentreply ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED))
-           AND NOT EXISTS (SELECT 1 FROM orders_orderprocess AS p WHERE p.order_id = r.order_id)
-        """
+        DELETE FROM orders_agentreply AS reply
+         WHERE reply.id = ANY(ARRAY(
+                   SELECT id
+                     FROM orders_agentreply
+                    ORDER BY id
+                    LIMIT %s
+                      FOR UPDATE SKIP LOCKED
+               ))
+           AND NOT EXISTS (
+                   SELECT 1
+                     FROM orders_orderprocess AS process
+                    WHERE process.order_id = reply.order_id
+               )
+        """,
+        [BATCH],
     )

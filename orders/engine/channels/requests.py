@@ -1,6 +1,6 @@
 """The request queue, as the scheduler uses it: posting requests, and recalling those that no agent has begun.
 
-Whoever takes several requests locks them in the order of their ids first: no deadlocks.
+A statement that takes several requests locks them in the order of their ids, so that no two of them deadlock.
 """
 
 from collections.abc import Sequence
@@ -24,27 +24,33 @@ class NewRequest(NamedTuple):
 
 
 def post(new_requests: Sequence[NewRequest]) -> None:
-    """Posts requests. Attempt, data and complete-by are copied from the step's row, so they cannot differ from it."""
+    """Posts requests. Attempt, data and complete-by are copied from the step's row, so they cannot differ from it.
+
+    The `results` in the body are those of the steps named in `needs`.
+    """
     if not new_requests:
         return
     run(
         """
         INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses,
                                          body, complete_by, priority, deliveries)
-        SELECT s.order_id, s.id, s.name, s.agent, v.operation, s.attempt, v.undo, v.key, v.reverses,
+        SELECT step.order_id, step.id, step.name, step.agent, new.operation, step.attempt, new.undo, new.key,
+               new.reverses,
                jsonb_build_object(
-                   'data', s.request,
-                   'results', CASE WHEN v.needs = '' THEN '{}'::jsonb ELSE (
-                       SELECT coalesce(jsonb_object_agg(n.name, n.result), '{}'::jsonb)
-                         FROM orders_stepstate AS n
-                        WHERE n.order_id = s.order_id AND n.name = ANY(string_to_array(v.needs, ','))
+                   'data', step.request,
+                   'results', CASE WHEN new.needs = '' THEN '{}'::jsonb ELSE (
+                       SELECT coalesce(jsonb_object_agg(needed.name, needed.result), '{}'::jsonb)
+                         FROM orders_stepstate AS needed
+                        WHERE needed.order_id = step.order_id
+                          AND needed.name = ANY(string_to_array(new.needs, ','))
                    ) END
                ),
-               s.complete_by, v.priority, 0
+               step.complete_by, new.priority, 0
           FROM json_to_recordset(%s::json)
-            AS v(step_id bigint, operation text, needs text, undo boolean, key text, reverses text,
-                 priority smallint)
-          JOIN orders_stepstate AS s ON s.id = v.step_id
+            AS new(step_id bigint, operation text, needs text, undo boolean, key text, reverses text,
+                   priority smallint)
+          JOIN orders_stepstate AS step
+            ON step.id = new.step_id
         """,
         [recordset(new._asdict() for new in new_requests)],
     )
@@ -70,7 +76,7 @@ def discard(step_ids: Sequence[int]) -> None:
 
 
 def recall(step_ids: Sequence[int]) -> set[int]:
-    """Deletes the requests that no agent host has ever claimed; returns the steps that were thus never begun.
+    """Deletes the requests that no agent host has ever claimed. Returns their steps, which were never begun.
 
     A request that a host is claiming at this moment is locked, so it is skipped and counts as begun.
     """
@@ -80,30 +86,36 @@ def recall(step_ids: Sequence[int]) -> set[int]:
         """
         SELECT id
           FROM orders_agentrequest
-         WHERE step_id = ANY(%s) AND deliveries = 0
+         WHERE step_id = ANY(%s)
+           AND deliveries = 0
          ORDER BY id
            FOR UPDATE SKIP LOCKED
         """,
         [list(step_ids)],
     )
     rows = fetch(
-        "DELETE FROM orders_agentrequest WHERE id = ANY(%s) RETURNING step_id",
+        """
+        DELETE FROM orders_agentrequest
+         WHERE id = ANY(%s)
+     RETURNING step_id
+        """,
         [[row_id for (row_id,) in free]],
     )
     return {step_id for (step_id,) in rows}
 
 
 def set_priority(order_id: UUID, priority: int) -> int:
-    """Changes the priority of an order's requests that no agent host holds; returns how many there were.
+    """Changes the priority of an order's requests that no agent host holds. Returns how many there were.
 
-    Requests that a host is claiming at this moment are skipped: they no longer wait.
+    Requests that a host is claiming at this moment are locked, so they are skipped: they are no longer waiting.
     """
     return run(
         """
         WITH free AS MATERIALIZED (
             SELECT id
               FROM orders_agentrequest
-             WHERE order_id = %s AND leased_until IS NULL
+             WHERE order_id = %s
+               AND leased_until IS NULL
              ORDER BY id
                FOR UPDATE SKIP LOCKED
         )

@@ -9,7 +9,7 @@ from orders.vocabulary import StatusKind
 
 
 class Status(NamedTuple):
-    """A message for the application's own queue, correlated with its request by the order id."""
+    """A message for an application's own queue. The order id correlates it with the application's submission."""
 
     queue: str
     order_id: UUID
@@ -18,19 +18,20 @@ class Status(NamedTuple):
 
 
 def post(messages: Iterable[Status]) -> None:
-    """Posts messages to response queues; one for an order that named no queue is not sent."""
+    """Posts messages to response queues. Leaves out those of orders that named no queue."""
     rows = [{**message._asdict(), "body": message.body or {}} for message in messages if message.queue]
     if rows:
         run(
             """
             INSERT INTO orders_statusmessage (queue, order_id, kind, body)
             SELECT queue, order_id, kind, body
-              FROM json_to_recordset(%s::json) AS v(queue text, order_id uuid, kind text, body jsonb)
+              FROM json_to_recordset(%s::json)
+                AS message(queue text, order_id uuid, kind text, body jsonb)
             """,
             [recordset(rows)],
         )
 
 
 def delete(*, queue: str, message_id: int) -> bool:
-    """Deletes a message of a response queue; False if the queue has no such message."""
+    """Deletes a message of a response queue. Returns False if the queue has no such message."""
     return run("DELETE FROM orders_statusmessage WHERE queue = %s AND id = %s", [queue, message_id]) > 0

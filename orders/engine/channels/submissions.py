@@ -11,7 +11,7 @@ from orders.models import SubmissionMessage
 
 
 class IdempotencyRecord(NamedTuple):
-    """The order that an idempotency key stands for, the hash of its body, and whether this very call posted it."""
+    """The order that an idempotency key stands for, the hash of its body, and whether this call posted it."""
 
     order_id: UUID
     body_hash: str
@@ -29,34 +29,42 @@ def post(*, order_id: UUID, client: str, body: Json) -> None:
 def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: str) -> IdempotencyRecord:
     """Puts an order on the submission queue unless this client has used this idempotency key before.
 
-    Of any number of posts with one key at the same time exactly one is new: the unique index decides, and the others
-    wait for it to commit.
+    Of any number of simultaneous posts with one key, exactly one is new. The unique index decides which, and the others
+    wait until it has committed.
     """
     inserted = fetch(
         """
-        INSERT INTO orders_submissionkey (client, key, body_hash, order_id) VALUES (%s, %s, %s, %s)
-        ON CONFLICT (client, key) DO NOTHING RETURNING order_id
+        INSERT INTO orders_submissionkey (client, key, body_hash, order_id)
+        VALUES (%s, %s, %s, %s)
+            ON CONFLICT (client, key) DO NOTHING
+     RETURNING order_id
         """,
         [client, key, body_hash, order_id],
     )
     if inserted:
         post(order_id=order_id, client=client, body=body)
         return IdempotencyRecord(order_id=order_id, body_hash=body_hash, is_new=True)
-    known = find_record(client=client, key=key)
-    assert known is not None, "the key that was in the way is gone"
-    return known
+    record = find_record(client=client, key=key)
+    assert record is not None, "the conflicting idempotency key has been deleted"
+    return record
 
 
 def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
-    """What this client has posted with this idempotency key; None if it has not used the key."""
+    """Finds what this client has posted with an idempotency key. Returns None if it has not used the key."""
     rows = fetch(
-        "SELECT order_id, body_hash FROM orders_submissionkey WHERE client = %s AND key = %s", [client, key]
+        """
+        SELECT order_id, body_hash
+          FROM orders_submissionkey
+         WHERE client = %s
+           AND key = %s
+        """,
+        [client, key],
     )
     return IdempotencyRecord._make((*rows[0], False)) if rows else None
 
 
 def take(limit: int) -> list[tuple[int, Submission]]:
-    """Locks up to `limit` messages, oldest first, skipping those that another instance has locked."""
+    """Locks up to `limit` messages, oldest first. Skips those that another instance has locked."""
     rows = (
         SubmissionMessage.objects.select_for_update(skip_locked=True)
         .order_by("id")
@@ -69,47 +77,58 @@ def take(limit: int) -> list[tuple[int, Submission]]:
 
 
 def delete(message_ids: Sequence[int]) -> None:
-    """Deletes messages that this transaction has dealt with."""
+    """Deletes messages that this transaction has handled."""
     run("DELETE FROM orders_submissionmessage WHERE id = ANY(%s)", [list(message_ids)])
 
 
 def set_aside(rejected: Sequence[RejectedSubmission]) -> None:
-    """Keeps submissions that can never be inserted, with the reason, for an operator (S3)."""
-    latest = {one.submission.order_id: one for one in rejected}
+    """Keeps submissions that can never be inserted, with the reason, for an operator (S3).
+
+    An order that is set aside already keeps its row, with the new reason.
+    """
+    latest = {rejection.submission.order_id: rejection for rejection in rejected}
     run(
         """
         INSERT INTO orders_setaside (order_id, client, body, reason, posted_at)
         SELECT order_id, client, body, reason, posted_at
           FROM json_to_recordset(%s::json)
-            AS v(order_id uuid, client text, body jsonb, reason text, posted_at timestamptz)
-        ON CONFLICT (order_id) WHERE replayed_at IS NULL DO UPDATE SET reason = excluded.reason
+            AS rejected(order_id uuid, client text, body jsonb, reason text, posted_at timestamptz)
+            ON CONFLICT (order_id) WHERE replayed_at IS NULL
+               DO UPDATE SET reason = excluded.reason
         """,
         [
             recordset(
                 {
-                    "order_id": one.submission.order_id,
-                    "client": one.submission.client,
-                    "body": one.submission.body,
-                    "reason": one.reason,
-                    "posted_at": one.submission.posted_at,
+                    "order_id": rejection.submission.order_id,
+                    "client": rejection.submission.client,
+                    "body": rejection.submission.body,
+                    "reason": rejection.reason,
+                    "posted_at": rejection.submission.posted_at,
                 }
-                for one in latest.values()
+                for rejection in latest.values()
             )
         ],
     )
 
 
 def replay(set_aside_id: int) -> UUID | None:
-    """Puts a submission that was set aside back on the queue; None if no such submission waits there."""
+    """Puts a submission that was set aside back on the queue. Returns its order; None if it is not set aside.
+
+    Two replays at once put it back only once: the second UPDATE waits for the first and then finds `replayed_at` set.
+    """
     rows = fetch(
         """
         WITH replayed AS (
-            UPDATE orders_setaside SET replayed_at = clock_timestamp()
-             WHERE id = %s AND replayed_at IS NULL
+            UPDATE orders_setaside
+               SET replayed_at = clock_timestamp()
+             WHERE id = %s
+               AND replayed_at IS NULL
          RETURNING order_id, client, body
         )
         INSERT INTO orders_submissionmessage (order_id, client, body)
-        SELECT order_id, client, body FROM replayed RETURNING order_id
+        SELECT order_id, client, body
+          FROM replayed
+     RETURNING order_id
         """,
         [set_aside_id],
     )

@@ -1,4 +1,4 @@
-"""Waking who waits: a role for messages, a web process for progress. Only a hint: all of them also poll."""
+"""Wake-ups: roles wait for messages, web processes for progress. A wake-up is only a hint, since all of them poll."""
 
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ PG_CHANNEL = "sasweb"
 
 
 class Topic(StrEnum):
-    """Who is to look: a role at its queue; at `PROGRESS`, the web at the orders that somebody is watching."""
+    """Who wakes up: a role, to read its queue; for `PROGRESS` the web, to read the orders that are being watched."""
 
     SUBMISSION = "submission"
     SCHEDULER = "scheduler"
@@ -17,9 +17,9 @@ class Topic(StrEnum):
 
 
 def wake(*topics: Topic) -> None:
-    """Wakes those who wait for these topics when this transaction commits. One statement, however many.
+    """Wakes whoever waits for these topics, when this transaction commits. One statement for all topics.
 
-    Once per pass, never per row: a NOTIFY takes a lock across the database at commit.
+    Call it once per pass, never per row: at commit, a NOTIFY takes a lock on the whole database.
     """
     if topics:
         run(
