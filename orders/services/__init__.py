@@ -1,1 +1,1 @@
-"""What people may ask for. Each act is one transaction and says what happened."""
+"""What people may do. Each act is one transaction and returns what happened."""

@@ -93,7 +93,7 @@ def save_address(*, user_id: int, address: NewAddress, address_id: UUID | None =
 
 
 def delete_address(*, user_id: int, address_id: UUID) -> bool:
-    """Deletes an address. The newest one left replaces a default. Returns False if there is no such address."""
+    """Deletes an address. The newest address left replaces a default. Returns False if there is no such address."""
     with transaction.atomic():
         addresses = _lock_addresses(user_id)
         address = next((saved for saved in addresses if saved.pk == address_id), None)

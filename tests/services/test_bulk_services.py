@@ -107,7 +107,7 @@ def test_what_has_begun_cannot_be_undone_but_stopped() -> None:
     ids = failed_orders(3)
     action = a_bulk(ids)
     carry_on(action)
-    with pytest.raises(TooLateError, match="It can be stopped"):
+    with pytest.raises(TooLateError, match="You can stop it"):
         bulk_control.undo(action_id=action.pk, actor=OLGA)
     stopped = bulk_control.stop(action_id=action.pk, actor=OLGA, reason="enough")
     assert stopped.state == "stopped"

@@ -64,7 +64,7 @@ def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> N
     ):
         with pytest.raises(ValueError, match=r"\.$"):
             edit(order, to, field=field, seen=None)
-    assert edit(order, DELFT).message.startswith("Nothing is different")
+    assert edit(order, DELFT).message.startswith("There are no changes")
     assert edit(order, seen=MOVED).message.startswith("Somebody else has edited")
     assert everything(order) == before and not Event.objects.exists()
 

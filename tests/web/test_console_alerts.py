@@ -271,7 +271,7 @@ def test_an_action_is_paused_resumed_and_stopped_and_shows_the_result_of_each_or
     assert back.headers["Location"] == "http://testserver/console/bulk/"
     assert now_of(action).state == "stopped"
     client.post(f"{at}undo/")
-    assert "It can be stopped" in text_of(client.get(at))
+    assert "You can stop it" in text_of(client.get(at))
     assert client.post(f"{at}burn/").status_code == 404
     lines = list(csv.reader(client.get(f"{at}?format=csv").getvalue().decode("utf-8-sig").splitlines()))
     assert [line[2] for line in lines[1:]] == ["done", "failed", "nothing", "nothing"]

@@ -1,1 +1,1 @@
-"""What operators may ask for. Every act is in the audit log."""
+"""What operators may do. Every act is recorded in the audit log."""

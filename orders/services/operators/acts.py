@@ -24,7 +24,7 @@ Work = Callable[[ProcessRow, list[StepRow]], Result]
 def act_on(
     act: str, work: Work, *, order_id: UUID, actor: Actor, reason: str = "", step: str | None = None
 ) -> Result:
-    """Locks the order, runs `work`, and records the act in the audit log, also if it was refused: one transaction."""
+    """Locks an order, runs `work`, and records the act in the audit log, even if it was refused, in one transaction."""
     with transaction.atomic():
         row, steps = lock_order(order_id)
         result = work(row, steps)

@@ -58,7 +58,7 @@ class CountMismatchError(SaswebError):
     """Raised when the count of orders must be typed, and is missing or wrong. `count` is the right one."""
 
     def __init__(self, count: int) -> None:
-        super().__init__(f"this acts on {count} orders: type {count} to confirm it")
+        super().__init__(f"this acts on {count} orders: type {count} to confirm")
         self.count = count
 
 
@@ -155,11 +155,13 @@ def _check(order_ids: Sequence[UUID], waves: Sequence[int], stop_share: float, r
     if len(order_ids) > MOST:
         raise TooManyError(f"One action takes at most {MOST:,} orders. Narrow the filter.")
     if not waves or any(size < 1 for size in waves[:-1]) or waves[-1] < 0:
-        raise ImpossibleActionError("Waves are whole numbers from 1. The last may be 0, for all the rest.")
+        raise ImpossibleActionError(
+            "Waves must be whole numbers from 1. The last may be 0, for all that are left."
+        )
     if not 0 <= stop_share <= 1:
-        raise ImpossibleActionError("The share at which it pauses is from 0 to 1.")
+        raise ImpossibleActionError("The share at which the action pauses must be between 0 and 1.")
     if not 0.1 <= rate <= FASTEST:
-        raise ImpossibleActionError(f"The rate is from 0.1 to {FASTEST:g} orders a second.")
+        raise ImpossibleActionError(f"The rate must be between 0.1 and {FASTEST:g} orders a second.")
 
 
 def _create(

@@ -29,7 +29,7 @@ def undo(*, action_id: int, actor: audit.Actor) -> BulkAction:
             return action
         has_begun = action.items.exclude(state=BulkItemState.WAITING).exists()
         if has_begun or action.state not in (BulkState.RUNNING, BulkState.PAUSED):
-            raise TooLateError("It has begun, so it can no longer be undone. It can be stopped.")
+            raise TooLateError("The action has begun, so it can no longer be undone. You can stop it.")
         _cancel_waiting(action, message="Undone before it began.")
         return _change(action, BulkState.UNDONE, actor=actor, act="undo action", ended=True)
 

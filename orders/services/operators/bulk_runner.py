@@ -40,7 +40,7 @@ _SETTLE = """
         SELECT i.id,
                CASE WHEN failure.code IS NOT NULL OR given_up.id IS NOT NULL THEN 'failed' ELSE 'done' END AS state,
                CASE WHEN failure.code IS NOT NULL THEN left(failure.code || ': ' || failure.message, 300)
-                    WHEN given_up.id IS NOT NULL THEN 'given up and compensated'
+                    WHEN given_up.id IS NOT NULL THEN 'given up, cancelled and refunded'
                     ELSE p.process_state END AS said
           FROM orders_bulkaction AS a
           JOIN orders_bulkitem AS i ON i.action_id = a.id AND i.state = 'acted'
@@ -117,7 +117,7 @@ def _prepare(action_id: int, now: datetime) -> int:
 
 
 def allowance(*, rate: float, acted_at: datetime | None, now: datetime) -> int:
-    """Returns how many orders an action may act on at `now` within its rate. After a wait that is at most `BURST`."""
+    """Returns how many orders an action may act on at `now` within its rate: at most `BURST` seconds' worth."""
     if acted_at is None:
         return max(1, int(rate * BURST))
     elapsed = max(0.0, (now - acted_at).total_seconds())
@@ -125,7 +125,7 @@ def allowance(*, rate: float, acted_at: datetime | None, now: datetime) -> int:
 
 
 def _why_pause(action: BulkAction) -> str:
-    """Returns why the action must pause, or an empty string. It must when too large a share of this wave failed again.
+    """Returns why the action must pause, or an empty string: too large a share of this wave has failed again.
 
     Orders that ended before the action was last started or resumed do not count.
     """
@@ -174,7 +174,7 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
         return BulkItemState.NOTHING, str(error)[:300]
     except (SaswebError, IntegrityError, DataError) as error:
         log.exception("bulk act failed", action="bulk", bulk=action.pk, order_id=str(item.order_id))
-        return BulkItemState.FAILED_AGAIN, f"It could not be done: {error}"[:300]
+        return BulkItemState.FAILED_AGAIN, f"The act failed: {error}"[:300]
     state = BulkItemState.ACTED if result.status is ResultStatus.DONE else BulkItemState.NOTHING
     return state, result.message[:300]
 
@@ -202,7 +202,7 @@ def _pause(action: BulkAction, why: str) -> None:
         actor=DESK,
         act="pause action",
         target=f"bulk {action.pk}",
-        said=f"It paused itself. {why}",
+        said=f"The action paused itself. {why}",
         before={"state": BulkState.RUNNING},
         after={"state": BulkState.PAUSED},
     )

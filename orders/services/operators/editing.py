@@ -59,10 +59,10 @@ def edit_and_resubmit(
         assert failed is not None
         old = {name: value for name, value in state_store.request_of(failed).items() if name in fields}
         if any(old.get(name) != value for name, value in seen.items()):
-            return refused("Somebody else has edited this step in the meantime. Check it again.")
+            return refused("Somebody else has edited this step in the meantime. Check its fields again.")
         changed = {name: value for name, value in new.items() if old.get(name) != value}
         if not changed:
-            return refused("Nothing is different. Resubmit the step as it is.")
+            return refused("There are no changes. Resubmit the step as it is.")
         state_store.edit_request(failed, changed, keep_original=True)
         before = {name: old.get(name) for name in changed}
         add_event(row, EventKind.EDITED, failed, actor, reason, {"before": before, "after": changed})

@@ -101,7 +101,7 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
 
 def _why_not_skip(row: ProcessRow, step: StepRow, reason: str) -> Result | None:
     if not reason.strip():
-        return refused("Give a reason: it is kept in the order's history.")
+        return refused("Give a reason. It is kept in the order's history.")
     if row.process_state in ENDED or row.goal == Goal.COMPENSATE:
         return refused("The order has ended or is being cancelled and refunded, so there is nothing to skip.")
     if step.complete_by is not None:

@@ -104,11 +104,9 @@ def settle_undone(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Re
         if failed is not None and failed.state == StepStatus.COMPENSATED:
             return already(f"Step {step} is already compensated.")
         if not reason.strip():
-            return refused("Give the proof that it was compensated: it is kept in the order's history.")
+            return refused("Give proof that it was compensated. It is kept in the order's history.")
         if row.goal != Goal.COMPENSATE or row.process_state != ProcessState.ERROR:
-            return refused(
-                "Only a compensation that failed can be settled like this, and none of this order's has."
-            )
+            return refused("Only a failed compensation can be settled like this, and this order has none.")
         if (
             failed is None
             or failed.state != StepStatus.FAILED
@@ -135,7 +133,7 @@ def settle_undone(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Re
 
 def _why_not_settle(row: ProcessRow, step: StepRow | None, reason: str) -> Result | None:
     if not reason.strip():
-        return refused("Give the proof: it is kept in the order's history.")
+        return refused("Give proof. It is kept in the order's history.")
     if row.goal == Goal.COMPENSATE or row.process_state != ProcessState.ERROR:
         return refused(
             "Only a step of an order in error can be settled by hand, and not while the order is being cancelled."
