@@ -8,16 +8,8 @@ from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from orders.models import Event, OrderProcess, Product, SetAside, StepState, SubmissionMessage
-from tests.web.helpers import (
-    ORDERS,
-    TOTAL,
-    assert_problem,
-    change_state,
-    mistakes,
-    order_body,
-    place,
-    run_submission,
-)
+from tests.support.order_bodies import TOTAL, order_body
+from tests.web.helpers import ORDERS, assert_problem, change_state, mistakes, place, run_submission
 
 pytestmark = pytest.mark.django_db
 
