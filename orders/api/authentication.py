@@ -1,4 +1,4 @@
-"""Who asks: `Authorization: Token <token>`, of the tokens that knox keeps hashed."""
+"""Authenticates clients by `Authorization: Token <token>`. Knox stores only hashes of the tokens."""
 
 import re
 from typing import Any
@@ -14,21 +14,21 @@ TOKEN = re.compile(rb"[A-Za-z0-9_-]{20,100}")
 
 
 class TokenAuthentication(KnoxAuthentication):
-    """Finds a token by its hash with one statement, where knox takes two and deletes other tokens while it looks."""
+    """Looks a token up by its hash in one query. Knox itself takes two, and deletes expired tokens meanwhile."""
 
     def authenticate_credentials(self, token: bytes) -> tuple[Any, Any]:
         """The user and the token. Raises `AuthenticationFailed`."""
-        found = None
+        match = None
         if TOKEN.fullmatch(token):
             tokens = get_token_model().objects.select_related("user")
-            found = tokens.filter(digest=hash_token(token.decode())).first()
-        if found is None or (found.expiry and found.expiry <= timezone.now()) or not found.user.is_active:
+            match = tokens.filter(digest=hash_token(token.decode())).first()
+        if match is None or (match.expiry and match.expiry <= timezone.now()) or not match.user.is_active:
             raise AuthenticationFailed("The token is unknown, has expired, or its account is closed.")
-        return found.user, found
+        return match.user, match
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """`Authorization: Token <token>`."""
+    """Describes `Authorization: Token <token>` in the OpenAPI document."""
 
     target_class = "orders.api.authentication.TokenAuthentication"
     name = "token"

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of each operation, with examples."""
+"""What the OpenAPI document says about each operation, with examples."""
 
 from typing import Any
 
@@ -6,12 +6,11 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
 from orders.api import representations as out
-from orders.api.paging import LARGEST_PAGE, USUAL_PAGE
-from orders.api.requests import LONGEST_WAIT, NewOrderIn
-from orders.vocabulary import ProcessState
+from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery, ProductQuery
+from orders.api.requests import NewOrderIn
 
 PROBLEMS = "x-problems"
-"""The codes that an operation answers with besides those that any may; `orders.api.schema` makes responses of them."""
+"""The problem codes specific to an operation. `orders.api.schema` turns them into responses."""
 
 NEW_ORDER = {
     "lines": [{"sku": "tidal-lines", "quantity": 2}],
@@ -49,10 +48,6 @@ PENDING_ORDER = {
 }
 
 
-def _parameter(name: str, description: str, kind: Any = OpenApiTypes.STR, **options: Any) -> OpenApiParameter:
-    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, description=description, **options)
-
-
 def _header(name: str, description: str, *, response: bool = False) -> OpenApiParameter:
     statuses = [200, 202, 304] if response else False
     return OpenApiParameter(
@@ -60,36 +55,28 @@ def _header(name: str, description: str, *, response: bool = False) -> OpenApiPa
     )
 
 
-CURSOR = _parameter("cursor", "Where a page begins. Follow `next` rather than making one.")
-PAGE_SIZE = _parameter("page_size", f"1 to {LARGEST_PAGE}; {USUAL_PAGE} without.", OpenApiTypes.INT)
-AFTER = _parameter("after", "Only those behind this id.", OpenApiTypes.INT)
-ETAG = _header("ETag", "The order's version.", response=True)
+ETAG = _header("ETag", "The version of the order.", response=True)
 
 LIST_PRODUCTS: dict[str, Any] = {
     "operation_id": "list_products",
-    "summary": "The catalogue",
+    "summary": "List products",
     "tags": ["products"],
-    "parameters": [CURSOR, PAGE_SIZE],
+    "parameters": [ProductQuery],
     "responses": out.ProductPageOut,
     "extensions": {PROBLEMS: ["validation_failed"]},
 }
 GET_PRODUCT: dict[str, Any] = {
     "operation_id": "get_product",
-    "summary": "One product",
+    "summary": "Retrieve a product",
     "tags": ["products"],
     "responses": out.ProductOut,
     "extensions": {PROBLEMS: ["not_found"]},
 }
 LIST_ORDERS: dict[str, Any] = {
     "operation_id": "list_orders",
-    "summary": "Your orders, newest first",
+    "summary": "List your orders, newest first",
     "tags": ["orders"],
-    "parameters": [
-        _parameter("state", "Only orders in this state.", enum=list(ProcessState)),
-        _parameter("placed_after", "Only orders placed after this time.", OpenApiTypes.DATETIME),
-        CURSOR,
-        PAGE_SIZE,
-    ],
+    "parameters": [OrderQuery],
     "responses": out.OrderPageOut,
     "extensions": {PROBLEMS: ["validation_failed"]},
 }
@@ -97,23 +84,27 @@ PLACE_ORDER: dict[str, Any] = {
     "operation_id": "place_order",
     "summary": "Place an order",
     "description": (
-        "Answered with 202 the order is safe, and can be read at once at `Location`. Send an `Idempotency-Key`, and an "
-        "answer that was lost on the way can be asked for again: the same key and body always mean the same order."
+        "A 202 response means that the order is stored safely; you can retrieve it at `Location` immediately. To retry "
+        "safely when a response is lost, send an `Idempotency-Key`: the same key and body always mean the same order."
     ),
     "tags": ["orders"],
     "parameters": [
         _header(
-            "Idempotency-Key", "1 to 255 printable ASCII characters of your own making, a UUID for example."
+            "Idempotency-Key", "A key that you choose, such as a UUID: 1 to 255 printable ASCII characters."
         ),
         ETAG,
-        _header("Location", "The order's address.", response=True),
-        _header("Retry-After", "Seconds until it is worth looking.", response=True),
-        _header("Idempotent-Replayed", "`true` when an earlier call had placed the order.", response=True),
+        _header("Location", "The URL of the order.", response=True),
+        _header("Retry-After", "How many seconds to wait before you check the order.", response=True),
+        _header(
+            "Idempotent-Replayed",
+            "`true` if an earlier request with this key placed the order.",
+            response=True,
+        ),
     ],
     "request": NewOrderIn,
-    "responses": {202: OpenApiResponse(out.OrderOut, description="The order is accepted.")},
+    "responses": {202: OpenApiResponse(out.OrderOut, description="The order has been accepted.")},
     "examples": [
-        OpenApiExample("A poster, twice", NEW_ORDER, request_only=True),
+        OpenApiExample("Two copies of a poster", NEW_ORDER, request_only=True),
         OpenApiExample("Accepted", PENDING_ORDER, response_only=True, status_codes=["202"]),
     ],
     "extensions": {
@@ -127,64 +118,61 @@ PLACE_ORDER: dict[str, Any] = {
 }
 GET_ORDER: dict[str, Any] = {
     "operation_id": "get_order",
-    "summary": "One order, and how far it is",
+    "summary": "Retrieve an order and its progress",
     "description": (
-        "To follow an order without polling, send its last `ETag` as `If-None-Match` together with `Prefer: wait=30`: "
-        "the answer comes as soon as something has happened, or after 30 seconds with 304."
+        "To follow an order without polling, send the last `ETag` that you received as `If-None-Match`, together with "
+        "`Prefer: wait=30`. The response arrives as soon as the order changes, or after 30 seconds with status 304."
     ),
     "tags": ["orders"],
     "parameters": [
-        _header("If-None-Match", "The ETag of the version that you have."),
-        _header("Prefer", f"`wait=N` holds the answer for up to N seconds, {LONGEST_WAIT} at most."),
+        _header("If-None-Match", "The ETag of the version you have."),
+        _header("Prefer", f"`wait=N` holds the response for up to N seconds, at most {LONGEST_WAIT}."),
         ETAG,
-        _header("Preference-Applied", "`wait=N` when the answer was held.", response=True),
+        _header("Preference-Applied", "`wait=N` if the response was held.", response=True),
     ],
-    "responses": {200: out.OrderOut, 304: OpenApiResponse(description="You have the present version.")},
+    "responses": {200: out.OrderOut, 304: OpenApiResponse(description="You have the current version.")},
     "extensions": {PROBLEMS: ["not_found"]},
 }
 CANCEL_ORDER: dict[str, Any] = {
     "operation_id": "cancel_order",
     "summary": "Cancel an order",
     "description": (
-        "Has the order undone, which is possible until its payment is taken. Answered with 202 it is being undone; its "
-        "`goal` is then `compensate`, and at the end its `state` is `compensated`. Asked again, the answer is the same."
+        "Cancels an order and refunds it. You can cancel an order until its payment is taken. After a 202 response the "
+        "order's `goal` is `compensate`; once everything is reversed, its `state` is `compensated`. Repeating the "
+        "request has no further effect."
     ),
     "tags": ["orders"],
     "parameters": [ETAG],
     "request": None,
-    "responses": {202: OpenApiResponse(out.OrderOut, description="The order is being undone.")},
+    "responses": {202: OpenApiResponse(out.OrderOut, description="The order is being cancelled.")},
     "extensions": {PROBLEMS: ["not_found", "cannot_be_cancelled"]},
 }
 LIST_EVENTS: dict[str, Any] = {
     "operation_id": "list_order_events",
-    "summary": "What has happened to an order",
+    "summary": "List an order's events, oldest first",
     "tags": ["orders"],
-    "parameters": [AFTER, PAGE_SIZE],
+    "parameters": [EventQuery],
     "responses": out.EventPageOut,
     "extensions": {PROBLEMS: ["validation_failed", "not_found"]},
 }
 LIST_MESSAGES: dict[str, Any] = {
     "operation_id": "list_messages",
-    "summary": "The messages on one of your response queues",
+    "summary": "List the messages on a response queue",
     "description": (
-        "A queue is there as soon as an order names it in `reply_to`. Deal with each message, then delete it. Messages "
-        "of different orders may appear in another order than that of their ids, so `after` is for paging; what tells "
-        "that a message was dealt with is its deletion."
+        "A queue exists as soon as an order names it in `reply_to`. Process each message, then delete it. Messages of "
+        "different orders may appear out of ID order, so use `after` only for paging. A message that you have not "
+        "deleted is still to be processed, whatever its ID."
     ),
     "tags": ["response queues"],
-    "parameters": [
-        AFTER,
-        PAGE_SIZE,
-        _parameter("wait", f"Seconds to wait for a message, {LONGEST_WAIT} at most.", OpenApiTypes.INT),
-    ],
+    "parameters": [MessageQuery],
     "responses": out.MessagePageOut,
     "extensions": {PROBLEMS: ["validation_failed"]},
 }
 DELETE_MESSAGE: dict[str, Any] = {
     "operation_id": "delete_message",
-    "summary": "Acknowledge a message",
+    "summary": "Delete a message that you have processed",
     "tags": ["response queues"],
     "parameters": [OpenApiParameter("message_id", OpenApiTypes.INT, OpenApiParameter.PATH)],
-    "responses": {204: OpenApiResponse(description="The message is gone.")},
+    "responses": {204: OpenApiResponse(description="The message has been deleted.")},
     "extensions": {PROBLEMS: ["not_found"]},
 }

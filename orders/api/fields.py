@@ -1,14 +1,18 @@
-"""Serializer fields that take what they say and convert nothing."""
+"""Serializer fields that accept exactly what they name, and convert nothing else into it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.fields.text import is_one_line
 
 MOST_UNKNOWN = 20
+"""How many unknown fields of an object are reported, so that a hostile body cannot cause a huge response."""
 
 
 class Text(serializers.CharField):
@@ -16,7 +20,7 @@ class Text(serializers.CharField):
 
     default_error_messages = {
         "invalid": "This must be a string.",
-        "broken": "This must not have control characters.",
+        "control_characters": "This must not contain control characters.",
     }
 
     def __init__(self, **options: Any) -> None:
@@ -28,17 +32,17 @@ class Text(serializers.CharField):
         if not data.strip():
             self.fail("blank")
         if not is_one_line(data):
-            self.fail("broken")
+            self.fail("control_characters")
         return data
 
 
 class Token(Text):
-    """A text of a pattern. `says` tells what is allowed."""
+    """Text that matches a pattern. `message` tells the client what is allowed."""
 
-    def __init__(self, *, pattern: str, says: str, **options: Any) -> None:
+    def __init__(self, *, pattern: str, message: str, **options: Any) -> None:
         super().__init__(**options)
         self.pattern = re.compile(pattern)
-        self.error_messages["pattern"] = says
+        self.error_messages["pattern"] = message
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
@@ -58,8 +62,74 @@ class Whole(serializers.IntegerField):
         return data
 
 
+class PrintableText(serializers.CharField):
+    """The text of a query parameter: printable characters only; may be empty."""
+
+    default_error_messages = {"control_characters": "This must not contain control characters."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, allow_blank=True, **options)
+
+    def to_internal_value(self, data: str) -> str:
+        if not data.isprintable():
+            self.fail("control_characters")
+        return data
+
+
+class Digits(serializers.IntegerField):
+    """A whole number in a query parameter, written in ASCII digits."""
+
+    def __init__(self, *, min_value: int, max_value: int, **options: Any) -> None:
+        message = f"This must be a whole number from {min_value} to {max_value}."
+        messages: dict[str, Any] = dict.fromkeys(("invalid", "min_value", "max_value"), message)
+        super().__init__(min_value=min_value, max_value=max_value, error_messages=messages, **options)
+        self._most_digits = 19  # those of 2**63 - 1; Python refuses to read a number of thousands of digits
+
+    def to_internal_value(self, data: Any) -> int:
+        if not (data.isascii() and data.isdigit()) or len(data) > self._most_digits:
+            self.fail("invalid")
+        return int(data)
+
+
+class Choice(serializers.ChoiceField):
+    """A query parameter that takes one of a few words."""
+
+    def __init__(self, choices: Sequence[str], **options: Any) -> None:
+        message = f"This must be one of {', '.join(choices)}."
+        super().__init__(choices, error_messages={"invalid_choice": message}, **options)
+        # Otherwise the OpenAPI document explains each word by itself.
+        extend_schema_field({"type": "string", "enum": [*choices]})(self)  # type: ignore[type-var]
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class NumberCursor(Digits):
+    """A cursor that is a number, which the OpenAPI document does not reveal."""
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class IdCursor(serializers.UUIDField):
+    """A cursor that is an order's ID, which the OpenAPI document does not reveal."""
+
+    default_error_messages = {"invalid": "This must be an ID."}
+
+
+class Moment(serializers.DateTimeField):
+    """A time with its offset in a query parameter. Accepts an offset whose `+` was decoded as a space."""
+
+    default_error_messages = {"invalid": "This must be an ISO 8601 time with a UTC offset."}
+
+    def to_internal_value(self, data: Any) -> datetime:
+        try:
+            moment = datetime.fromisoformat(data.replace(" ", "+") if "T" in data else data)
+            if moment.tzinfo is None:
+                raise ValueError("no offset")
+            return moment.astimezone(UTC)
+        except (ValueError, OverflowError) as error:
+            raise serializers.ValidationError(self.error_messages["invalid"]) from error
+
+
 class Strict(serializers.Serializer[Any]):
-    """An object without members of other names than its fields."""
+    """An object that refuses members other than its fields."""
 
     default_error_messages = {"unknown": "There is no such field."}
 

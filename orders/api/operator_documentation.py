@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of the operators' operations."""
+"""What the OpenAPI document says about the operators' operations."""
 
 from typing import Any
 
@@ -6,94 +6,90 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from orders.api import operator_representations as out
-from orders.api.documentation import CURSOR, PAGE_SIZE, PROBLEMS
-from orders.vocabulary import AlertKind
+from orders.api.documentation import PROBLEMS
+from orders.api.operator_requests import CompensationIn, GroupResubmissionIn, NeededReasonIn, ReasonIn
+from orders.api.paging import AlertGroupQuery, AlertQuery
+from orders.selectors.desk.confirmation import WORD
 
 TAG = ["operators"]
-RIGHTS = "permission_denied"
-
-
-def _parameter(name: str, description: str, kind: Any = OpenApiTypes.STR, **options: Any) -> OpenApiParameter:
-    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, description=description, **options)
+DENIED = "permission_denied"
 
 
 def _number(name: str, description: str) -> OpenApiParameter:
     return OpenApiParameter(name, OpenApiTypes.INT, OpenApiParameter.PATH, description=description)
 
 
-def _act(operation: str, summary: str, takes: Any, *problems: str, description: str = "") -> dict[str, Any]:
+def _act(operation: str, summary: str, body: Any, *problems: str, description: str = "") -> dict[str, Any]:
     return {
         "operation_id": operation,
         "summary": summary,
         "description": description
-        or "For tokens of operators. Done twice, it is done once; each is in the audit log.",
+        or "Needs an operator's token. Repeating a request has no further effect. The audit log records each one.",
         "tags": TAG,
-        "request": takes,
+        "request": body,
         "responses": {200: out.ResultOut},
-        "extensions": {PROBLEMS: ["validation_failed", RIGHTS, "not_found", "act_refused", *problems]},
+        "extensions": {PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", *problems]},
     }
 
 
 LIST_ALERTS: dict[str, Any] = {
     "operation_id": "list_alerts",
-    "summary": "What needs a person",
+    "summary": "List open alerts, newest first",
     "tags": TAG,
-    "parameters": [
-        _parameter("group", "Only alerts of this group.", OpenApiTypes.INT),
-        _parameter("kind", "Only alerts of this kind.", enum=[kind.value for kind in AlertKind]),
-        _parameter("agent", "Only alerts about this agent."),
-        CURSOR,
-        PAGE_SIZE,
-    ],
+    "parameters": [AlertQuery],
     "responses": out.AlertPageOut,
-    "extensions": {PROBLEMS: ["validation_failed", RIGHTS]},
+    "extensions": {PROBLEMS: ["validation_failed", DENIED]},
 }
 LIST_GROUPS: dict[str, Any] = {
     "operation_id": "list_alert_groups",
-    "summary": "Open alerts, grouped by cause",
+    "summary": "List open alerts, grouped by cause",
     "tags": TAG,
-    "parameters": [CURSOR, PAGE_SIZE],
+    "parameters": [AlertGroupQuery],
     "responses": out.AlertGroupPageOut,
-    "extensions": {PROBLEMS: ["validation_failed", RIGHTS]},
+    "extensions": {PROBLEMS: ["validation_failed", DENIED]},
 }
 RESUBMIT_GROUP: dict[str, Any] = {
     "operation_id": "resubmit_alert_group",
-    "summary": "Resubmit every order of a group",
+    "summary": "Resubmit every order in an alert group",
     "description": (
-        "Makes a bulk action, which resubmits the group's orders in waves from ten seconds on, and stops itself when "
-        "too many fail again. Follow it at `Location`."
+        "Creates a bulk action that resubmits the group's orders in waves. It starts after ten seconds, and pauses if "
+        "too many orders fail again. Follow it at `Location`."
     ),
     "tags": TAG,
     "parameters": [
         OpenApiParameter(
-            "Location", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The action.", response=[202]
+            "Location",
+            OpenApiTypes.STR,
+            OpenApiParameter.HEADER,
+            description="The URL of the bulk action.",
+            response=[202],
         )
     ],
-    "request": out.GroupResubmissionIn,
-    "responses": {202: OpenApiResponse(out.BulkActionOut, description="The action is made.")},
+    "request": GroupResubmissionIn,
+    "responses": {202: OpenApiResponse(out.BulkActionOut, description="The bulk action has been created.")},
     "extensions": {
-        PROBLEMS: ["validation_failed", RIGHTS, "not_found", "act_refused", "count_not_confirmed"]
+        PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", "count_not_confirmed"]
     },
 }
 GET_ACTION: dict[str, Any] = {
     "operation_id": "get_bulk_action",
-    "summary": "How far a bulk action is",
+    "summary": "Retrieve a bulk action and its progress",
     "tags": TAG,
-    "parameters": [_number("action_id", "The action's number.")],
+    "parameters": [_number("action_id", "The ID of the bulk action.")],
     "responses": out.BulkActionOut,
-    "extensions": {PROBLEMS: [RIGHTS, "not_found"]},
+    "extensions": {PROBLEMS: [DENIED, "not_found"]},
 }
-RESUBMIT_STEP = _act("resubmit_step", "Try a failed step again", out.ReasonIn)
-SKIP_STEP = _act("skip_step", "Go on without a step", out.NeededReasonIn)
+RESUBMIT_STEP = _act("resubmit_step", "Resubmit a failed step", ReasonIn)
+SKIP_STEP = _act("skip_step", "Skip a step", NeededReasonIn)
 COMPENSATE_ORDER = _act(
     "compensate_order",
-    "Undo a whole order",
-    out.CompensationIn,
+    "Cancel and refund an order",
+    CompensationIn,
     description=(
-        "`confirm` is what an operator types to confirm: the word `cancel`; or, when money was taken or may have been "
-        "and so goes back to the customer, the order's total in plain figures, as `39.00`. Without it, or with "
-        "something else, nothing is done and the refusal says what to send."
+        f"Reverses every step of an order. To confirm, send the word `{WORD}` as `confirm`. If the customer's payment "
+        "has been taken, or may have been, send the order's total instead, in plain figures such as `39.00`. Without "
+        "the right confirmation nothing changes, and the problem's `detail` says what to send."
     ),
 )
-PAUSE_AGENT = _act("pause_agent", "Send nothing new to an agent", out.NeededReasonIn)
-RESUME_AGENT = _act("resume_agent", "Send work to a paused agent again", out.ReasonIn)
+PAUSE_AGENT = _act("pause_agent", "Pause an agent", NeededReasonIn)
+RESUME_AGENT = _act("resume_agent", "Resume a paused agent", ReasonIn)

@@ -1,4 +1,4 @@
-"""The operators' addresses under /api/v1/."""
+"""The operators' URLs under /api/v1/."""
 
 from django.urls import path
 

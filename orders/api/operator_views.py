@@ -1,11 +1,10 @@
-"""The operators' REST API. A token may do what its account may do in the console; what is refused is written down."""
+"""The operators' REST API. A token may do what its account may do in the console. Refused acts are recorded."""
 
 from collections.abc import Callable
-from typing import Any
-from uuid import UUID
+from typing import Any, ClassVar
 
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import NotFound
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
@@ -15,7 +14,15 @@ from rest_framework.views import APIView
 from orders.access.levels import OPERATE, VIEW
 from orders.api import operator_documentation as documented
 from orders.api import operator_representations as out
-from orders.api.paging import LARGEST_ID, Query
+from orders.api.fields import Strict
+from orders.api.operator_requests import (
+    CompensationIn,
+    GroupResubmissionIn,
+    NeededReasonIn,
+    ReasonIn,
+    read_body,
+)
+from orders.api.paging import LARGEST_ID, AlertGroupQuery, AlertQuery, read_query, render_page
 from orders.api.problems import ProblemError
 from orders.selectors.clock import now
 from orders.selectors.desk.agents import agent_exists
@@ -29,16 +36,16 @@ from orders.services.operators import bulk as bulk_services
 from orders.services.operators import orders as operator_services
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import Result, ResultStatus
-from orders.vocabulary import AlertKind, BulkKind
+from orders.vocabulary import BulkKind
 
 
 class OperatorView(APIView):
-    """A view for tokens whose account may look at the console, and to change something may operate it."""
+    """A view for tokens whose account may view the console or, to change something, operate it."""
 
     permission_classes = (IsAuthenticated,)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuses who has no right, and writes down who wanted to act."""
+        """Checks the account's access level, and records a refused act."""
         super().initial(request, *args, **kwargs)
         needed = OPERATE if request.method == "POST" else VIEW
         if request.user.has_perm(needed):
@@ -56,7 +63,7 @@ class OperatorView(APIView):
 
 
 def actor(request: Request) -> audit.Actor:
-    """Who asks."""
+    """The account that makes the request."""
     return audit.Actor(
         name=request.user.get_username()[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45]
     )
@@ -67,16 +74,15 @@ class Alerts(OperatorView):
 
     @extend_schema(**documented.LIST_ALERTS)
     def get(self, request: Request) -> Response:
-        query = Query(request, "group", "kind", "agent", "cursor", "page_size")
+        query = read_query(AlertQuery, request)
         page = open_alerts(
-            group=_number(query, "group"),
-            kind=query.choice("kind", [kind.value for kind in AlertKind]),
-            agent=query.text("agent"),
-            before=_number(query, "cursor"),
-            limit=query.limit(),
+            group=query["group"],
+            kind=query["kind"],
+            agent=query["agent"],
+            before=query["cursor"],
+            limit=query["page_size"],
         )
-        following = query.next_page(page, "cursor", page.items[-1].alert.pk if page.items else "")
-        return Response(out.AlertPageOut({"results": page.items, "next": following}).data)
+        return render_page(out.AlertPageOut, request, page, key=lambda row: row.alert.pk)
 
 
 class AlertGroups(OperatorView):
@@ -84,18 +90,17 @@ class AlertGroups(OperatorView):
 
     @extend_schema(**documented.LIST_GROUPS)
     def get(self, request: Request) -> Response:
-        query = Query(request, "cursor", "page_size")
-        page = group_page(before=_number(query, "cursor"), limit=query.limit(), now=now())
-        following = query.next_page(page, "cursor", page.items[-1].group.pk if page.items else "")
-        return Response(out.AlertGroupPageOut({"results": page.items, "next": following}).data)
+        query = read_query(AlertGroupQuery, request)
+        page = group_page(before=query["cursor"], limit=query["page_size"], now=now())
+        return render_page(out.AlertGroupPageOut, request, page, key=lambda row: row.group.pk)
 
 
 class GroupResubmission(OperatorView):
-    """Resubmitting every order of a group."""
+    """Resubmits every order in an alert group."""
 
     @extend_schema(**documented.RESUBMIT_GROUP)
     def post(self, request: Request, group_id: int) -> Response:
-        asked = out.read(out.GroupResubmissionIn, request.data)
+        values = read_body(GroupResubmissionIn, request)
         group = find_group(min(group_id, LARGEST_ID))
         if group is None:
             raise NotFound
@@ -105,12 +110,12 @@ class GroupResubmission(OperatorView):
                 order_ids=orders_of_group(group.pk, most=bulk_services.MOST + 1),
                 what=str(group),
                 actor=actor(request),
-                reason=asked["reason"],
+                reason=values["reason"],
                 group=group,
-                typed_count=asked.get("count"),
+                typed_count=values.get("count"),
             )
         except bulk_services.CountMismatchError as error:
-            detail = f"This is about {error.count} orders: send `count` {error.count} to confirm it."
+            detail = f"This affects {error.count} orders. To confirm, send {error.count} as `count`."
             raise ProblemError("count_not_confirmed", detail) from error
         except (bulk_services.NothingToDoError, bulk_services.TooManyError) as error:
             raise ProblemError("act_refused", str(error)) from error
@@ -127,103 +132,97 @@ class BulkActionDetail(OperatorView):
         return _render_action(min(action_id, LARGEST_ID), status=200)
 
 
-class StepResubmission(OperatorView):
-    """Having a failed step tried again."""
+class ActView(OperatorView):
+    """One act. `body` is what the client sends; `act` is the service, which may raise `NoSuchOrderError`."""
 
-    @extend_schema(**documented.RESUBMIT_STEP)
-    def post(self, request: Request, step_id: int) -> Response:
-        asked = out.read(out.ReasonIn, request.data)
-        order_id, name = _step(step_id)
-        return _act(
-            lambda: operator_services.resubmit_now(
-                order_id=order_id, step=name, actor=actor(request), reason=asked["reason"]
-            )
-        )
+    body: ClassVar[type[Strict]] = ReasonIn
+    act: ClassVar[Callable[..., Result]]
 
+    def post(self, request: Request, **url: Any) -> Response:
+        values = read_body(self.body, request)
+        target = self.find_target(url)
+        try:
+            result = self.act(actor=actor(request), **target, **values)
+        except NoSuchOrderError as error:
+            raise NotFound from error
+        if result.status is ResultStatus.REFUSED:
+            raise ProblemError("act_refused", result.message)
+        return Response(out.ResultOut({"result": result.status.value, "said": result.message}).data)
 
-class StepSkip(OperatorView):
-    """Going on without a step."""
-
-    @extend_schema(**documented.SKIP_STEP)
-    def post(self, request: Request, step_id: int) -> Response:
-        asked = out.read(out.NeededReasonIn, request.data)
-        order_id, name = _step(step_id)
-        return _act(
-            lambda: operator_services.skip(
-                order_id=order_id, step=name, actor=actor(request), reason=asked["reason"]
-            )
-        )
+    def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
+        """What the URL identifies, as the act's arguments name it. Raises `NotFound`."""
+        return url
 
 
-class OrderCompensation(OperatorView):
-    """Having a whole order undone."""
+class StepAct(ActView):
+    """An act on a step of an order."""
 
-    @extend_schema(**documented.COMPENSATE_ORDER)
-    def post(self, request: Request, order_id: UUID) -> Response:
-        asked = out.read(out.CompensationIn, request.data)
-        return _act(
-            lambda: operator_services.compensate(
-                order_id=order_id, actor=actor(request), reason=asked["reason"], typed=asked["confirm"]
-            )
-        )
+    def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
+        step = find_step(min(url["step_id"], LARGEST_ID))
+        if step is None:
+            raise NotFound
+        order_id, name = step
+        return {"order_id": order_id, "step": name}
 
 
-class AgentPause(OperatorView):
-    """Sending nothing new to an agent."""
+@extend_schema_view(post=extend_schema(**documented.RESUBMIT_STEP))
+class StepResubmission(StepAct):
+    """Resubmits a failed step."""
 
-    @extend_schema(**documented.PAUSE_AGENT)
-    def post(self, request: Request, name: str) -> Response:
-        asked = out.read(out.NeededReasonIn, request.data)
-        _agent(name)
-        return _act(
-            lambda: agent_services.pause_agent(agent=name, actor=actor(request), reason=asked["reason"])
-        )
+    act = staticmethod(operator_services.resubmit_now)
 
 
-class AgentResume(OperatorView):
-    """Sending work to a paused agent again."""
+@extend_schema_view(post=extend_schema(**documented.SKIP_STEP))
+class StepSkip(StepAct):
+    """Skips a step."""
 
-    @extend_schema(**documented.RESUME_AGENT)
-    def post(self, request: Request, name: str) -> Response:
-        out.read(out.ReasonIn, request.data)
-        _agent(name)
-        return _act(lambda: agent_services.resume_agent(agent=name, actor=actor(request)))
+    body = NeededReasonIn
+    act = staticmethod(operator_services.skip)
 
 
-def _act(act: Callable[[], Result]) -> Response:
-    """Does it, and answers what came of it."""
-    try:
-        result = act()
-    except NoSuchOrderError as error:
-        raise NotFound from error
-    if result.status is ResultStatus.REFUSED:
-        raise ProblemError("act_refused", result.message)
-    return Response(out.ResultOut({"result": result.status.value, "said": result.message}).data)
+@extend_schema_view(post=extend_schema(**documented.COMPENSATE_ORDER))
+class OrderCompensation(ActView):
+    """Cancels and refunds an order."""
+
+    body = CompensationIn
+    act = staticmethod(operator_services.compensate)
+
+
+def _resume(*, agent: str, actor: audit.Actor, reason: str) -> Result:
+    """Resumes an agent. The service takes no reason."""
+    return agent_services.resume_agent(agent=agent, actor=actor)
+
+
+class AgentAct(ActView):
+    """An act on an agent."""
+
+    def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
+        if not agent_exists(url["name"]):
+            raise NotFound
+        return {"agent": url["name"]}
+
+
+@extend_schema_view(post=extend_schema(**documented.PAUSE_AGENT))
+class AgentPause(AgentAct):
+    """Pauses an agent."""
+
+    body = NeededReasonIn
+    act = staticmethod(agent_services.pause_agent)
+
+
+@extend_schema_view(post=extend_schema(**documented.RESUME_AGENT))
+class AgentResume(AgentAct):
+    """Resumes a paused agent."""
+
+    act = staticmethod(_resume)
 
 
 def _about(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What an address is about, in the words of the console's addresses: a step's act is one on its order."""
+    """What a URL identifies, as the audit log names it. An act on a step counts as one on its order."""
     if "step_id" in kwargs:
-        found = find_step(min(kwargs["step_id"], LARGEST_ID))
-        return {"order_id": found[0]} if found else {}
+        step = find_step(min(kwargs["step_id"], LARGEST_ID))
+        return {"order_id": step[0]} if step else {}
     return {"agent": kwargs["name"]} if "name" in kwargs else kwargs
-
-
-def _step(step_id: int) -> tuple[UUID, str]:
-    found = find_step(min(step_id, LARGEST_ID))
-    if found is None:
-        raise NotFound
-    return found
-
-
-def _agent(name: str) -> None:
-    if not agent_exists(name):
-        raise NotFound
-
-
-def _number(query: Query, name: str) -> int | None:
-    number = query.whole(name, -1, lowest=0, highest=LARGEST_ID)
-    return None if number == -1 else number
 
 
 def _render_action(action_id: int, *, status: int) -> Response:

@@ -1,89 +1,132 @@
-"""Query parameters, and pages that follow one another by a cursor."""
+"""Query parameters, and pages that a cursor links."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 from urllib.parse import urlencode
-from uuid import UUID
 
+from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 
-from orders.api.problems import invalid
+from orders.api.fields import Choice, Digits, IdCursor, Moment, NumberCursor, PrintableText, Strict
+from orders.api.problems import ProblemError
 from orders.selectors.paging import Page
+from orders.vocabulary import AlertKind, ProcessState
+
+T = TypeVar("T")
 
 LARGEST_PAGE = 100
-USUAL_PAGE = 50
+DEFAULT_PAGE = 50
 LARGEST_ID = 2**63 - 1
+LONGEST_WAIT = 60
+"""Seconds that a response may be held back."""
+
+CURSOR_HELP = "Where the page starts. Follow `next` instead of building a cursor yourself."
 
 
-class Query:
-    """A request's query parameters. Each reader raises `ProblemError` for a value that is not allowed."""
+class Query(Strict):
+    """The query parameters of a request."""
 
-    def __init__(self, request: Request, *known: str) -> None:
-        """Refuses parameters that are not `known`, or are there twice."""
-        self._request = request
-        self._values: dict[str, str] = {}
-        for name, values in request.query_params.lists():
-            if name not in known:
-                raise invalid("There is no such parameter.", parameter=name[:200])
-            if len(values) > 1:
-                raise invalid("This must be there once.", parameter=name)
-            self._values[name] = values[0]
+    default_error_messages = {"unknown": "There is no such parameter."}
 
-    def text(self, name: str) -> str:
-        """A text without control characters; empty without the parameter."""
-        value = self._values.get(name, "")
-        if not value.isprintable():
-            raise invalid("This must not have control characters.", parameter=name)
-        return value
 
-    def whole(self, name: str, default: int, *, lowest: int, highest: int) -> int:
-        """A whole number."""
-        value = self._values.get(name)
-        if value is None:
-            return default
-        if (
-            not (value.isascii() and value.isdigit())
-            or len(value) > 19
-            or not lowest <= int(value) <= highest
-        ):
-            raise invalid(f"This must be a whole number from {lowest} to {highest}.", parameter=name)
-        return int(value)
+class PageQuery(Query):
+    """The parameters of every list."""
 
-    def limit(self) -> int:
-        """The size of a page."""
-        return self.whole("page_size", USUAL_PAGE, lowest=1, highest=LARGEST_PAGE)
+    page_size = Digits(
+        min_value=1,
+        max_value=LARGEST_PAGE,
+        default=DEFAULT_PAGE,
+        help_text=f"How many results to return, from 1 to {LARGEST_PAGE}. The default is {DEFAULT_PAGE}.",
+    )
 
-    def uuid(self, name: str) -> UUID | None:
-        """An id."""
-        value = self._values.get(name)
-        try:
-            return UUID(value) if value is not None else None
-        except ValueError as error:
-            raise invalid("This must be an id.", parameter=name) from error
 
-    def choice(self, name: str, allowed: Sequence[str]) -> str | None:
-        """One of some words."""
-        value = self._values.get(name)
-        if value is not None and value not in allowed:
-            raise invalid(f"This must be one of {', '.join(allowed)}.", parameter=name)
-        return value
+class ProductQuery(PageQuery):
+    """Selects products."""
 
-    def moment(self, name: str) -> datetime | None:
-        """A time with its zone. An offset's plus sign that became a blank on the way is understood."""
-        value = self._values.get(name)
-        if value is None:
-            return None
-        try:
-            moment = datetime.fromisoformat(value.replace(" ", "+") if "T" in value else value)
-            if moment.tzinfo is None:
-                raise ValueError("no zone")
-            return moment.astimezone(UTC)
-        except (ValueError, OverflowError) as error:
-            raise invalid("This must be a time in ISO 8601 with its zone.", parameter=name) from error
+    cursor = PrintableText(default="", help_text=CURSOR_HELP)
 
-    def next_page(self, page: Page[Any], cursor: str, value: object) -> str | None:
-        """The address of the page behind this one; None if there is none."""
-        if not page.has_more:
-            return None
-        return f"{self._request.path}?{urlencode({**self._values, cursor: str(value)})}"
+
+class OrderQuery(PageQuery):
+    """Selects orders."""
+
+    state = Choice(
+        [state.value for state in ProcessState], default=None, help_text="Only orders in this state."
+    )
+    placed_after = Moment(default=None, help_text="Only orders placed after this time.")
+    cursor = IdCursor(default=None, help_text=CURSOR_HELP)
+
+
+class EventQuery(PageQuery):
+    """Selects what follows an ID."""
+
+    after = Digits(
+        min_value=0,
+        max_value=LARGEST_ID,
+        default=0,
+        help_text="Only results with an ID greater than this one.",
+    )
+
+
+class MessageQuery(EventQuery):
+    """Selects messages, and says how long to wait for the first of them."""
+
+    wait = Digits(
+        min_value=0,
+        max_value=LONGEST_WAIT,
+        default=0,
+        help_text=f"How many seconds to wait for a message, at most {LONGEST_WAIT}.",
+    )
+
+
+class AlertGroupQuery(PageQuery):
+    """Selects groups of alerts."""
+
+    cursor = NumberCursor(min_value=0, max_value=LARGEST_ID, default=None, help_text=CURSOR_HELP)
+
+
+class AlertQuery(AlertGroupQuery):
+    """Selects alerts."""
+
+    group = Digits(min_value=0, max_value=LARGEST_ID, default=None, help_text="Only alerts in this group.")
+    kind = Choice([kind.value for kind in AlertKind], default=None, help_text="Only alerts of this kind.")
+    agent = PrintableText(default="", help_text="Only alerts about this agent.")
+
+
+def read_query(kind: type[Query], request: Request) -> dict[str, Any]:
+    """The values of a request's query parameters.
+
+    Raises `ProblemError` for a parameter that is unknown, given twice, or has a value that is not allowed.
+    """
+    repeated = [name for name, values in request.query_params.lists() if len(values) > 1]
+    if repeated:
+        raise _invalid(dict.fromkeys(repeated, "Give this parameter only once."))
+    query = kind(data=request.query_params.dict())
+    if not query.is_valid():
+        raise _invalid({name: messages[0] for name, messages in query.errors.items()})
+    values: dict[str, Any] = query.validated_data
+    return values
+
+
+def _invalid(mistakes: dict[str, str]) -> ProblemError:
+    errors = [{"parameter": name[:200], "detail": str(detail)} for name, detail in mistakes.items()]
+    return ProblemError("validation_failed", errors=errors)
+
+
+def render_page(
+    kind: type[serializers.Serializer[Any]],
+    request: Request,
+    page: Page[T],
+    *,
+    key: Callable[[T], object],
+    parameter: str = "cursor",
+) -> Response:
+    """A page, with the URL of the next one in `next`.
+
+    That URL repeats the request's query and sets `parameter` to the `key` of the last result.
+    """
+    following = None
+    if page.has_more:
+        query = {**request.query_params.dict(), parameter: str(key(page.items[-1]))}
+        following = f"{request.path}?{urlencode(query)}"
+    return Response(kind({"results": page.items, "next": following}).data)

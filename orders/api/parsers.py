@@ -1,4 +1,4 @@
-"""Reads request bodies: strict JSON, in UTF-8, no larger than `DATA_UPLOAD_MAX_MEMORY_SIZE`."""
+"""Parses request bodies: strict JSON in UTF-8, no larger than `DATA_UPLOAD_MAX_MEMORY_SIZE`."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from orders.api.problems import ProblemError
 
 
 class StrictJSONParser(BaseParser):
-    """Takes what RFC 8259 calls interoperable: no doubled names, no NaN or Infinity, no lone surrogates in names."""
+    """Accepts interoperable JSON only (RFC 8259): no duplicate names, NaN, Infinity or lone surrogates in names."""
 
     media_type = "application/json"
 
@@ -22,7 +22,7 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The body's value. Raises `ParseError`, and `ProblemError` when the body is too large."""
+        """Returns the body's value. Raises `ParseError`, or `ProblemError` if the body is too large."""
         try:
             return json.loads(
                 self._read(stream, parser_context or {}).decode(),
@@ -35,16 +35,16 @@ class StrictJSONParser(BaseParser):
             raise ParseError("The body is nested too deeply.") from error
         except json.JSONDecodeError as error:
             raise ParseError(f"The body is not JSON: line {error.lineno}, column {error.colno}.") from error
-        except ValueError as error:  # among them a number of thousands of digits
+        except ValueError as error:  # for example, a number with thousands of digits
             raise ParseError(
-                "The body has a value that JSON cannot carry from one program to another."
+                "The body contains a value that cannot be read, such as a number with too many digits."
             ) from error
 
     def _read(self, stream: IO[bytes], context: Mapping[str, Any]) -> bytes:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         request = context.get("request")
-        announced = request.META.get("CONTENT_LENGTH") if request is not None else None
-        if announced and int(announced) > limit:
+        declared = request.META.get("CONTENT_LENGTH") if request is not None else None
+        if declared and int(declared) > limit:
             raise ProblemError("body_too_large")
         body = stream.read(limit + 1)
         if len(body) > limit:
@@ -53,13 +53,13 @@ class StrictJSONParser(BaseParser):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ParseError("The body has an object with the same name twice.")
-    for name in made:
-        name.encode()  # a lone surrogate could not even be named in the answer
-    return made
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ParseError("The body contains an object with a duplicate name.")
+    for name in members:
+        name.encode()  # raises for a lone surrogate, which a response could not even quote
+    return members
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ParseError(f"The body has {name}, which is not JSON.")
+    raise ParseError(f"The body contains {name}, which is not valid JSON.")

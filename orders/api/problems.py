@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json` (RFC 9457): every code, and the one place that makes an answer of an error."""
+"""Errors as `application/problem+json` (RFC 9457): all codes, and the one place that turns an error into a response."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ log = structlog.get_logger()
 MEDIA_TYPE = "application/problem+json"
 
 MOST_ERRORS = 100
-"""Of more mistakes in one request only so many are listed."""
+"""The most mistakes that one response lists."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """A kind of error. `retryable`: the same request may succeed later, unchanged."""
+    """A kind of error. If it is `retryable`, the same request may succeed later."""
 
     code: str
     status: int
@@ -35,28 +35,28 @@ class Problem:
 PROBLEMS: Mapping[str, Problem] = {
     code: Problem(code=code, status=status, title=title, meaning=meaning, retryable=status in (408, 429, 503))
     for code, status, title, meaning in (
-        ("validation_failed", 400, "The request is not valid", "`errors` names each place and what is wrong there."),
-        ("malformed_request", 400, "The request cannot be read", "The body is not JSON in UTF-8, or not well-formed."),
-        ("not_authenticated", 401, "No token was given", "Send `Authorization: Token <token>`."),
-        ("invalid_token", 401, "The token is not valid", "It is unknown, has expired, or its account is closed."),
-        ("permission_denied", 403, "This is not permitted", "The token's account has no right to do this."),
-        ("not_found", 404, "There is no such thing", "It does not exist, or belongs to another client."),
-        ("method_not_allowed", 405, "This method is not possible here", "The header `Allow` lists those that are."),
-        ("not_acceptable", 406, "No such representation", "Answers are `application/json`."),
+        ("validation_failed", 400, "The request is not valid", "`errors` lists each mistake and where it is."),
+        ("malformed_request", 400, "The request cannot be read", "It is malformed, or its body is not JSON in UTF-8."),
+        ("not_authenticated", 401, "No token was sent", "Send `Authorization: Token <token>`."),
+        ("invalid_token", 401, "The token is not valid", "It is unknown or has expired, or its account is closed."),
+        ("permission_denied", 403, "You do not have permission", "The token's account may not do this."),
+        ("not_found", 404, "Not found", "This does not exist, or belongs to another client."),
+        ("method_not_allowed", 405, "This method is not allowed here", "The `Allow` header lists those that are."),
+        ("not_acceptable", 406, "This format is not available", "Responses are `application/json`."),
         ("cannot_be_cancelled", 409, "The order cannot be cancelled",
-         "An order can be cancelled from when it is taken up until its payment is taken."),
+         "You can cancel an order once it has been received, until its payment is taken."),
         ("act_refused", 409, "This cannot be done now", "`detail` says why. Nothing was changed."),
         ("count_not_confirmed", 409, "The number of orders was not confirmed",
-         "`detail` says how many it is about. Send that number as `count`."),
-        ("body_too_large", 413, "The body is too large", "A request's body may have 256 KiB."),
-        ("unsupported_media_type", 415, "The body's type is not supported", "Send `Content-Type: application/json`."),
-        ("idempotency_key_reused", 422, "The Idempotency-Key was used for another order",
-         "A key stands for one order for ever. Take a new key for a new order."),
-        ("rate_limited", 429, "Too many requests", "Wait as long as `Retry-After` says."),
-        ("internal_error", 500, "Something went wrong here",
-         "It has been recorded under the request id. With an Idempotency-Key an order can be sent again safely."),
+         "`detail` says how many orders are affected. Send that number as `count`."),
+        ("body_too_large", 413, "The body is too large", "A request body may be up to 256 KiB."),
+        ("unsupported_media_type", 415, "The content type is not supported", "Send `Content-Type: application/json`."),
+        ("idempotency_key_reused", 422, "The Idempotency-Key was used for a different order",
+         "A key always stands for the same order. Use a new key for a new order."),
+        ("rate_limited", 429, "Too many requests", "Wait for the number of seconds in `Retry-After`."),
+        ("internal_error", 500, "Something went wrong on our side",
+         "The error is logged under `request_id`. With an Idempotency-Key you can safely place an order again."),
         ("unavailable", 503, "Temporarily unavailable",
-         "Try again after `Retry-After`; with an Idempotency-Key an order can be sent again safely."),
+         "Try again after `Retry-After` seconds. With an Idempotency-Key you can safely place an order again."),
     )
 }  # fmt: skip
 
@@ -79,7 +79,7 @@ BY_EXCEPTION: Mapping[type[Exception], str] = {
 
 
 class ProblemError(Exception):
-    """Raised by a view to answer with a problem. `errors` are entries with a place in the request and a `detail`."""
+    """Raised by a view to respond with a problem. Each of `errors` has a place in the request and a `detail`."""
 
     def __init__(self, code: str, detail: str = "", *, errors: Sequence[Mapping[str, str]] = ()) -> None:
         super().__init__(code, detail)
@@ -89,12 +89,12 @@ class ProblemError(Exception):
 
 
 def invalid(detail: str, **place: str) -> ProblemError:
-    """The problem of one value that is not allowed. `place` is pointer, parameter or header, and its name."""
+    """The problem of a single invalid value. `place` is one of `pointer`, `parameter` and `header`."""
     return ProblemError("validation_failed", errors=[{**place, "detail": detail}])
 
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
-    """The answer to an exception of a view."""
+    """The response to an exception that a view raised."""
     request = context["request"]
     code = next((code for kind, code in BY_EXCEPTION.items() if isinstance(error, kind)), "internal_error")
     problem = error.problem if isinstance(error, ProblemError) else PROBLEMS[code]
@@ -115,7 +115,7 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
 def as_json(
     problem: Problem, request: Any, *, detail: str = "", errors: Sequence[Mapping[str, str]] = ()
 ) -> dict[str, Any]:
-    """A problem's members."""
+    """A problem as a JSON object."""
     body: dict[str, Any] = {
         "type": f"/api/problems/{problem.code}",
         "title": problem.title,
@@ -131,7 +131,7 @@ def as_json(
 
 
 def pointed(detail: Any, pointer: str = "") -> Iterable[dict[str, str]]:
-    """The mistakes that a serializer found, each with the JSON pointer (RFC 6901) to where it is."""
+    """The mistakes in a serializer's `detail`, each with the JSON pointer (RFC 6901) to its place."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             is_whole = name == "non_field_errors"
@@ -164,34 +164,34 @@ def _log(problem: Problem, error: Exception, path: str) -> None:
         reason = str(error).strip().split("\n")[0]
         log.warning("database unavailable", action="request", path=path, error=reason)
     else:
-        log.error("a request failed", action="request", path=path, exc_info=error)
+        log.error("request failed", action="request", path=path, exc_info=error)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's answer 400, given before any view was reached."""
-    return _outside(request, "malformed_request") or defaults.bad_request(request, exception)
+    """Django's 400 response, sent before any view is reached."""
+    return _outside_views(request, "malformed_request") or defaults.bad_request(request, exception)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's answer 403. Who may look at the console stays in it; anybody else learns nothing from its frame."""
-    if (answer := _outside(request, "permission_denied")) is not None:
-        return answer
-    is_at_the_desk = request.path.startswith("/console/") and request.user.has_perm("orders.view_console")
-    page = "console/403.html" if is_at_the_desk else defaults.ERROR_403_TEMPLATE_NAME
+    """Django's 403 response. People with access to the console see it there; anybody else sees a plain page."""
+    if (response := _outside_views(request, "permission_denied")) is not None:
+        return response
+    is_in_console = request.path.startswith("/console/") and request.user.has_perm("orders.view_console")
+    page = "console/403.html" if is_in_console else defaults.ERROR_403_TEMPLATE_NAME
     return defaults.permission_denied(request, exception, template_name=page)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's answer 404."""
-    return _outside(request, "not_found") or defaults.page_not_found(request, exception)
+    """Django's 404 response."""
+    return _outside_views(request, "not_found") or defaults.page_not_found(request, exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's answer 500. It has logged the exception."""
-    return _outside(request, "internal_error") or defaults.server_error(request)
+    """Django's 500 response. Django has already logged the exception."""
+    return _outside_views(request, "internal_error") or defaults.server_error(request)
 
 
-def _outside(request: HttpRequest, code: str) -> HttpResponse | None:
+def _outside_views(request: HttpRequest, code: str) -> HttpResponse | None:
     if not request.path.startswith("/api/"):
         return None
     problem = PROBLEMS[code]
@@ -200,7 +200,7 @@ def _outside(request: HttpRequest, code: str) -> HttpResponse | None:
 
 @login_not_required
 def page(request: HttpRequest, code: str) -> HttpResponse:
-    """What a problem's `type` leads to: the problem, explained in a few lines of plain text."""
+    """The page at a problem's `type`: a few lines of plain text that explain it."""
     problem = PROBLEMS.get(code)
     if problem is None:
         raise Http404

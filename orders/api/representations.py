@@ -1,4 +1,4 @@
-"""What clients are sent: the JSON form of the selectors' dataclasses."""
+"""What the API sends to clients: the selectors' dataclasses as JSON."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -14,30 +14,30 @@ from orders.vocabulary import Goal, ProcessState, StepStatus
 
 
 class Out(serializers.Serializer[Any]):
-    """An object of an answer. The fields named in `sparse` are left out when they have no value."""
+    """A JSON object in a response. Fields named in `sparse` are omitted when they have no value."""
 
     sparse: ClassVar[tuple[str, ...]] = ()
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        made = super().to_representation(instance)
-        return {name: value for name, value in made.items() if value is not None or name not in self.sparse}
+        values = super().to_representation(instance)
+        return {name: value for name, value in values.items() if value is not None or name not in self.sparse}
 
 
 class MoneyOut(Out):
-    """An amount in minor units: `{"amount": 3900, "currency": "EUR"}` is € 39.00."""
+    """An amount in minor units: `{"amount": 3900, "currency": "EUR"}` is €39.00."""
 
     amount = serializers.IntegerField()
     currency = serializers.CharField()
 
 
 class LinkOut(Out):
-    """Where a thing itself is."""
+    """The URL of the object itself."""
 
     self = serializers.CharField()
 
 
 class OrderLinksOut(LinkOut):
-    """Where an order and its history are."""
+    """The URLs of an order and its history."""
 
     events = serializers.CharField()
 
@@ -58,7 +58,7 @@ class ProductOut(Out):
 
 
 class ErrorOut(Out):
-    """Why something failed. `waits_for` says who can fix it, as in "customer"."""
+    """Why something failed. `waits_for` says who can fix it, for example `customer`."""
 
     sparse = ("waits_for",)
 
@@ -71,7 +71,7 @@ class ErrorOut(Out):
 
 
 class LineOut(Out):
-    """A line of an order, with the title and price of that time."""
+    """A line of an order, with the product's title and price when the order was placed."""
 
     sku = serializers.CharField()
     title = serializers.CharField()
@@ -80,7 +80,7 @@ class LineOut(Out):
 
 
 class StepOut(Out):
-    """A step of an order. `not_before` is there while it waits to be tried again, `error` after a failure."""
+    """A step of an order. `not_before` is present while the step waits for a retry, `error` after a failure."""
 
     sparse = ("not_before", "error")
 
@@ -95,7 +95,7 @@ class StepOut(Out):
 
 
 class OrderOut(Out):
-    """An order and its progress. `error` is there when its submission was set aside."""
+    """An order and its progress. `error` is present if its submission was set aside."""
 
     sparse = ("error",)
 
@@ -118,7 +118,7 @@ class OrderOut(Out):
 
 
 class EventOut(Out):
-    """One thing that happened to an order."""
+    """An event in an order's history."""
 
     sparse = ("error",)
 
@@ -140,32 +140,21 @@ class MessageOut(Out):
     body = serializers.JSONField()
 
 
-class ProductPageOut(Out):
-    """A page of products; `next` leads to the following one."""
-
-    results = ProductOut(many=True)
-    next = serializers.CharField(allow_null=True)
-
-
-class OrderPageOut(Out):
-    """A page of orders, newest first."""
-
-    results = OrderOut(many=True)
-    next = serializers.CharField(allow_null=True)
+def page_of(item: type[Out], description: str) -> type[Out]:
+    """The serializer of a page of such items. `next` is the URL of the following page, or null."""
+    members = {
+        "__doc__": description,
+        "__module__": item.__module__,
+        "results": item(many=True),
+        "next": serializers.CharField(allow_null=True),
+    }
+    return type(f"{item.__name__.removesuffix('Out')}PageOut", (Out,), members)
 
 
-class EventPageOut(Out):
-    """A page of an order's history, oldest first."""
-
-    results = EventOut(many=True)
-    next = serializers.CharField(allow_null=True)
-
-
-class MessagePageOut(Out):
-    """A page of a response queue's messages, oldest first."""
-
-    results = MessageOut(many=True)
-    next = serializers.CharField(allow_null=True)
+ProductPageOut = page_of(ProductOut, "A page of products. `next` is the URL of the following page.")
+OrderPageOut = page_of(OrderOut, "A page of orders, newest first.")
+EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
+MessagePageOut = page_of(MessageOut, "A page of a response queue's messages, oldest first.")
 
 
 def order_url(order_id: UUID) -> str:

@@ -1,6 +1,6 @@
-"""What clients send: the body of an order, and the headers that steer an answer.
+"""What clients send: the body of an order, and the headers that control a response.
 
-Nothing passes here that the submission process would set aside (`orders.workflow.description`).
+Nothing is accepted here that the submission process would set aside (`orders.workflow.description`).
 """
 
 import re
@@ -11,9 +11,11 @@ from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 
 from orders.api.fields import Strict, Text, Token, Whole
+from orders.api.paging import LONGEST_WAIT
 from orders.api.problems import invalid
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
@@ -22,27 +24,25 @@ from orders.services.placing import NewLine, NewOrder
 
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
-LONGEST_WAIT = 60
-"""Seconds that an answer may be held back."""
 
 PART = {"max_length": LONGEST_PART}
 
 
 class LineIn(Strict):
-    """A product and how many of it."""
+    """A product and its quantity."""
 
     sku = Text(max_length=40)
     quantity = Whole(min_value=1, max_value=999)
 
 
 class AddressIn(Strict):
-    """Where an order goes."""
+    """Where an order is shipped."""
 
     name = Text(**PART)
     street = Text(**PART)
     city = Text(**PART)
     postal_code = Text(**PART)
-    country = Token(pattern="[A-Za-z]{2}", says="This must be a country's code of two letters (ISO 3166).")
+    country = Token(pattern="[A-Za-z]{2}", message="This must be a two-letter country code (ISO 3166).")
 
     def validate_country(self, country: str) -> str:
         return country.upper()
@@ -54,20 +54,25 @@ class EmailField(Token):
 
 
 class NewOrderIn(Strict):
-    """An order as it is placed. `payment_method` is the payment gateway's token; `reply_to` names a response queue."""
+    """A new order. `payment_method` is a token from the payment gateway; `reply_to` names a response queue."""
 
     lines = LineIn(many=True, min_length=1, max_length=100)  # type: ignore[call-arg]  # many=True takes them
     ship_to = AddressIn()
     email = EmailField(
         pattern=email_addresses.PATTERN,
-        says="This must be an email address in ASCII.",
+        message="This must be an email address in ASCII.",
         max_length=email_addresses.LONGEST,
     )
-    payment_method = Token(pattern="[!-~]{1,64}", says="This must be 1 to 64 printable ASCII characters.")
-    priority = Whole(min_value=0, max_value=9, default=5, help_text="9 goes first")
+    payment_method = Token(pattern="[!-~]{1,64}", message="This must be 1 to 64 printable ASCII characters.")
+    priority = Whole(
+        min_value=0,
+        max_value=9,
+        default=5,
+        help_text="Orders with priority 9 go first.",
+    )
     reply_to = Token(
         pattern=QUEUE_NAME,
-        says="This must be 1 to 64 letters, digits, dots, underscores or hyphens.",
+        message="This must be 1 to 64 letters, digits, dots, underscores or hyphens.",
         default="",
     )
 
@@ -78,21 +83,22 @@ class NewOrderIn(Strict):
         for line in lines:
             is_again = counts[line["sku"]] > 1 and line["sku"] in seen
             seen.add(line["sku"])
-            mistakes.append({"sku": ["An earlier line has this product."]} if is_again else {})
+            mistakes.append({"sku": ["An earlier line already has this product."]} if is_again else {})
         if any(mistakes):
             raise serializers.ValidationError(mistakes)
         return lines
 
 
 def client_id(request: Request) -> int:
-    """The number of the account that a token belongs to. For views that ask for one."""
-    number = request.user.pk
-    assert number is not None, "this view lets everybody in"
-    return number
+    """The ID of the account that the request's token belongs to. Raises `NotAuthenticated`."""
+    account_id = request.user.pk
+    if account_id is None:
+        raise NotAuthenticated
+    return account_id
 
 
 def read_order(request: Request) -> NewOrder:
-    """The order in a request's body; its response queue is one of the client's own. Raises `ValidationError`."""
+    """The order in a request's body. Its response queue belongs to the client. Raises `ValidationError`."""
     body = NewOrderIn(data=request.data)
     body.is_valid(raise_exception=True)
     order = body.validated_data
@@ -102,7 +108,7 @@ def read_order(request: Request) -> NewOrder:
 
 
 def read_idempotency_key(request: Request) -> str | None:
-    """The header Idempotency-Key. Raises `ProblemError`."""
+    """The `Idempotency-Key` header, if there is one. Raises `ProblemError`."""
     key = request.headers.get("Idempotency-Key")
     if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
         raise invalid("This must be 1 to 255 printable ASCII characters.", header="Idempotency-Key")
@@ -110,7 +116,7 @@ def read_idempotency_key(request: Request) -> str | None:
 
 
 def read_wait(request: Request) -> int:
-    """The seconds of `Prefer: wait=N`; 0 without. A preference that makes no sense is passed over (RFC 7240)."""
+    """The seconds in `Prefer: wait=N`, or 0 without it. Ignores a preference that cannot be read (RFC 7240)."""
     for preference in re.split("[,;]", request.headers.get("Prefer", "")):
         name, _, value = preference.partition("=")
         value = value.strip().strip('"')
@@ -120,7 +126,7 @@ def read_wait(request: Request) -> int:
 
 
 def read_known_versions(request: Request) -> set[str] | None:
-    """The versions in If-None-Match that the client has; `*` stands for any. None without the header."""
+    """The versions in `If-None-Match`, which the client has; `*` stands for any. None without the header."""
     header = request.headers.get("If-None-Match")
     if header is None:
         return None
@@ -128,5 +134,5 @@ def read_known_versions(request: Request) -> set[str] | None:
 
 
 def etag(version: str) -> str:
-    """The ETag of a version. Weak: the same version is not always the same bytes."""
+    """The ETag of a version. It is weak because the same version may be sent as different bytes."""
     return f'W/"{version}"'

@@ -1,4 +1,4 @@
-"""Adds to the OpenAPI document the problems that each operation may answer with."""
+"""Adds the problems of each operation to the OpenAPI document."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from orders.api.problems import MEDIA_TYPE, PROBLEMS
 EVERYWHERE = ("not_acceptable", "rate_limited", "internal_error", "unavailable")
 WITH_TOKEN = ("not_authenticated",)
 
-PLACE = {
+MISTAKE = {
     "type": "object",
-    "description": "A mistake: where (one of pointer, parameter, header), and what.",
+    "description": "A mistake, and its place: one of `pointer`, `parameter` and `header`.",
     "properties": {
-        "pointer": {"type": "string", "description": "JSON pointer (RFC 6901) into the body"},
-        "parameter": {"type": "string", "description": "a query parameter"},
-        "header": {"type": "string", "description": "a header of the request"},
+        "pointer": {"type": "string", "description": "A JSON pointer (RFC 6901) into the body."},
+        "parameter": {"type": "string", "description": "The name of a query parameter."},
+        "header": {"type": "string", "description": "The name of a request header."},
         "detail": {"type": "string"},
     },
     "required": ["detail"],
@@ -29,15 +29,15 @@ PROBLEM_SCHEMA = {
         "detail": {"type": "string"},
         "code": {"type": "string", "enum": list(PROBLEMS)},
         "request_id": {"type": "string"},
-        "retryable": {"type": "boolean", "description": "the same request may succeed later, unchanged"},
-        "errors": {"type": "array", "items": PLACE},
+        "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
+        "errors": {"type": "array", "items": MISTAKE},
     },
     "required": ["type", "title", "status", "detail", "code", "request_id", "retryable"],
 }
 
 
 def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Gives each operation its problem responses, with an example of each code."""
+    """Adds problem responses to each operation, with an example of each code."""
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
     for operations in result["paths"].values():
         for operation in operations.values():

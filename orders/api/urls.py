@@ -1,4 +1,4 @@
-"""The addresses under /api/."""
+"""The URLs under /api/."""
 
 from django.urls import URLPattern, URLResolver, include, path, re_path, register_converter
 from django.urls.converters import StringConverter
@@ -11,7 +11,7 @@ app_name = "api"
 
 
 class QueueNameConverter(StringConverter):
-    """The name of a response queue, as `reply_to` takes it."""
+    """The name of a response queue, as `reply_to` accepts it."""
 
     regex = QUEUE_NAME
 

@@ -1,4 +1,4 @@
-"""The REST API: each view reads its request, calls once, and renders."""
+"""The REST API. Each view reads its request, makes one call, and renders the result."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,8 +14,16 @@ from rest_framework.views import APIView
 
 from orders.api import documentation as documented
 from orders.api import representations as out
-from orders.api import requests as read
-from orders.api.paging import LARGEST_ID, Query
+from orders.api import requests
+from orders.api.paging import (
+    LARGEST_ID,
+    EventQuery,
+    MessageQuery,
+    OrderQuery,
+    ProductQuery,
+    read_query,
+    render_page,
+)
 from orders.api.problems import ProblemError
 from orders.api.waiting import ROOM
 from orders.selectors import catalogue, response_queues
@@ -33,7 +41,6 @@ from orders.services.placing import (
     UnknownProductError,
 )
 from orders.services.results import ResultStatus
-from orders.vocabulary import ProcessState
 
 
 class Products(APIView):
@@ -43,10 +50,9 @@ class Products(APIView):
 
     @extend_schema(**documented.LIST_PRODUCTS)
     def get(self, request: Request) -> Response:
-        query = Query(request, "cursor", "page_size")
-        page = catalogue.products(after=query.text("cursor"), limit=query.limit())
-        following = query.next_page(page, "cursor", page.items[-1].sku if page.items else "")
-        return Response(out.ProductPageOut({"results": page.items, "next": following}).data)
+        query = read_query(ProductQuery, request)
+        page = catalogue.products(after=query["cursor"], limit=query["page_size"])
+        return render_page(out.ProductPageOut, request, page, key=lambda product: product.sku)
 
 
 class ProductDetail(APIView):
@@ -67,16 +73,15 @@ class Orders(APIView):
 
     @extend_schema(**documented.LIST_ORDERS)
     def get(self, request: Request) -> Response:
-        query = Query(request, "state", "placed_after", "cursor", "page_size")
+        query = read_query(OrderQuery, request)
         page = selectors.orders(
-            customer_id=read.client_id(request),
-            state=query.choice("state", list(ProcessState)),
-            placed_after=query.moment("placed_after"),
-            before=query.uuid("cursor"),
-            limit=query.limit(),
+            customer_id=requests.client_id(request),
+            state=query["state"],
+            placed_after=query["placed_after"],
+            before=query["cursor"],
+            limit=query["page_size"],
         )
-        following = query.next_page(page, "cursor", page.items[-1].id if page.items else "")
-        return Response(out.OrderPageOut({"results": page.items, "next": following}).data)
+        return render_page(out.OrderPageOut, request, page, key=lambda order: order.id)
 
     @extend_schema(**documented.PLACE_ORDER)
     def post(self, request: Request) -> Response:
@@ -91,13 +96,13 @@ class Orders(APIView):
 
 
 class OrderDetail(APIView):
-    """One order, and how far it is."""
+    """One order and its progress."""
 
     @extend_schema(**documented.GET_ORDER)
     def get(self, request: Request, order_id: UUID) -> Response:
         order = _order(request, order_id)
-        known = read.read_known_versions(request)
-        wait = read.read_wait(request)
+        known = requests.read_known_versions(request)
+        wait = requests.read_wait(request)
         has_waited = False
         if wait and _is_known(order, known, default={order.version}):
             seen = order.version
@@ -115,38 +120,38 @@ class OrderDetail(APIView):
 
 
 class OrderCancellation(APIView):
-    """Having an order undone."""
+    """Cancels an order."""
 
     @extend_schema(**documented.CANCEL_ORDER)
     def post(self, request: Request, order_id: UUID) -> Response:
         _order(request, order_id)
         try:
             result = customer_services.cancel(
-                order_id=order_id, by=selectors.client_of(read.client_id(request))
+                order_id=order_id, by=selectors.client_of(requests.client_id(request))
             )
         except NoSuchOrderError as error:
-            raise ProblemError("cannot_be_cancelled", "The order has not been taken up yet.") from error
+            detail = "The order has not been received yet. Try again in a moment."
+            raise ProblemError("cannot_be_cancelled", detail) from error
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("cannot_be_cancelled")
         return _render_order(_order(request, order_id), status=202)
 
 
 class OrderEvents(APIView):
-    """What has happened to an order."""
+    """An order's events."""
 
     @extend_schema(**documented.LIST_EVENTS)
     def get(self, request: Request, order_id: UUID) -> Response:
-        query = Query(request, "after", "page_size")
+        query = read_query(EventQuery, request)
         page = selectors.order_events(
             order_id=order_id,
-            customer_id=read.client_id(request),
-            after=query.whole("after", 0, lowest=0, highest=LARGEST_ID),
-            limit=query.limit(),
+            customer_id=requests.client_id(request),
+            after=query["after"],
+            limit=query["page_size"],
         )
         if page is None:
             raise NotFound
-        following = query.next_page(page, "after", page.items[-1].id if page.items else "")
-        return Response(out.EventPageOut({"results": page.items, "next": following}).data)
+        return render_page(out.EventPageOut, request, page, key=lambda event: event.id, parameter="after")
 
 
 class QueueMessages(APIView):
@@ -154,17 +159,19 @@ class QueueMessages(APIView):
 
     @extend_schema(**documented.LIST_MESSAGES)
     def get(self, request: Request, name: str) -> Response:
-        query = Query(request, "after", "page_size", "wait")
-        queue = response_queues.queue_of(read.client_id(request), name)
-        after = query.whole("after", 0, lowest=0, highest=LARGEST_ID)
-        limit = query.limit()
-        if wait := query.whole("wait", 0, lowest=0, highest=read.LONGEST_WAIT):
+        query = read_query(MessageQuery, request)
+        queue = response_queues.queue_of(requests.client_id(request), name)
+        after = query["after"]
+        if query["wait"]:
             ROOM.wait(
-                lambda: response_queues.has_messages(queue=queue, after=after), request=request, seconds=wait
+                lambda: response_queues.has_messages(queue=queue, after=after),
+                request=request,
+                seconds=query["wait"],
             )
-        page = response_queues.queue_messages(queue=queue, after=after, limit=limit)
-        following = query.next_page(page, "after", page.items[-1].id if page.items else "")
-        return Response(out.MessagePageOut({"results": page.items, "next": following}).data)
+        page = response_queues.queue_messages(queue=queue, after=after, limit=query["page_size"])
+        return render_page(
+            out.MessagePageOut, request, page, key=lambda message: message.id, parameter="after"
+        )
 
 
 class QueueMessage(APIView):
@@ -172,14 +179,14 @@ class QueueMessage(APIView):
 
     @extend_schema(**documented.DELETE_MESSAGE)
     def delete(self, request: Request, name: str, message_id: int) -> Response:
-        queue = response_queues.queue_of(read.client_id(request), name)
+        queue = response_queues.queue_of(requests.client_id(request), name)
         if not acknowledge_status(queue=queue, message_id=min(message_id, LARGEST_ID)):
             raise NotFound
         return Response(status=204)
 
 
 class UnknownRoute(APIView):
-    """Answers where the API has nothing."""
+    """Responds with `not_found` to any other URL under /api/."""
 
     @extend_schema(exclude=True)
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -187,12 +194,12 @@ class UnknownRoute(APIView):
 
 
 def _place(request: Request) -> PlacedOrder:
-    """Places the order in a request, with the service's refusals as problems."""
-    order = read.read_order(request)
-    key = read.read_idempotency_key(request)
+    """Places the order in a request, and turns the service's refusals into problems."""
+    order = requests.read_order(request)
+    key = requests.read_idempotency_key(request)
     try:
         return placing.place_order(
-            client=selectors.client_of(read.client_id(request)), order=order, idempotency_key=key
+            client=selectors.client_of(requests.client_id(request)), order=order, idempotency_key=key
         )
     except UnknownProductError as error:
         raise ProblemError("validation_failed", errors=_unknown_products(order.lines, error.skus)) from error
@@ -212,14 +219,14 @@ def _unknown_products(lines: Sequence[NewLine], unknown: Sequence[str]) -> list[
 
 
 def _order(request: Request, order_id: UUID) -> OrderView:
-    order = selectors.order(order_id=order_id, customer_id=read.client_id(request))
+    order = selectors.order(order_id=order_id, customer_id=requests.client_id(request))
     if order is None:
         raise NotFound
     return order
 
 
 def _is_known(order: OrderView, known: set[str] | None, *, default: set[str]) -> bool:
-    """Whether the client has this version; `default` are those of one that does not say."""
+    """Whether the client has this version. `default` stands in for `known` when the client sent no versions."""
     versions = default if known is None else known
     return order.version in versions or "*" in versions
 
@@ -229,7 +236,7 @@ def _render_order(order: OrderView, *, status: int) -> Response:
 
 
 def _with_version(response: Response, order: OrderView) -> Response:
-    response["ETag"] = read.etag(order.version)
+    response["ETag"] = requests.etag(order.version)
     response["Cache-Control"] = "private, no-cache"
     patch_vary_headers(response, ("Authorization",))
     return response

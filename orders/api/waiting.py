@@ -1,4 +1,4 @@
-"""Holding an answer back until something happens (`Prefer: wait=N`)."""
+"""Holds a response back until something happens (`Prefer: wait=N`)."""
 
 import threading
 import time
@@ -16,16 +16,16 @@ GROWTH = 1.3
 
 
 class WaitingRoom:
-    """Has room for `places` requests at a time; whoever comes when it is full does not wait."""
+    """Lets at most `places` requests wait at a time. Further requests do not wait."""
 
     def __init__(self, places: int) -> None:
         self._places = threading.BoundedSemaphore(places)
 
     def wait(self, has_happened: Callable[[], bool], *, request: Request, seconds: float) -> bool:
-        """Waits for `has_happened`, for at most `seconds`; False when there was no room to wait.
+        """Waits up to `seconds` for `has_happened`. False if there was no room to wait.
 
-        Asks the database, and keeps no connection while it does not. Ends early when the client leaves and when this
-        process is to stop.
+        Polls the database and holds no connection between polls. Ends early if the client disconnects or this
+        process is stopping.
         """
         if not self._places.acquire(blocking=False):
             return False
@@ -50,7 +50,7 @@ def _poll(has_happened: Callable[[], bool], client_left: Callable[[], bool], end
 
 
 def _client_left(request: Request) -> Callable[[], bool]:
-    """Our ASGI side knows when a client leaves; another server's WSGI side does not."""
+    """Whether the client has disconnected. Only our ASGI server can tell; under WSGI it always seems connected."""
     gone = request.META.get("asgi.scope", {}).get("sasweb.gone")
     return gone.is_set if gone else lambda: False
 

@@ -1,0 +1,39 @@
+"""What operators send to the API."""
+
+from typing import Any
+
+from rest_framework.request import Request
+
+from orders.api.fields import Strict, Text, Whole
+
+
+class ReasonIn(Strict):
+    """Why, for the audit log. Optional."""
+
+    reason = Text(max_length=200, default="")
+
+
+class NeededReasonIn(Strict):
+    """Why, for the audit log. Required."""
+
+    reason = Text(max_length=200)
+
+
+class CompensationIn(NeededReasonIn):
+    """`confirm` is the word `cancel`, or the order's total, such as `39.00`, if money goes back to the customer."""
+
+    confirm = Text(max_length=40, default="", source="typed")
+
+
+class GroupResubmissionIn(ReasonIn):
+    """`count` confirms how many orders are resubmitted. It is required for more than 50."""
+
+    count = Whole(min_value=1, max_value=1_000_000, required=False)
+
+
+def read_body(kind: type[Strict], request: Request) -> dict[str, Any]:
+    """The values of a request's body. No body counts as an empty object. Raises `ValidationError`."""
+    body = kind(data=request.data or {})
+    body.is_valid(raise_exception=True)
+    values: dict[str, Any] = body.validated_data
+    return values
