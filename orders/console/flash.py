@@ -1,4 +1,4 @@
-"""What came of an act, as a message on the next page."""
+"""The result of an act, as a message on the next page."""
 
 from django.contrib import messages
 from django.http import HttpRequest
@@ -13,5 +13,5 @@ LEVELS = {
 
 
 def show_result(request: HttpRequest, result: Result) -> None:
-    """Shows what came of an act."""
+    """Shows the result of an act."""
     messages.add_message(request, LEVELS[result.status], result.message)

@@ -1,4 +1,4 @@
-"""The acts on one order from its page. A view parses, makes one call to a service, and shows what came of it."""
+"""The acts on one order from its page. A view parses, makes one call to a service, and shows the result."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -36,7 +36,7 @@ from orders.vocabulary import Goal
 
 
 def _act(request: HttpRequest, order_id: UUID, form: forms.Form, call: Callable[[], Result]) -> HttpResponse:
-    """Makes the call if the form is valid, and returns to the order with what came of it."""
+    """Makes the call if the form is valid, and returns to the order with the result."""
     if not form.is_valid():
         messages.error(request, first_error(form))
         return redirect("console:order", order_id)
@@ -203,4 +203,4 @@ def _settle_as(form: SettleForm, request: HttpRequest, order_id: UUID, step: str
 
 
 settle = ask_then_act(needs(ADMINISTER, require_safe(_ask_to_settle)), _settle)
-"""Asks what became of a step, with the proof, and records it."""
+"""Asks whether a step was done, with the proof, and records the answer."""

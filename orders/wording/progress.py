@@ -74,7 +74,7 @@ SENTENCES: Mapping[Situation, Words] = {
     Situation.CANCELLING: lazy(
         "This is done once everyone who worked on your order has confirmed it. There’s nothing you need to do."
     ),
-    Situation.CANCEL_STUCK: lazy("Someone on our team is seeing to the rest and will let you know."),
+    Situation.CANCEL_STUCK: lazy("Someone on our team is taking care of the rest and will let you know."),
 }
 
 DECLINED_AGAIN: Words = lazy(

@@ -60,7 +60,7 @@ class TypedForm(ReasonForm):
 
 
 class SettleForm(forms.Form):
-    """Settles a step by hand: what became of it, with the proof."""
+    """Settles a step by hand: whether it was done, with the proof."""
 
     how = forms.ChoiceField(
         label=gettext_lazy("What happened"),
