@@ -1,16 +1,15 @@
-"""Undoing a whole order, from every point it can have reached (C10): in reverse, once per key, to the end (I10)."""
+"""Compensation of a whole order, from every point it can have reached (C10): in reverse and to the end (I10)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import pytest
 
 from orders.engine.contracts import Compensation
-from orders.models import AgentRequest, Alert, OrderProcess, StepState
-from orders.services.orders import compensate, resubmit
-from orders.services.results import ResultStatus
-from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
+from orders.models import AgentRequest, OrderProcess
+from tests.support.compensations import an_order_to_undo, undo_all, unknown
+from tests.support.factories import ago, ahead, make_reply, make_request, step_of
 from tests.support.roles import (
     a_leader,
     a_scheduler,
@@ -18,7 +17,6 @@ from tests.support.roles import (
     all_due,
     answer,
     asked,
-    drain,
     event_of,
     everything,
     expire,
@@ -27,33 +25,9 @@ from tests.support.roles import (
     stored,
     told,
 )
-from tests.support.workflows import CAKE
+from tests.support.workflows import BAKED, CAKE, PACKED
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("C10")]
-
-BAKED = {"mix": "completed", "heat-oven": "completed", "bake": "completed"}
-PACKED = {**BAKED, "decorate": "completed", "box": "completed"}
-
-
-def unknown(**fields: Any) -> dict[str, Any]:
-    """A step that was asked for once and never answered; what it did has settled a second ago."""
-    return {"attempt": 1, "outcome": "unknown", "settles_at": ago(1), **fields}
-
-
-def an_order_to_undo(steps: Mapping[str, Any], **process: Any) -> OrderProcess:
-    fields = {"goal": "compensate", "started_at": ago(60), "reply_to": "app-1"}
-    return make_order(steps, **(fields | process))
-
-
-def undo_all(order: OrderProcess, *, turns: int = 12) -> list[set[str]]:
-    """Takes turns with agents that can undo everything, until the order has ended; returns what each turn asked."""
-    scheduler, waves = a_scheduler(), []
-    for _ in range(turns):
-        scheduler.run_once()
-        if stored(order).process_state not in ("pending", "processing"):
-            return waves
-        waves.append(answer(order=order))
-    raise AssertionError(f"not undone after {turns} turns: {waves}, {states(order)}")
 
 
 def points() -> Iterator[Any]:
@@ -254,150 +228,3 @@ def test_a_late_forward_reply_changes_nothing_once_the_undo_was_sent() -> None:
     assert everything(order)[1] == before
     assert happened(order, "reply_ignored") == [("reply_ignored", "mix")]
     assert undo_all(order) == [{"mix"}, {"tell"}]
-
-
-# --- an undo that fails
-
-
-@pytest.mark.pattern("C7", "O1", "O2", "A3")
-def test_an_undo_that_is_refused_is_its_own_alert_and_gets_the_next_undo_key_when_resubmitted() -> None:
-    order = an_order_to_undo({"mix": "completed"})
-    scheduler = a_scheduler()
-    scheduler.run_once()
-    assert answer("refused", {"code": "eaten", "message": "it is eaten"}, order=order) == {"mix"}
-    scheduler.run_once()
-    mix, row = step_of(order, "mix"), stored(order)
-    assert (mix.state, mix.outcome, mix.undo_failure_count) == ("failed", "done", 1)
-    assert mix.error == {"code": "eaten", "message": "it is eaten"}
-    assert (row.process_state, row.goal, row.failure_count) == ("error", "compensate", 1)
-    alert = Alert.objects.get()
-    assert (alert.kind, alert.step, alert.code) == ("compensation_failed", "mix", "eaten")
-    assert told(order) == ["failed"]
-    assert happened(order, "undo_failed", "error") == [("undo_failed", "mix"), ("error", "mix")]
-    assert resubmit(order_id=order.pk, by="operator").status is ResultStatus.DONE
-    scheduler.run_once()
-    request = AgentRequest.objects.get()
-    assert request.key == f"{order.pk}/mix/1/undo2"
-    assert request.reverses == f"{order.pk}/mix/1"
-    assert undo_all(order) == [{"mix"}, {"tell"}]
-    row = stored(order)
-    assert (row.process_state, row.failure_count) == ("compensated", 0)
-    assert Alert.objects.get().resolution == "resubmitted"
-    assert told(order) == ["failed", "compensated"]
-
-
-@pytest.mark.pattern("O2", "A3")
-def test_an_undo_of_which_nobody_knows_keeps_its_key_when_resubmitted() -> None:
-    order = an_order_to_undo({"mix": "completed"})
-    scheduler = a_scheduler()
-    scheduler.run_once()
-    answer("failed", {"code": "lost", "message": "no idea"}, order=order)
-    scheduler.run_once()
-    assert alerts_of(order) == [("compensation_failed", "mix", "lost")]
-    resubmit(order_id=order.pk, by="operator")
-    scheduler.run_once()
-    assert AgentRequest.objects.get().key == f"{order.pk}/mix/1/undo"
-
-
-def test_of_two_undos_under_way_one_fails_and_the_others_answer_is_kept() -> None:
-    order = an_order_to_undo(PACKED)
-    scheduler = a_scheduler()
-    scheduler.run_once()
-    assert asked() == {"decorate", "box"}
-    answer("refused", order=order, only=["box"])
-    scheduler.run_once()
-    assert (stored(order).process_state, states(order)["decorate"]) == ("error", "compensating")
-    answer(order=order, only=["decorate"])
-    scheduler.run_once()
-    assert (stored(order).process_state, states(order)["decorate"]) == ("error", "compensated")
-    assert alerts_of(order) == [("compensation_failed", "box", "no")]
-    resubmit(order_id=order.pk, by="operator")
-    assert undo_all(order) == [{"box"}, {"bake"}, {"mix"}, {"tell"}]
-
-
-@pytest.mark.pattern("V2", "V3")
-def test_an_undo_is_tried_more_often_than_a_forward_step_before_it_is_an_error() -> None:
-    forward = make_order({"mix": "running"}, process_state="processing")
-    order = an_order_to_undo({"mix": "completed"})
-    scheduler, leader = a_scheduler(), a_leader(threshold=2)
-    tries = {forward.pk: 0, order.pk: 0}
-    for _ in range(10):
-        drain(scheduler)
-        for one in (forward, order):
-            running = one.steps.filter(name="mix", complete_by__isnull=False).exists()
-            tries[one.pk] += running
-        AgentRequest.objects.all().delete()
-        for one in (forward, order):
-            expire(one)
-        leader.run_once()
-        for one in (forward, order):
-            all_due(one)
-    assert tries == {forward.pk: 2, order.pk: 4}
-    assert alerts_of(order) == [("compensation_failed", "mix", "timed_out")]
-    mix = step_of(order, "mix")
-    assert (mix.state, mix.outcome, mix.undo_failure_count, mix.failure_count) == ("failed", "done", 4, 0)
-    assert (stored(order).process_state, stored(order).goal) == ("error", "compensate")
-    assert stored(order).failure_count == 4
-    assert happened(order, "undo_timed_out") == [("undo_timed_out", "mix")] * 4
-
-
-@pytest.mark.pattern("V2", "A3")
-def test_an_undo_that_timed_out_is_tried_again_with_the_same_key_after_its_backoff() -> None:
-    order = an_order_to_undo({"mix": "completed"})
-    scheduler = a_scheduler()
-    scheduler.run_once()
-    first = AgentRequest.objects.get()
-    expire(order)
-    a_leader().run_once()
-    mix, row = step_of(order, "mix"), stored(order)
-    assert (mix.state, mix.complete_by, mix.undo_failure_count) == ("compensating", None, 1)
-    assert mix.not_before is not None and mix.not_before <= ahead(2)
-    assert (row.process_state, row.not_before, row.failure_count) == ("pending", mix.not_before, 1)
-    all_due(order)
-    scheduler.run_once()
-    second = AgentRequest.objects.get()
-    assert (second.key, second.attempt) == (first.key, first.attempt + 1)
-    assert second.pk != first.pk
-
-
-@pytest.mark.pattern("O2")
-def test_resubmitting_does_not_undo_a_step_before_what_it_may_have_done_has_settled() -> None:
-    order = an_order_to_undo(
-        {
-            **PACKED,
-            "decorate": {
-                "state": "failed",
-                "attempt": 1,
-                "answered": 1,
-                "outcome": "unknown",
-                "settles_at": ahead(5),
-            },
-            "box": {"state": "failed", "attempt": 2, "answered": 2, "outcome": "done", "undo_generation": 2},
-        },
-        process_state="error",
-    )
-    resubmit(order_id=order.pk, by="operator")
-    a_scheduler().run_once()
-    assert asked() == {"box"}
-
-
-@pytest.mark.pattern("C6")
-def test_an_order_that_was_undone_is_left_alone() -> None:
-    order = an_order_to_undo({"mix": "completed"})
-    undo_all(order)
-    before = everything(order)
-    assert compensate(order_id=order.pk, by="operator").status is ResultStatus.ALREADY
-    drain(a_scheduler())
-    a_leader().run_once()
-    assert everything(order) == before
-    assert StepState.objects.filter(complete_by__isnull=False).count() == 0
-
-
-def test_an_order_that_never_began_is_undone_by_its_notice_alone() -> None:
-    order = make_order(reply_to="app-1")
-    assert compensate(order_id=order.pk, by="customer").status is ResultStatus.DONE
-    assert undo_all(order) == [{"tell"}]
-    assert states(order) == {"tell": "compensated"}
-    request_key = event_of(order, "undo_started").detail["key"]
-    assert request_key == f"{order.pk}/tell/1/undo"
-    assert stored(order).process_state == "compensated"

@@ -1,29 +1,18 @@
-"""The submission role, pass by pass: both or neither, one order per message, nothing bad holds up the rest (S1–S3)."""
+"""The submission role, pass by pass: both inserts or neither, and one order per message (S1–S3)."""
 
-import copy
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
-from uuid import UUID
 
 import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
-from uuid_utils.compat import uuid7
 
 from orders.engine.channels import submissions
 from orders.engine.contracts import (
-    Intake,
-    IntakeAnswer,
-    Submission,
     Workflow,
 )
-from orders.engine.submission import Submitter, SubmitterConfig
 from orders.models import (
-    Alert,
     Event,
     Order,
-    OrderLine,
     OrderProcess,
     Product,
     SetAside,
@@ -32,14 +21,11 @@ from orders.models import (
     SubmissionMessage,
 )
 from orders.workflow.intake import OrderIntake
-from tests.support.order_bodies import EMAIL, SUBMITTED, submitted_body
-from tests.support.roles import alerts_of, drain, event_of, happened, told
-from tests.support.two_sessions import Session, all_at_once
+from tests.support.order_bodies import EMAIL
+from tests.support.roles import drain, event_of, happened, told
+from tests.support.submissions import a_role, nothing_was_inserted, post
+from tests.support.two_sessions import NewSession, all_at_once
 from tests.support.workflows import CAKE
-
-NewSession = Callable[[], Session]
-
-BODY = submitted_body(lines=SUBMITTED["lines"][:1], total=7800)
 
 pytestmark = pytest.mark.django_db
 both_sessions = pytest.mark.django_db(transaction=True)
@@ -48,37 +34,6 @@ both_sessions = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def product(db: None) -> None:
     Product.objects.create(sku="tidal-lines", title="Tidal Lines", artist="A", price=3900)
-
-
-def post(order_id: UUID | None = None, **changes: Any) -> UUID:
-    """Puts an order on the submission queue, as the application would."""
-    order_id = order_id or uuid7()
-    submissions.post(order_id=order_id, client="guest", body={**copy.deepcopy(BODY), **changes})
-    return order_id
-
-
-def a_role(*, instance: str = "submission:a", batch: int = 200, intake: Intake | None = None) -> Submitter:
-    config = SubmitterConfig(instance=instance, batch=batch)
-    return Submitter(config=config, intake=intake or OrderIntake(workflow=CAKE))
-
-
-class Brittle:
-    """An intake that breaks on an order from the payment method `boom`, with these words."""
-
-    def __init__(self, words: str = "boom") -> None:
-        self._words = words
-        self._inner = OrderIntake(workflow=CAKE)
-
-    def __call__(self, given: Sequence[Submission]) -> Sequence[IntakeAnswer]:
-        answers = self._inner(given)
-        if any(one.body["payment_method"] == "boom" for one in given):
-            raise ValueError(self._words)
-        return answers
-
-
-def nothing_was_inserted() -> bool:
-    tables = (Order, OrderLine, OrderProcess, StepState, Event, StatusMessage, Alert, SetAside)
-    return not any(table.objects.exists() for table in tables)
 
 
 # --- both or neither
@@ -214,100 +169,6 @@ def test_what_one_instance_has_in_hand_another_passes_over(new_session: NewSessi
     other.rollback()
     assert a_role().run_once().done["accepted"] == 1
     assert set(OrderProcess.objects.values_list("pk", flat=True)) == {held, free}
-
-
-# --- nothing bad holds up the rest
-
-
-@pytest.mark.pattern("S3")
-def test_an_unusable_message_is_set_aside_with_its_reason_and_those_behind_it_go_in() -> None:
-    bad = post(total=1, reply_to="app-1")
-    good = [post(), post()]
-    assert a_role().run_once().done == {"accepted": 2, "rejected": 1, "duplicates": 0}
-    assert set(OrderProcess.objects.values_list("pk", flat=True)) == set(good)
-    aside = SetAside.objects.get()
-    assert (aside.order_id, aside.client, aside.body["total"], aside.replayed_at) == (bad, "guest", 1, None)
-    assert aside.reason.startswith("total ")
-    alert = Alert.objects.get()
-    assert (alert.order_id, alert.kind, alert.code) == (bad, "set_aside", "cannot_be_inserted")
-    assert (alert.message, alert.closed_at) == (aside.reason, None)
-    assert event_of(bad, "set_aside").detail == {"reason": aside.reason}
-    assert happened(bad) == [("set_aside", "")]
-    assert told(bad) == []
-    assert not SubmissionMessage.objects.exists()
-
-
-@pytest.mark.pattern("S3")
-def test_an_unusable_message_that_comes_again_has_one_record_and_one_alert() -> None:
-    bad = post(total=1)
-    role = a_role()
-    role.run_once()
-    post(bad, total=2)
-    assert role.run_once().done == {"accepted": 0, "rejected": 1, "duplicates": 0}
-    assert SetAside.objects.get().order_id == bad
-    assert alerts_of(bad) == [("set_aside", "", "cannot_be_inserted")]
-
-
-@pytest.mark.pattern("S3")
-@pytest.mark.parametrize("place", [0, 6, 12])
-def test_a_message_that_breaks_the_intake_is_found_and_set_aside_alone(place: int) -> None:
-    ids = [post(payment_method="boom" if n == place else "card_ok") for n in range(13)]
-    total = drain(a_role(batch=8, intake=Brittle()))
-    assert (total["accepted"], total["rejected"]) == (12, 0)
-    assert set(OrderProcess.objects.values_list("pk", flat=True)) == set(ids) - {ids[place]}
-    aside = SetAside.objects.get()
-    assert (aside.order_id, aside.reason) == (ids[place], "inserting it failed: ValueError: boom")
-    assert alerts_of(ids[place]) == [("set_aside", "", "cannot_be_inserted")]
-    assert happened(ids[place]) == [("set_aside", "")]
-    assert not Order.objects.filter(pk=ids[place]).exists()
-    assert not SubmissionMessage.objects.exists()
-    assert total["failed_passes"] <= 10
-
-
-@pytest.mark.pattern("S3")
-def test_every_one_of_several_breaking_messages_is_set_aside() -> None:
-    ids = [post(payment_method="boom" if n in (2, 3, 9) else "card_ok") for n in range(12)]
-    assert drain(a_role(batch=4, intake=Brittle()))["accepted"] == 9
-    assert set(SetAside.objects.values_list("order_id", flat=True)) == {ids[2], ids[3], ids[9]}
-    assert Alert.objects.count() == 3
-
-
-@pytest.mark.pattern("S3")
-def test_a_message_is_set_aside_even_if_the_error_says_what_the_database_cannot_keep() -> None:
-    bad, good = post(payment_method="boom"), post()
-    drain(a_role(batch=2, intake=Brittle("a \x00 in the text")))
-    assert SetAside.objects.get().order_id == bad
-    assert OrderProcess.objects.get().order_id == good
-
-
-@pytest.mark.pattern("S3")
-def test_a_message_that_breaks_a_pass_only_once_is_not_set_aside() -> None:
-    sound = OrderIntake(workflow=CAKE)
-    broken = iter([True])
-
-    def at_first(given: Sequence[Submission]) -> Sequence[IntakeAnswer]:
-        if next(broken, False):
-            raise ValueError("it collided with another instance")
-        return sound(given)
-
-    order_id = post()
-    total = drain(a_role(batch=1, intake=at_first))
-    assert (total["failed_passes"], total["accepted"], total["rejected"]) == (1, 1, 0)
-    assert OrderProcess.objects.get().order_id == order_id
-    assert not SetAside.objects.exists()
-
-
-def test_a_database_in_trouble_is_no_reason_to_set_a_message_aside() -> None:
-    def broken(_: Sequence[Submission]) -> Sequence[IntakeAnswer]:
-        raise OperationalError("the connection is lost")
-
-    order_id = post()
-    role = a_role(batch=1, intake=broken)
-    for _ in range(4):
-        with pytest.raises(OperationalError):
-            role.run_once()
-    assert SubmissionMessage.objects.get().order_id == order_id
-    assert nothing_was_inserted()
 
 
 # --- batches

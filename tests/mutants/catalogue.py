@@ -24,14 +24,14 @@ MUTANTS = (
         path=f"{ENGINE}/scheduler/progress.py",
         old="return reply.attempt == step.attempt and step.answered != step.attempt",
         new="return step.answered != step.attempt",
-        test="tests/unit/test_order_pass.py::test_a_reply_for_an_earlier_attempt_changes_nothing",
+        test="tests/unit/test_order_pass_replies.py::test_a_reply_for_an_earlier_attempt_changes_nothing",
     ),
     Mutant(
         name="replies-count-twice",
         path=f"{ENGINE}/scheduler/progress.py",
         old="return reply.attempt == step.attempt and step.answered != step.attempt",
         new="return reply.attempt == step.attempt",
-        test="tests/unit/test_order_pass.py::test_the_second_copy_of_a_reply_changes_nothing",
+        test="tests/unit/test_order_pass_replies.py::test_the_second_copy_of_a_reply_changes_nothing",
     ),
     Mutant(
         name="no-attempt-fence-in-the-write",
@@ -46,14 +46,14 @@ MUTANTS = (
         path=f"{CHANNELS}/leases.py",
         old="AND request.leased_by = %(me)s\n               AND request.deliveries = answer.deliveries",
         new="",
-        test="tests/store/test_request_leases.py::test_the_former_holder_of_a_lapsed_lease_changes_nothing",
+        test="tests/store/test_lapsed_leases.py::test_the_former_holder_of_a_lapsed_lease_changes_nothing",
     ),
     Mutant(
         name="no-clock-check-on-the-reply",
         path=f"{CHANNELS}/leases.py",
         old="WHERE outcome <> %(abandoned)s\n           AND complete_by > clock_timestamp()",
         new="WHERE outcome <> %(abandoned)s",
-        test="tests/store/test_request_leases.py::test_of_several_answers_only_those_in_time_by_their_holder_are_posted",
+        test="tests/store/test_request_answers.py::test_of_several_answers_only_those_in_time_by_their_holder_are_posted",
     ),
     Mutant(
         name="suspects-run-with-others",
@@ -163,7 +163,7 @@ MUTANTS = (
         path=f"{ENGINE}/agent_host/call.py",
         old="if not self._circuit.admits():",
         new="if False:",
-        test="tests/engine/test_waiting_for_agents.py::test_a_host_hands_requests_back_uncalled_while_the_circuit_is_open",
+        test="tests/engine/test_outages.py::test_a_host_hands_requests_back_uncalled_while_the_circuit_is_open",
     ),
     Mutant(
         name="an-open-circuit-has-room",

@@ -9,7 +9,7 @@ from orders.models import AlertGroup
 from orders.selectors.desk import agents, alert_groups, alerts, order_ids, search, set_aside, supervisor
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
 from orders.selectors.desk.standing import Tries
-from tests.store.test_plans import full_tables, plans_of, some_orders
+from tests.support.plans import full_tables, plans_of, some_orders
 
 pytestmark = pytest.mark.django_db
 

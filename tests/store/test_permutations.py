@@ -7,210 +7,46 @@ act had come after the other: as if that one had come first which acted first. A
 order ends rightly.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import suppress
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-from orders.engine.channels import leases
-from orders.engine.channels.leases import Answer
-from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.sql import run
-from orders.models import AgentReply, AgentRequest, Alert, Event, LeaderLease, OrderProcess, StepState
-from orders.services import orders as order_services
+from orders.models import AgentRequest, Alert, OrderProcess
 from tests.support import invariants
-from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
-from tests.support.roles import a_leader, a_scheduler, a_supervisor, all_due, answer, drain
-from tests.support.two_sessions import Session
+from tests.support.rivals import (
+    BOUND,
+    Act,
+    Scenario,
+    a_pass,
+    another_pass,
+    answered,
+    being_undone,
+    cancel,
+    due_again,
+    in_error,
+    lapsed,
+    left_by,
+    let_it_end,
+    new,
+    overdue,
+    poll,
+    post_answer,
+    resubmit,
+    roles,
+    start_afresh,
+    sweep,
+    take_over_and_sweep,
+    take_request,
+)
+from tests.support.two_sessions import NewSession, Session
 from tests.support.wait import until
 from tests.support.workflows import CAKE
 
-NewSession = Callable[[], Session]
-Act = Callable[[OrderProcess], Any]
-BOUND = 30.0
-TABLES = ("agentreply", "agentrequest", "statusmessage", "alert", "event", "stepstate", "orderprocess")
-HOST = "agents:a"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scenario:
-    """An order, two acts on it, and what they say and leave behind if the one, or the other, comes first.
-
-    What is left behind is (process state, goal, {step: (state, attempt, failures)}) of the steps that matter.
-    """
-
-    prepare: Callable[[], OrderProcess]
-    acts: tuple[Act, Act]
-    said: tuple[tuple[Any, Any], tuple[Any, Any]]
-    left: tuple[Any, Any]
-    end: str
-    also: tuple[Any, ...] = ()
-    """What else may be left where neither act saw the other's end: legal, though not as if one came after the other."""
-
-
-# --- acts
-
-
-def a_pass(order: OrderProcess) -> None:
-    """A scheduler claims what is free and takes the replies that there are."""
-    scheduler_a.run_once()
-
-
-def another_pass(order: OrderProcess) -> None:
-    scheduler_b.run_once()
-
-
-def sweep(order: OrderProcess) -> str:
-    """The leader of the first term sweeps."""
-    try:
-        leader.run_once()
-    except LeadershipLost:
-        return "lost"
-    return "swept"
-
-
-def take_over_and_sweep(order: OrderProcess) -> str:
-    """Another supervisor takes the lead, which has lapsed, and sweeps."""
-    successor = a_supervisor("supervisor:b")
-    if not successor.acquire():
-        return "stood by"
-    successor.run_once()
-    return "swept"
-
-
-def cancel(order: OrderProcess) -> str:
-    return order_services.compensate(order_id=order.order_id, by="customer").status.value
-
-
-def resubmit(order: OrderProcess) -> str:
-    return order_services.resubmit(order_id=order.order_id, by="operator").status.value
-
-
-def take_request(order: OrderProcess) -> int:
-    """A host takes a request out of its queue."""
-    return len(leases.claim(room={"kitchen": 1}, me=HOST, seconds=30.0))
-
-
-def post_answer(order: OrderProcess) -> int:
-    """The host that holds the request answers it."""
-    request_id, deliveries = held[order.pk]
-    return leases.complete([Answer(request_id, deliveries, "done", '{"did": "mix"}', 1)], me=HOST)
-
-
-scheduler_a: Any
-scheduler_b: Any
-leader: Any
-held: dict[Any, tuple[int, int]] = {}
-
-
-@pytest.fixture(autouse=True)
-def roles(transactional_db: None) -> None:
-    """The roles whose passes are the acts; the first supervisor leads."""
-    global scheduler_a, scheduler_b, leader
-    scheduler_a, scheduler_b, leader = a_scheduler("scheduler:a"), a_scheduler("scheduler:b"), a_leader()
-
-
-# --- orders
-
-
-def with_history(order: OrderProcess) -> OrderProcess:
-    """The order with the events that must have led to its rows."""
-    ends = {"completed": "step_completed", "failed": "step_refused", "not_started": "step_timed_out"}
-    for step in StepState.objects.filter(process_id=order.pk, attempt=1):
-        end = "step_timed_out" if step.answered == 0 and step.state == "failed" else ends.get(step.state)
-        for kind in filter(None, ("step_started", end)):
-            Event.objects.create(
-                order_id=order.pk,
-                kind=kind,
-                step=step.name,
-                attempt=1,
-                actor_kind="scheduler",
-                actor_name="scheduler:test",
-                detail={},
-            )
-    return order
-
-
-def new() -> OrderProcess:
-    return make_order()
-
-
-def answered(outcome: str = "done") -> Callable[[], OrderProcess]:
-    """Its first step is answered; the one beside it is done."""
-
-    def prepare() -> OrderProcess:
-        order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
-        make_reply(step_of(order, "mix"), outcome)
-        return with_history(order)
-
-    return prepare
-
-
-def overdue(*, with_reply: bool) -> Callable[[], OrderProcess]:
-    """Its first step is past its complete-by; perhaps its reply was posted in time, and not yet read."""
-
-    def prepare() -> OrderProcess:
-        late = {"state": "running", "complete_by": ago(1)}
-        order = make_order({"mix": late, "heat-oven": "completed"}, process_state="processing")
-        if with_reply:
-            make_reply(step_of(order, "mix"))
-        return with_history(order)
-
-    return prepare
-
-
-def in_error(*, unknown: bool = False) -> Callable[[], OrderProcess]:
-    """Its first step has failed: refused, or given up on with its reply still on its way."""
-
-    def prepare() -> OrderProcess:
-        mix: dict[str, Any] = {"state": "failed"}
-        if unknown:
-            mix |= {"outcome": "unknown", "answered": 0, "settles_at": ago(1), "failure_count": 3}
-        failures = mix.get("failure_count", 0)
-        order = make_order(
-            {"mix": mix, "heat-oven": "completed"}, process_state="error", failure_count=failures
-        )
-        make_alert(order.order_id, step="mix")
-        if unknown:
-            make_reply(step_of(order, "mix"))
-        return with_history(order)
-
-    return prepare
-
-
-def lapsed() -> OrderProcess:
-    """An overdue step, and a leader whose lease has lapsed without its knowing."""
-    LeaderLease.objects.update(expires_at=ago(1))
-    return overdue(with_reply=False)()
-
-
-def being_undone() -> OrderProcess:
-    """It is to be undone while its first request waits for an agent."""
-    order = make_order({"mix": "running", "heat-oven": "completed"}, goal="compensate")
-    make_request(step_of(order, "mix"))
-    return with_history(order)
-
-
-def due_again() -> OrderProcess:
-    """Its first step was given up on and is due again, while a host still holds the old request."""
-    mix = {
-        "state": "not_started",
-        "attempt": 1,
-        "outcome": "unknown",
-        "failure_count": 1,
-        "settles_at": ago(1),
-    }
-    order = make_order({"mix": mix, "heat-oven": "completed"})
-    request = make_request(
-        step_of(order, "mix"), leased_by=HOST, leased_until=ahead(30), deliveries=1, complete_by=ahead(20)
-    )
-    held[order.pk] = (request.pk, 1)
-    return with_history(order)
-
+__all__ = ["roles"]
 
 SCENARIOS = {
     "claim and claim": Scenario(
@@ -333,9 +169,6 @@ SCENARIOS = {
 }
 
 
-# --- every interleaving
-
-
 def interleavings() -> Iterator[tuple[int, ...]]:
     """Which session takes the next of its two steps, in all six ways."""
     for mine in combinations(range(4), 2):
@@ -386,38 +219,6 @@ def interleave(
     return said[0], said[1]
 
 
-def left_by(order: OrderProcess, steps: Any) -> tuple[str, str, dict[str, tuple[str, int, int]]]:
-    """What is stored of an order and of these steps."""
-    row = OrderProcess.objects.get(pk=order.pk)
-    found = {
-        step.name: (step.state, step.attempt, step.failure_count)
-        for step in StepState.objects.filter(process_id=order.pk, name__in=list(steps))
-    }
-    return row.process_state, row.goal, found
-
-
-def poll(scenario: Scenario) -> None:
-    """Whoever passed over a locked order comes again at its next poll."""
-    if sweep in scenario.acts and leader._term is not None:
-        with suppress(LeadershipLost):
-            leader.run_once()
-    if take_over_and_sweep not in scenario.acts:  # the step that is to be tried again may be due by now
-        drain(scheduler_a)
-
-
-def let_it_end(order: OrderProcess) -> str:
-    """Every agent answers, every wait is over: the state that the order ends in."""
-    for _ in range(30):
-        run("UPDATE orders_agentrequest SET leased_by = NULL, leased_until = NULL")
-        all_due(order)
-        drain(scheduler_a)
-        if not answer(order=order) and not AgentReply.objects.exists():
-            state = OrderProcess.objects.get(pk=order.pk).process_state
-            if state in ("processed", "compensated", "error"):
-                return state
-    raise AssertionError(f"no end: {left_by(order, CAKE.by_name)}")
-
-
 def check_history(order: OrderProcess) -> None:
     """The invariants that an order's history and rows must keep."""
     ids = [order.order_id]
@@ -465,12 +266,3 @@ def allow_time() -> None:
     """Lets transactions of this session stay open for as long as a busy machine may need for the other session."""
     run("SET transaction_timeout = '60s'")
     run("SET idle_in_transaction_session_timeout = '60s'")
-
-
-def start_afresh() -> None:
-    """Takes everything about the order away, and gives the lead back to the first supervisor."""
-    for table in TABLES:
-        run(f"DELETE FROM orders_{table}")
-    LeaderLease.objects.update(holder=None, expires_at=None)
-    leader._term = None
-    assert leader.acquire()

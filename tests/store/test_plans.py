@@ -3,14 +3,11 @@
 The SQL is captured from the functions themselves, and PostgreSQL is asked how it would run exactly that.
 """
 
-import json
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 from uuid import UUID
 
 import pytest
 from django.db import connection
-from pytest_django.plugin import DjangoDbBlocker
 
 from orders.engine import alerts, state_store
 from orders.engine.channels import leases as request_leases
@@ -21,162 +18,13 @@ from orders.engine.circuits.store import unavailable_agents
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
-from orders.models import AgentRequest, OrderProcess, StepState
+from orders.models import OrderProcess
+from tests.support.plans import full_tables, plans_of, some_leases, some_orders
 from tests.support.workflows import CAKES
 
 pytestmark = pytest.mark.django_db
 
-FILL = [
-    # 30,000 that have finished, 400 ready, 10 due, 10 waiting, 40 being processed of which 10 are overdue
-    """
-    INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, locked_by, complete_by,
-                                     failure_count, overruns, priority, not_before, reply_to, announced)
-    SELECT lpad(to_hex(n), 32, '0')::uuid, 'bake-cake', 3, 'complete', state,
-           CASE WHEN state = 'processing' THEN 'scheduler:1' END,
-           CASE WHEN state = 'processing' THEN now() + (n % 4 - 0.5) * interval '1 day' ELSE now() END,
-           0, 0, n % 10,
-           CASE WHEN n > 30400 AND n <= 30420 THEN now() + (n - 30410.5) * interval '1 day' END, '', n % 1000 <> 7
-      FROM (SELECT n, CASE WHEN n <= 30000 THEN 'processed' WHEN n <= 30420 THEN 'pending'
-                           ELSE 'processing' END AS state FROM generate_series(1, 30460) AS n) AS g
-    """,
-    """
-    INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation,
-                                  undo_generation, outcome, complete_by, failure_count, undo_failure_count,
-                                  extended_waits, request, priority)
-    SELECT p.order_id, s.name, s.position, 'kitchen', s.state,
-           s.attempt, s.attempt, 1, 1, CASE s.state WHEN 'completed' THEN 'done' WHEN 'running' THEN 'unknown'
-                                                    ELSE 'none' END,
-           CASE WHEN s.state = 'running' THEN p.complete_by END, 0, 0, 0, '{}', p.priority
-      FROM orders_orderprocess AS p,
-           LATERAL (SELECT name, position,
-                           CASE WHEN p.process_state = 'processed' THEN 'completed'
-                                WHEN p.process_state = 'processing' AND name = 'mix' THEN 'running'
-                                ELSE 'not_started' END AS state,
-                           CASE WHEN p.process_state = 'processed'
-                                  OR p.process_state = 'processing' AND name = 'mix' THEN 1 ELSE 0 END AS attempt
-                      FROM (VALUES ('mix', 0), ('heat-oven', 1), ('bake', 2), ('box', 3)) AS v(name, position)) AS s
-    """,
-    """
-    INSERT INTO orders_event (order_id, kind, step, attempt, actor_kind, actor_name, detail)
-    SELECT order_id, 'step_completed', name, 1, 'scheduler', 'scheduler:1', '{}' FROM orders_stepstate
-    """,
-    # 10,000 requests that are leased, or wait for the oven, and a few that the kitchen could take
-    """
-    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses, body,
-                                     complete_by, priority, deliveries, leased_by, leased_until)
-    SELECT gen_random_uuid(), n, 'mix', CASE WHEN n % 500 = 0 OR n % 2 = 1 THEN 'kitchen' ELSE 'oven' END, 'mix-it',
-           1, false, n::text, '', jsonb_build_object('data', repeat('x', 300)), now() + interval '1 hour',
-           n % 10, n % 2,
-           CASE WHEN n % 2 = 1 THEN 'agents:1' END,
-           CASE WHEN n % 2 = 1 THEN now() + (n - 20) * interval '1 hour' END
-      FROM generate_series(1, 10000) AS n
-    """,
-    """
-    INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
-    SELECT gen_random_uuid(), n, 1, false, 'done', '{}', 1, 'agents:1' FROM generate_series(1, 20000) AS n
-    """,
-    """
-    INSERT INTO orders_submissionmessage (order_id, client, body)
-    SELECT gen_random_uuid(), 'guest', '{}' FROM generate_series(1, 10000)
-    """,
-    """
-    INSERT INTO orders_submissionkey (client, key, body_hash, order_id)
-    SELECT 'guest', n::text, '', gen_random_uuid() FROM generate_series(1, 10000) AS n
-    """,
-    """
-    WITH causes AS (
-        INSERT INTO orders_alertgroup (kind, agent, code, pattern, acknowledged_by)
-        VALUES ('step_failed', '', 'no', 'no', '') RETURNING id
-    )
-    INSERT INTO orders_alert (group_id, order_id, kind, code, message, step, agent, closed_by, resolution, closed_at)
-    SELECT causes.id, gen_random_uuid(), 'step_failed', 'no', 'no', '', '', 'ada', 'done',
-           CASE WHEN n % 100 > 0 THEN now() END
-      FROM causes, generate_series(1, 10000) AS n
-    """,
-]
-BIG = (
-    "orders_orderprocess",
-    "orders_stepstate",
-    "orders_event",
-    "orders_agentrequest",
-    "orders_agentreply",
-    "orders_submissionmessage",
-    "orders_submissionkey",
-    "orders_alert",
-)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def full_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Committed, and analysed, once for all the tests here; each of them rolls back what it changes."""
-    with django_db_blocker.unblock():
-        with connection.cursor() as cursor:
-            cursor.execute("SET transaction_timeout = 0")  # however slow the machine
-            for statement in FILL:
-                cursor.execute(statement)
-                # Otherwise the check of the next foreign keys keeps the plan that it made while this table was empty.
-                cursor.execute("ANALYZE orders_orderprocess")
-            cursor.execute("RESET transaction_timeout")
-        run(f"ANALYZE {', '.join(BIG)}")
-        yield
-        run(f"TRUNCATE {', '.join(BIG)}, orders_alertgroup CASCADE")
-
-
-class Plan:
-    """How PostgreSQL would run one statement."""
-
-    def __init__(self, sql: str, params: Any) -> None:
-        self.sql = sql
-        ((found,),) = fetch(f"EXPLAIN (FORMAT JSON) {sql}", params)
-        (self.tree,) = found if isinstance(found, list) else json.loads(found)
-
-    def nodes(self) -> Iterator[dict[str, Any]]:
-        waiting = [self.tree["Plan"]]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            waiting += node.get("Plans", [])
-
-    @property
-    def indexes(self) -> set[str]:
-        return {node["Index Name"] for node in self.nodes() if "Index Name" in node}
-
-    @property
-    def scanned_whole(self) -> set[str]:
-        return {
-            node["Relation Name"]
-            for node in self.nodes()
-            if node["Node Type"] == "Seq Scan" and node["Relation Name"] in BIG
-        }
-
-    @property
-    def sorts(self) -> bool:
-        return any(node["Node Type"] == "Sort" for node in self.nodes())
-
-
-def plans_of(act: Callable[[], object]) -> list[Plan]:
-    """The plans of all the statements that an act runs, in their order, under the settings that it has made."""
-    ran: list[tuple[str, Any]] = []
-
-    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        ran.append((sql, params))
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(note):
-        act()
-    return [Plan(sql, params) for sql, params in ran if not sql.lstrip().startswith("SET ")]
-
-
-def some_orders(number: int) -> list[UUID]:
-    return list(OrderProcess.objects.filter(process_state="processing").values_list("pk", flat=True)[:number])
-
-
-def some_step_ids(number: int) -> list[int]:
-    return list(StepState.objects.filter(state="running").values_list("pk", flat=True)[:number])
-
-
-def some_leases(number: int) -> list[AgentRequest]:
-    return list(AgentRequest.objects.filter(leased_by="agents:1").order_by("-id")[:number])
+__all__ = ["full_tables"]
 
 
 @pytest.mark.pattern("C2")

@@ -122,6 +122,10 @@ class Session:
             connection.close()
 
 
+NewSession = Callable[[], Session]
+"""The fixture `new_session`."""
+
+
 @contextmanager
 def held(session: Session, act: Callable[[], T], *, at: str) -> Iterator["Future[T]"]:
     """Begins an act and holds its first statement with `at` in it when it has its snapshot but has locked no row yet.

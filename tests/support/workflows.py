@@ -31,3 +31,7 @@ CAKE = Workflow(
     ),
 )
 CAKES = {(CAKE.name, CAKE.version): CAKE}
+
+BAKED = {"mix": "completed", "heat-oven": "completed", "bake": "completed"}
+PACKED = {**BAKED, "decorate": "completed", "box": "completed"}
+"""How far a cake has come, as the states of its steps."""

@@ -2,7 +2,7 @@
 
 Hypothesis plays the world, in any order: what agents answer and when, what the supervisor finds, what customers and
 operators ask for, whether the agents' circuits let anything through. The decisions are the real ones (`OrderPass`,
-`rule_on`, `reset_step`), on the world in memory that tests/unit/test_progress_properties.py describes. When the faults
+`rule_on`, `reset_step`), on the world in memory that tests/unit/world.py describes. When the faults
 are over, the order ends within a bounded number of passes, and what the remote did is what the state says.
 """
 
@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 from orders.engine.contracts import Compensation, Workflow
 from orders.services.order_lock import reset_step
 from tests.unit.rows import reply_to
-from tests.unit.test_progress_properties import COMPLETE_BY, RULES, SETTLE, SOME_TURNS, Call, World, workflows
+from tests.unit.world import COMPLETE_BY, RULES, SETTLE, SOME_TURNS, Call, World, workflows
 
 SEED = int(os.environ.get("SAS_SEED", "1"))
 PHASES = [Phase.generate, *([Phase.shrink] if "SAS_SEED" in os.environ else [])]

@@ -1,0 +1,214 @@
+"""Several agent hosts, hosts that go, requests that may kill a host, and connections that are cut (A1, A7)."""
+
+import pytest
+
+from orders.models import AgentInstance, AgentReply, AgentRequest
+from tests.support.agents import ScriptedAgent
+from tests.support.factories import ago, ahead
+from tests.support.hosts import BUSY, QUICK, Gate, a_reply, a_request, keys
+from tests.support.roles import a_host, end_other_connections, in_thread, no_replies, running
+from tests.support.wait import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+# --- several hosts, and hosts that go
+
+
+@pytest.mark.pattern("A1", "C3")
+def test_several_hosts_share_the_requests_and_each_is_begun_once() -> None:
+    for _ in range(30):
+        a_request()
+    agents = [ScriptedAgent("kitchen", capacity=3) for _ in range(3)]
+    hosts = [a_host(agent, instance=f"agents:{n}", **QUICK) for n, agent in enumerate(agents)]
+    with running(hosts[0]), running(hosts[1]), running(hosts[2]):
+        until(lambda: AgentReply.objects.count() == 30, what="all replies")
+    begun = [key for agent in agents for key in keys(agent)]
+    assert (len(begun), len(set(begun))) == (30, 30)
+    assert not AgentRequest.objects.exists()
+
+
+@pytest.mark.pattern("A1", "A7", "A3")
+def test_a_request_whose_host_vanished_is_taken_by_another_when_the_lease_lapses() -> None:
+    request = a_request(leased_by="agents:gone", leased_until=ago(0.1), deliveries=1)
+    kitchen = ScriptedAgent("kitchen")
+    with running(a_host(kitchen, lease=1.2, **QUICK)):
+        until(AgentReply.objects.exists, what="the reply")
+    assert keys(kitchen) == [request.key]
+    assert not AgentRequest.objects.exists()
+
+
+@pytest.mark.pattern("A7", "A3")
+def test_a_request_that_two_hosts_have_run_is_answered_once_by_its_holder() -> None:
+    request, gate = a_request(), Gate({"by": "first"})
+    first, second = ScriptedAgent("kitchen", gate), ScriptedAgent("kitchen", {"by": "second"})
+    turn = in_thread(a_host(first, instance="agents:first").run_once)
+    until(lambda: gate.began, what="the first call")
+    AgentRequest.objects.update(leased_by=None, leased_until=None)  # its lease has lapsed
+    a_host(second, instance="agents:second").run_once()
+    gate.open()
+    assert turn.result(timeout=10).done == {"claimed": 1, "ended": 1}
+    assert keys(first) == keys(second) == [request.key]
+    assert (a_reply().instance, a_reply().body) == ("agents:second", {"by": "second"})
+
+
+@pytest.mark.pattern("A7", "A5")
+def test_a_call_whose_lease_was_lost_is_cancelled_and_posts_nothing() -> None:
+    a_request()
+    gate = Gate()
+    kitchen = ScriptedAgent("kitchen", gate)
+    with running(a_host(kitchen, lease=1.2, **QUICK)):
+        until(lambda: gate.began, what="the call")
+        AgentRequest.objects.update(leased_by="agents:other", leased_until=ahead(60), deliveries=2)
+        until(lambda: gate.cancelled, what="the cancellation")
+    request = AgentRequest.objects.get()
+    assert (request.leased_by, request.deliveries) == ("agents:other", 2)
+    assert (no_replies(), gate.began) == (True, 1)
+
+
+def test_the_lease_of_a_long_call_is_renewed() -> None:
+    a_request()
+    gate = Gate()
+    with running(a_host(ScriptedAgent("kitchen", gate), lease=1.2, **QUICK)):
+        until(lambda: gate.began, what="the call")
+        first = AgentRequest.objects.get().leased_until
+        assert first is not None
+        until(lambda: AgentRequest.objects.get().leased_until != first, what="the renewal")
+        until(lambda: ahead(0) > first, what="the end of the first lease")
+        assert AgentRequest.objects.get().deliveries == 1
+        gate.open()
+        until(AgentReply.objects.exists, what="the reply")
+    assert (gate.began, gate.cancelled) == (1, 0)
+
+
+def test_a_host_that_is_given_its_own_lapsed_request_again_goes_on_renewing_it() -> None:
+    a_request()
+    first, second = Gate(), Gate()
+    with running(a_host(ScriptedAgent("kitchen", first, second), lease=4.0, **QUICK)):
+        until(lambda: first.began, what="the first call")
+        AgentRequest.objects.update(leased_by=None, leased_until=None)  # lapsed, and freed by another host
+        until(lambda: second.began, what="the second call")
+        first.open()
+        lease = AgentRequest.objects.get().leased_until
+        until(lambda: AgentRequest.objects.get().leased_until != lease, seconds=3, what="the renewal")
+        second.open()
+        until(AgentReply.objects.exists, what="the reply")
+    assert AgentReply.objects.count() == 1
+
+
+@pytest.mark.pattern("A1")
+def test_a_host_that_stops_gives_its_requests_back_at_once() -> None:
+    request, gate = a_request(), Gate()
+    kitchen = ScriptedAgent("kitchen", gate)
+    with running(a_host(kitchen, lease=60.0, **QUICK)):
+        until(lambda: gate.began, what="the call")
+    stopped = AgentRequest.objects.get()
+    assert (stopped.leased_by, stopped.leased_until, stopped.deliveries) == (None, None, 1)
+    assert (no_replies(), gate.cancelled, kitchen.closed) == (True, 1, True)
+    assert not AgentInstance.objects.exists()
+    another = ScriptedAgent("kitchen")
+    a_host(another).run_once()
+    assert keys(another) == [request.key]
+
+
+@pytest.mark.pattern("A4")
+def test_a_host_that_stops_posts_what_ends_within_its_grace() -> None:
+    a_request()
+    gate = Gate()
+    host = a_host(ScriptedAgent("kitchen", gate), poll=60.0, grace=5.0)
+    with running(host) as ended:
+        until(lambda: gate.began, what="the call")
+        a_request()
+        host.stop()
+        gate.open()
+        ended.result(timeout=10)
+    assert (a_reply().outcome, gate.cancelled) == ("done", 0)
+    assert AgentRequest.objects.get().deliveries == 0  # nothing new was claimed
+
+
+# --- a request that may kill its hosts
+
+
+def test_a_request_that_was_delivered_twice_without_an_answer_is_run_with_nothing_beside_it() -> None:
+    suspect, gate = a_request(deliveries=2), Gate()
+    kitchen = ScriptedAgent("kitchen", gate, {"ok": True})
+    with running(a_host(kitchen, lease=1.2, **QUICK)):
+        until(lambda: gate.began, what="the suspect's call")
+        others = {a_request().key for _ in range(3)}
+        looked = AgentInstance.objects.get().seen_at
+        until(lambda: AgentInstance.objects.get().seen_at != looked, what="another heartbeat")
+        beside = keys(kitchen)
+        gate.open()
+        until(lambda: AgentReply.objects.count() == 4, what="all replies")
+    assert beside == [suspect.key]
+    assert set(keys(kitchen)) == {suspect.key, *others}
+
+
+def test_a_suspect_waits_for_the_calls_under_way_and_stops_new_ones() -> None:
+    gate = Gate()
+    kitchen = ScriptedAgent("kitchen", gate, {"ok": True})
+    first = a_request()
+    with running(a_host(kitchen, lease=1.2, **QUICK)):
+        until(lambda: gate.began, what="the first call")
+        suspect = a_request(deliveries=2)
+        renewed = AgentRequest.objects.get(pk=first.pk).leased_until
+        until(lambda: AgentRequest.objects.get(pk=first.pk).leased_until != renewed, what="a renewal")
+        assert keys(kitchen) == [first.key]
+        gate.open()
+        until(lambda: AgentReply.objects.count() == 2, what="both replies")
+    assert keys(kitchen) == [first.key, suspect.key]
+
+
+# --- the database
+
+
+@pytest.mark.pattern("A1", "A4")
+def test_a_host_whose_connections_are_cut_goes_on() -> None:
+    a_request()
+    gate = Gate()
+    kitchen = ScriptedAgent("kitchen", gate, {"ok": True})
+    with running(a_host(kitchen, lease=2.0, **QUICK)) as ended:
+        until(lambda: gate.began, what="the call")
+        assert end_other_connections() >= 1
+        a_request()
+        until(lambda: len(kitchen.asked) == 2, what="a claim on a new connection")
+        end_other_connections()
+        gate.open()
+        until(lambda: AgentReply.objects.count() == 2, what="both replies")
+        assert not ended.done()
+    assert (gate.began, gate.cancelled) == (1, 0)
+    assert not AgentRequest.objects.exists()
+
+
+def test_a_host_reports_each_agents_health_while_it_runs() -> None:
+    a_request()
+    kitchen, oven = ScriptedAgent("kitchen", BUSY, {"ok": True}, capacity=4), ScriptedAgent("oven")
+    with running(a_host(kitchen, oven, instance="agents:7", **QUICK)):
+        until(lambda: AgentInstance.objects.filter(agent="kitchen", calls=2).exists(), what="its report")
+        assert AgentInstance.objects.filter(agent="oven", calls=0, capacity=10).exists()
+        reported = AgentInstance.objects.get(agent="kitchen")
+    assert (reported.instance, reported.capacity, reported.failed_calls) == ("agents:7", 4, 1)
+    assert reported.mean_seconds is not None
+    assert not AgentInstance.objects.exists()
+
+
+def test_expired_requests_that_nobody_holds_are_swept_away() -> None:
+    a_request(complete_by=ago(5))
+    with running(a_host(ScriptedAgent("kitchen"), lease=1.2, **QUICK)):
+        until(lambda: not AgentRequest.objects.exists(), what="the request being deleted")
+    assert no_replies()
+
+
+def test_a_wake_up_is_enough_for_a_host_that_polls_rarely() -> None:
+    kitchen = ScriptedAgent("kitchen")
+    host = a_host(kitchen, poll=60.0)
+    with running(host):
+        until(lambda: AgentInstance.objects.exists(), what="the host being up")
+        a_request()
+
+        def woken() -> bool:
+            host.wake()
+            return AgentReply.objects.exists()
+
+        until(woken, what="the reply")
+    assert len(kitchen.asked) == 1

@@ -1,0 +1,99 @@
+"""What a sweep costs, and an order that breaks it (V3, V7)."""
+
+import time
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from orders.models import Alert, Event, LeaderLease, OrderProcess, StepState
+from tests.support.factories import ago, step_of
+from tests.support.overdue import overdue, processing
+from tests.support.roles import (
+    a_leader,
+    alerts_of,
+    clones,
+    event_of,
+    everything,
+    stored,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+# --- poison
+
+
+@pytest.mark.pattern("V3", "V7")
+@pytest.mark.parametrize("place", [0, 4, 8])
+def test_an_order_that_breaks_the_sweep_is_set_aside_alone_and_the_others_are_recovered(place: int) -> None:
+    orders = [processing({"mix": overdue(complete_by=ago(100 - n))}) for n in range(9)]
+    bad = orders[place]
+    StepState.objects.filter(process=bad, name="mix").update(name="frost")
+    leader = a_leader(batch=4)
+    done = leader.run_once().done
+    assert done["recovered"] == 8
+    assert done["failed_passes"] <= 10
+    assert {order.pk: stored(order).process_state for order in orders} == {
+        order.pk: "error" if order is bad else "pending" for order in orders
+    }
+    assert alerts_of(bad) == [("unprocessable", "", "KeyError")]
+    assert Alert.objects.count() == 1
+    frost = step_of(bad, "frost")
+    assert (frost.state, frost.complete_by, frost.outcome) == ("failed", None, "unknown")
+    assert "frost" in event_of(bad, "error").detail["reason"]
+    # It is not found again.
+    before = everything(bad)
+    assert leader.run_once().done["found"] == 0
+    assert everything(bad) == before
+
+
+@pytest.mark.pattern("V3", "V7")
+def test_an_order_that_overran_is_not_set_aside_for_the_fault_of_another() -> None:
+    bad = processing({"mix": overdue()})
+    StepState.objects.filter(process=bad, name="mix").update(name="frost")
+    innocent = processing({"mix": "completed", "heat-oven": "completed"}, complete_by=ago(1))
+    leader = a_leader()
+    for _ in range(3):
+        leader.run_once()
+    assert (stored(bad).process_state, stored(innocent).process_state) == ("error", "pending")
+    assert alerts_of(innocent) == []
+
+
+# --- load
+
+
+@pytest.mark.pattern("V7")
+def test_a_sweep_takes_the_same_few_statements_for_one_overdue_order_and_for_six_hundred() -> None:
+    counted = []
+    leader = a_leader(batch=1000)
+    for number in (1, 600):
+        order = processing({"mix": overdue()})
+        clones(order, number - 1)
+        began = time.monotonic()
+        with CaptureQueriesContext(connection) as captured:
+            assert leader.run_once().done["recovered"] == number
+        assert time.monotonic() - began < 4
+        counted.append(len(captured))
+    assert counted[0] == counted[1] <= 16
+    assert OrderProcess.objects.filter(process_state="pending").count() == 601
+    assert Event.objects.filter(kind="step_timed_out").count() == 601
+
+
+@pytest.mark.pattern("V7", "V1")
+def test_one_run_sweeps_all_that_is_overdue_in_batches() -> None:
+    clones(processing({"mix": overdue()}), 249)
+    leader = a_leader(batch=100)
+    done = leader.run_once().done
+    assert (done["found"], done["recovered"]) == (250, 250)
+    assert OrderProcess.objects.filter(process_state="pending").count() == 250
+    assert LeaderLease.objects.get().last_sweep["found"] == 250
+
+
+@pytest.mark.pattern("V7")
+def test_a_sweep_with_nothing_to_do_is_a_handful_of_statements() -> None:
+    clones(processing({"mix": "running"}), 99)
+    leader = a_leader()
+    with CaptureQueriesContext(connection) as captured:
+        assert leader.run_once().done["found"] == 0
+    assert len(captured) <= 8

@@ -1,0 +1,77 @@
+"""Agents that can or cannot take steps, and what a test asks about the steps that wait for them."""
+
+from dataclasses import replace
+from typing import Any
+
+from orders.engine.circuits.credit import grant_credit
+from orders.engine.circuits.rules import BreakerRules
+from orders.engine.circuits.store import register_agents
+from orders.engine.contracts import Workflow, Workflows
+from orders.engine.errors import Transient
+from orders.models import (
+    AgentInstance,
+    Circuit,
+    OrderProcess,
+    StepState,
+)
+from tests.support.factories import ago, ahead
+from tests.support.roles import (
+    stored,
+)
+from tests.support.workflows import CAKE
+
+DAY = 86_400.0
+DOWN = Transient("http_503", "it is down")
+
+
+def shut(agent: str = "kitchen", **fields: Any) -> None:
+    """The agent's circuit is open, and no probe is due."""
+    register_agents([agent], rate=None)
+    given = {
+        "state": "open",
+        "openings": 1,
+        "opened_at": ago(9),
+        "cause_code": "http_503",
+        "probe_at": ahead(900),
+    }
+    Circuit.objects.filter(agent=agent).update(**(given | fields))
+
+
+def clear(agent: str = "kitchen", **fields: Any) -> None:
+    """The agent's circuit is closed, and its ramp is over."""
+    given = {"state": "closed", "openings": 0, "probe_at": None, "closed_at": ago(3600)}
+    Circuit.objects.filter(agent=agent).update(**(given | fields))
+
+
+def hire(agent: str, capacity: int) -> None:
+    """So much live capacity, and no more."""
+    AgentInstance.objects.filter(agent=agent).update(capacity=capacity)
+
+
+def waiting(agent: str = "kitchen") -> int:
+    return StepState.objects.filter(agent=agent, waiting_since__isnull=False).count()
+
+
+def waited(seconds: float) -> dict[str, Any]:
+    """A step that has waited for its agent for so long."""
+    return {"waiting_since": ago(seconds), "wanted_since": ago(seconds)}
+
+
+def has_waiting(agent: str = "kitchen") -> bool:
+    return agent in grant_credit([agent], rules=BreakerRules(), now=ago(0)).waiting
+
+
+def failures(order: OrderProcess) -> int:
+    return stored(order).failure_count + sum(
+        step.failure_count + step.undo_failure_count for step in StepState.objects.filter(process=order)
+    )
+
+
+def altered(name: str, **declared: Any) -> Workflows:
+    """The cakes, with one step declared otherwise."""
+    steps = tuple(replace(step, **declared) if step.name == name else step for step in CAKE.steps)
+    return {
+        (CAKE.name, CAKE.version): Workflow(
+            name=CAKE.name, version=CAKE.version, steps=steps, complete_by=CAKE.complete_by
+        )
+    }

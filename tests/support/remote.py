@@ -1,0 +1,64 @@
+"""A remote service of a test's own, and one call of it."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from orders.agents.transport import (
+    Remote,
+)
+from orders.engine.errors import Fault
+
+BOUND = 10.0
+"""Seconds that no test here comes near."""
+
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@contextlib.asynccontextmanager
+async def serving(handler: Handler) -> AsyncIterator[str]:
+    """A real server on loopback that answers every call with `handler`."""
+    app = web.Application()
+    app.router.add_route("*", "/{anything:.*}", handler)
+    runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    host, port = runner.addresses[0][:2]
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        await runner.cleanup()
+
+
+def call(handler: Handler, *, timeout: float = BOUND) -> dict[str, Any]:
+    """One call to a server with `handler`."""
+
+    async def run() -> dict[str, Any]:
+        async with serving(handler) as url:
+            remote = Remote(url, timeout=timeout)
+            try:
+                return await remote.post("operation", key="order/step/1", body={"order_id": "1"})
+            finally:
+                await remote.close()
+
+    return asyncio.run(asyncio.wait_for(run(), BOUND))
+
+
+def fault_of(handler: Handler, *, timeout: float = BOUND) -> Fault:
+    with pytest.raises(Fault) as caught:
+        call(handler, timeout=timeout)
+    return caught.value
+
+
+def answering(status: int, body: str = "{}", **headers: str) -> Handler:
+    async def handler(request: web.Request) -> web.Response:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        return web.Response(status=status, text=body, headers=sent)
+
+    return handler

@@ -1,0 +1,62 @@
+"""Messages for the submission role."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from orders.engine.channels import submissions
+from orders.engine.contracts import (
+    Intake,
+    IntakeAnswer,
+    Submission,
+)
+from orders.engine.submission import Submitter, SubmitterConfig
+from orders.models import (
+    Alert,
+    Event,
+    Order,
+    OrderLine,
+    OrderProcess,
+    SetAside,
+    StatusMessage,
+    StepState,
+)
+from orders.workflow.intake import OrderIntake
+from tests.support.order_bodies import SUBMITTED, submitted_body
+from tests.support.workflows import CAKE
+
+BODY = submitted_body(lines=SUBMITTED["lines"][:1], total=7800)
+
+
+def post(order_id: UUID | None = None, **changes: Any) -> UUID:
+    """Puts an order on the submission queue, as the application would."""
+    order_id = order_id or uuid7()
+    submissions.post(order_id=order_id, client="guest", body={**copy.deepcopy(BODY), **changes})
+    return order_id
+
+
+def a_role(*, instance: str = "submission:a", batch: int = 200, intake: Intake | None = None) -> Submitter:
+    config = SubmitterConfig(instance=instance, batch=batch)
+    return Submitter(config=config, intake=intake or OrderIntake(workflow=CAKE))
+
+
+class Brittle:
+    """An intake that breaks on an order from the payment method `boom`, with these words."""
+
+    def __init__(self, words: str = "boom") -> None:
+        self._words = words
+        self._inner = OrderIntake(workflow=CAKE)
+
+    def __call__(self, given: Sequence[Submission]) -> Sequence[IntakeAnswer]:
+        answers = self._inner(given)
+        if any(one.body["payment_method"] == "boom" for one in given):
+            raise ValueError(self._words)
+        return answers
+
+
+def nothing_was_inserted() -> bool:
+    tables = (Order, OrderLine, OrderProcess, StepState, Event, StatusMessage, Alert, SetAside)
+    return not any(table.objects.exists() for table in tables)

@@ -1,0 +1,39 @@
+"""Orders in the hands of a pass, and what a test asks about them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from orders.engine.scheduler.order_pass import OrderPass
+from tests.support.workflows import CAKE
+from tests.unit.rows import ME, NOW, process_row, reply_to, step_rows
+
+DONE = {step.name: "completed" for step in CAKE.steps}
+
+
+def order(states: Mapping[str, str | Mapping[str, Any]] | None = None, **process: Any) -> OrderPass:
+    return OrderPass(row=process_row(**process), steps=step_rows(states), workflow=CAKE, instance=ME)
+
+
+def processing(states: Mapping[str, str | Mapping[str, Any]] | None = None, **process: Any) -> OrderPass:
+    return order(states, process_state="processing", **process)
+
+
+def kinds(one: OrderPass) -> list[str]:
+    return [event.kind for event in one.events]
+
+
+def written(one: OrderPass) -> list[str]:
+    return [write.step.name for write in one.step_writes()]
+
+
+def asked(one: OrderPass) -> list[str]:
+    names = {step.id: name for name, step in one.steps.items()}
+    return [names[request.step_id] for request in one.new_requests]
+
+
+def take(one: OrderPass, name: str, outcome: str = "done", **fields: Any) -> None:
+    one.take(reply_to(one.steps[name], outcome, **fields), NOW)
+
+
+def undoing(states: Mapping[str, str | Mapping[str, Any]], **process: Any) -> OrderPass:
+    return processing(states, goal="compensate", **process)

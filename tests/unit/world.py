@@ -1,0 +1,243 @@
+"""A whole world in memory: the rows, the requests, a remote service with its ledger, a supervisor and a clock that only
+moves when it is told to.
+
+Only the decisions are the real ones: `OrderPass` (which asks `next_moves` and `next_compensation_moves`) and `rule_on`.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from hypothesis import strategies as st
+
+from orders.engine.contracts import Compensation, Remedy, Step, Workflow
+from orders.engine.retry_rules import RetryRules
+from orders.engine.rows import ReplyRow, StepRow
+from orders.engine.scheduler.order_pass import ENDED, OrderPass
+from orders.engine.supervisor.remedies import Ruling, rule_on
+from tests.unit.rows import ME, NOW, process_row, reply_to, step_rows
+
+RULES = RetryRules(threshold=3, compensation_patience=2)
+COMPLETE_BY, SETTLE, CUSTOMER_WAIT, EXTENDED_WAIT = 30.0, 5.0, 60.0, 120.0
+SOME_TURNS = 300
+"""Turns of a world left in peace that no order comes near."""
+
+FINISHED = {"completed", "skipped"}
+
+
+@st.composite
+def workflows(draw: st.DrawFn) -> Workflow:
+    """One to five steps; each comes after some of those before it."""
+    names = ["a", "b", "c", "d", "e"][: draw(st.integers(1, 5))]
+    steps = []
+    for number, name in enumerate(names):
+        after = tuple(earlier for earlier in names[:number] if draw(st.booleans()))
+        compensation = draw(
+            st.sampled_from([*[Compensation.REVERSE] * 3, Compensation.NOTICE, Compensation.NONE])
+        )
+        remedy = draw(
+            st.sampled_from(
+                [Remedy(), Remedy(then="compensate"), Remedy(extended_waits=1, wait=EXTENDED_WAIT)]
+            )
+        )
+        steps.append(
+            Step(
+                name=name,
+                agent="hand",
+                operation=f"{name}-it",
+                data=dict,
+                after=after,
+                complete_by=COMPLETE_BY,
+                settle=SETTLE,
+                customer_wait=CUSTOMER_WAIT,
+                compensation=compensation,
+                remedy=remedy,
+            )
+        )
+    return Workflow(name="any", version=1, steps=tuple(steps))
+
+
+@dataclass
+class Call:
+    """A request that was sent, until it is answered or may no longer land. `step` is as it was then."""
+
+    step: StepRow
+    undo: bool
+    key: str
+    reverses: str
+    begun: bool = False
+
+
+@dataclass
+class World:
+    """Everything there is besides the decisions. The remote does the effect of one key once; no more is asked of it."""
+
+    workflow: Workflow
+    now: datetime = NOW
+    calls: list[Call] = field(default_factory=list)
+    unread: list[ReplyRow] = field(default_factory=list)
+    posted: list[ReplyRow] = field(default_factory=list)
+    effects: set[str] = field(default_factory=set)
+    performed: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    story: list[str] = field(default_factory=list)
+    is_available: bool = True
+
+    def __post_init__(self) -> None:
+        self.row = process_row(workflow="any", version=1)
+        self.steps = {step.name: step for step in step_rows({}, self.workflow)}
+
+    @property
+    def ended(self) -> bool:
+        return self.row.process_state in ENDED
+
+    # The scheduler
+
+    def run_pass(self) -> None:
+        one = OrderPass(row=self.row, steps=list(self.steps.values()), workflow=self.workflow, instance=ME)
+        unread, self.unread = self.unread, []
+        for reply in unread:
+            one.take(reply, self.now)
+        never_begun = {call.step.id for call in self.calls if not call.begun and not call.undo}
+        for step in one.recallable():
+            if step.id in never_begun:
+                one.recalled(step.id)
+                self.calls = [call for call in self.calls if call.step.id != step.id]
+        one.advance(self.now, self.take_credit)
+        self.story += [f"{event.kind} {event.step}" for event in one.events]
+        self.check_attempts_only_grow(one)
+        self.calls = [call for call in self.calls if call.begun or call.step.id not in one.superseded]
+        by_id = {step.id: step for step in one.steps.values()}
+        for request in one.new_requests:
+            step = by_id[request.step_id]
+            if request.undo:
+                self.check_everything_after_it_is_undone(step, one.steps)
+            else:
+                self.check_everything_before_it_is_finished(step, one.steps)
+            self.calls.append(Call(step, request.undo, request.key, request.reverses))
+        self.row, self.steps = one.row, dict(one.steps)
+        self.check_what_is_in_flight_has_an_end()
+
+    def take_credit(self, agent: str, is_retry: bool) -> bool:
+        """Whether a request may be sent."""
+        return True
+
+    # The agents and the remote
+
+    def land(self, call: Call) -> None:
+        """The remote does what it was asked, unless it has done or refused it before."""
+        call.begun = True
+        if call.undo:
+            self.effects.discard(call.reverses)
+        elif call.key not in self.performed | self.refused:
+            self.effects.add(call.key)
+        if call.key not in self.refused:
+            self.performed.add(call.key)
+
+    def answer(self, call: Call, outcome: str) -> None:
+        """The agent answers, if it is still in time (A5). What was answered to a key once is answered again."""
+        call.begun = True
+        if outcome == "done":
+            self.land(call)
+        if outcome != "failed":  # else nobody knows, and it may still land
+            if call.key in self.performed:
+                outcome = "done"
+            elif outcome == "done":
+                outcome = "refused"
+            self.refused |= {call.key} - self.performed
+            self.calls.remove(call)
+        if self.now < call.step.complete_by:
+            reply = reply_to(call.step, outcome, undo=call.undo, id=len(self.posted) + 1)
+            self.posted.append(reply)
+            self.unread.append(reply)
+
+    # The supervisor
+
+    def sweep(self) -> None:
+        overdue = [step for step in self.steps.values() if step.complete_by and step.complete_by <= self.now]
+        failed = False
+        for step in overdue:
+            ruling, after = rule_on(
+                step,
+                self.workflow.by_name[step.name],
+                goal=self.row.goal,
+                rules=RULES,
+                now=self.now,
+                jitter=float,
+                is_available=self.is_available,
+            )
+            self.story.append(f"{ruling.name} {step.name}")
+            assert after.attempt == step.attempt
+            self.steps[step.name] = after
+            failed |= ruling is Ruling.FAIL
+            if ruling is Ruling.UNDO:
+                self.row = self.row._replace(goal="compensate")
+        overran = self.row.process_state == "processing" and self.row.complete_by <= self.now
+        if failed and not self.ended:
+            self.row = self.row._replace(process_state="error", locked_by=None, not_before=None)
+        elif (overdue or overran) and not self.ended:
+            self.row = self.row._replace(process_state="pending", locked_by=None, not_before=None)
+
+    # The clock
+
+    def wait(self) -> None:
+        """Moves on to the next moment at which anything is due; a call that can no longer land is gone."""
+        rows: list[Any] = [self.row, *self.steps.values()]
+        moments = {moment for row in rows for moment in (row.complete_by, row.not_before) if moment}
+        moments |= {step.settles_at for step in self.steps.values() if step.settles_at}
+        later = [moment for moment in moments if moment > self.now]
+        if later:
+            self.now = min(later)
+        self.calls = [
+            call
+            for call in self.calls
+            if call.step.complete_by + timedelta(seconds=0 if call.undo else SETTLE) > self.now
+        ]
+
+    # What must hold
+
+    def check_attempts_only_grow(self, one: OrderPass) -> None:
+        asked = {request.step_id for request in one.new_requests}
+        for name, after in one.steps.items():
+            before = self.steps[name]
+            assert after.attempt == before.attempt + (after.id in asked), (name, self.story)
+            assert after.answered >= before.answered
+            assert after.answered <= after.attempt
+
+    def check_everything_before_it_is_finished(self, step: StepRow, steps: dict[str, StepRow]) -> None:
+        for earlier in self.workflow.by_name[step.name].after:
+            assert steps[earlier].state in FINISHED, (step.name, earlier, self.story)
+
+    def check_everything_after_it_is_undone(self, step: StepRow, steps: dict[str, StepRow]) -> None:
+        """And the step's own forward call can no longer land either (rule 8)."""
+        declared = self.workflow.by_name[step.name]
+        assert declared.compensation is not Compensation.NONE, (step.name, self.story)
+        is_notice = declared.compensation is Compensation.NOTICE
+        later = [name for name in self.workflow.by_name if name != step.name]
+        for name in later if is_notice else self.workflow.dependents[step.name]:
+            if self.workflow.by_name[name].compensation is Compensation.REVERSE:
+                assert steps[name].key() not in self.effects, (step.name, name, self.story)
+                assert not self.may_land(name), (step.name, name, self.story)
+            assert steps[name].state != "running", (step.name, name, self.story)
+        assert not self.may_land(step.name), (step.name, self.story)
+
+    def may_land(self, name: str) -> bool:
+        """Whether a forward call of this step is under way whose effect has not happened yet."""
+        return any(
+            call.step.name == name
+            and call.begun
+            and not call.undo
+            and call.key not in self.performed | self.refused
+            for call in self.calls
+        )
+
+    def check_what_is_in_flight_has_an_end(self) -> None:
+        for step in self.steps.values():
+            assert (step.state == "running") <= (step.complete_by is not None), (step.name, self.story)
+            if step.complete_by is not None:
+                assert step.state in ("running", "compensating"), (step.name, self.story)
+        if self.row.process_state == "processing":
+            assert self.row.locked_by == ME
+            assert self.row.complete_by is not None
+        else:
+            assert self.row.locked_by is None
