@@ -12,7 +12,6 @@ from django.conf import settings
 from django.contrib import auth, messages
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils.translation import gettext as _
 
 from orders.access.levels import OPERATOR_NAMESPACES
 
@@ -49,7 +48,7 @@ class OperatorSessions:
         now = time.time()
         if is_over(request.session, now):
             auth.logout(request)
-            messages.info(request, _("Your session has ended for security. Please sign in again."))
+            messages.info(request, "Your session has ended for security. Please sign in again.")
         elif LIVE not in request.headers and now - request.session.get(SEEN, 0) > STEP:
             request.session[SEEN] = now
 

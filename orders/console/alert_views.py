@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 
 from orders.access.levels import OPERATE
 from orders.console.csv_export import csv_response
@@ -95,16 +94,14 @@ def add_note(request: HttpRequest, group_id: int) -> HttpResponse:
 @act(OPERATE)
 def acknowledge(request: HttpRequest, group_id: int) -> HttpResponse:
     """Records that an operator is handling a group."""
-    done = _("Acknowledged. Others can see that you are handling it.")
+    done = "Acknowledged. Others can see that you are handling it."
     return _change(request, group_id, alert_services.acknowledge, done)
 
 
 @act(OPERATE)
 def unacknowledge(request: HttpRequest, group_id: int) -> HttpResponse:
     """Withdraws an acknowledgement."""
-    return _change(
-        request, group_id, alert_services.unacknowledge, _("The acknowledgement has been withdrawn.")
-    )
+    return _change(request, group_id, alert_services.unacknowledge, "The acknowledgement has been withdrawn.")
 
 
 def _change(request: HttpRequest, group_id: int, service: Callable[..., Any], done: str) -> HttpResponse:

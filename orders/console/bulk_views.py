@@ -7,8 +7,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
@@ -32,10 +30,10 @@ from orders.services.operators.bulk_control import NoSuchActionError, TooLateErr
 from orders.vocabulary import BulkItemState
 
 ACTS = {
-    "pause": (bulk_control.pause, gettext_lazy("Paused. No more orders are started until you resume it.")),
-    "resume": (bulk_control.resume, gettext_lazy("Resumed.")),
-    "stop": (bulk_control.stop, gettext_lazy("Stopped. Orders that were already started continue.")),
-    "undo": (bulk_control.undo, gettext_lazy("Undone. No order was changed.")),
+    "pause": (bulk_control.pause, "Paused. No more orders are started until you resume it."),
+    "resume": (bulk_control.resume, "Resumed."),
+    "stop": (bulk_control.stop, "Stopped. Orders that were already started continue."),
+    "undo": (bulk_control.undo, "Undone. No order was changed."),
 }
 COLUMNS = ("order", "wave", "state", "said", "acted_at", "ended_at")
 
@@ -67,12 +65,12 @@ def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
             "state": state,
             "is_first": "after" not in request.GET,
             "choices": [
-                ("", gettext_lazy("All"), progress.action.total),
-                (BulkItemState.WAITING, gettext_lazy("Waiting"), progress.waiting),
-                (BulkItemState.ACTED, gettext_lazy("Running"), progress.acted),
-                (BulkItemState.DONE, gettext_lazy("Done"), progress.done),
-                (BulkItemState.FAILED_AGAIN, gettext_lazy("Failed again"), progress.failed),
-                (BulkItemState.NOTHING, gettext_lazy("Nothing to do"), progress.nothing),
+                ("", "All", progress.action.total),
+                (BulkItemState.WAITING, "Waiting", progress.waiting),
+                (BulkItemState.ACTED, "Running", progress.acted),
+                (BulkItemState.DONE, "Done", progress.done),
+                (BulkItemState.FAILED_AGAIN, "Failed again", progress.failed),
+                (BulkItemState.NOTHING, "Nothing to do", progress.nothing),
             ],
         },
     )
@@ -114,9 +112,9 @@ def create(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         seen = form.cleaned_data["seen"]
         if len(order_ids) > bulk_selection.MOST:
-            form.add_error(None, _("These are more orders than one action can take. Narrow the filter."))
+            form.add_error(None, "These are more orders than one action can take. Narrow the filter.")
         elif seen is not None and len(order_ids) > seen:
-            form.add_error(None, _("More orders match now than when you opened this page. Check them again."))
+            form.add_error(None, "More orders match now than when you opened this page. Check them again.")
         else:
             action = _start(request, choice, form, order_ids)
             if action is not None:
@@ -145,7 +143,7 @@ def _start(request: HttpRequest, choice: Choice, form: BulkActionForm, order_ids
     except CountMismatchError as error:
         form.ask_for_count(error.count)
     except NothingToDoError:
-        form.add_error(None, _("No order matches any longer, so there is nothing to do."))
+        form.add_error(None, "No order matches any longer, so there is nothing to do.")
     except (TooManyError, ImpossibleActionError) as error:
         form.add_error(None, str(error))
     return None

@@ -13,7 +13,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 
 from orders.access.levels import ADMINISTER
 from orders.console.forms.faults import FaultsForm
@@ -80,9 +79,9 @@ def set_faults(
         audit.record(
             actor=actor(request), act="chaos-faults", target=service, before=faults[service], after=after
         )
-        messages.success(request, _("The faults of %(service)s have been set.") % {"service": service})
+        messages.success(request, f"The faults of {service} have been set.")
     else:
-        messages.error(request, _("The sandbox did not accept these faults. Check its log."))
+        messages.error(request, "The sandbox did not accept these faults. Check its log.")
     return redirect("console:chaos")
 
 
@@ -92,7 +91,7 @@ def clear(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any]) -> 
     """Removes all faults."""
     sandbox.clear()
     audit.record(actor=actor(request), act="chaos-clear", before=faults, after=sandbox.faults())
-    messages.success(request, _("All faults have been removed."))
+    messages.success(request, "All faults have been removed.")
     return redirect("console:chaos")
 
 
@@ -106,7 +105,7 @@ def kill(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any], *, r
     result = f"killed process {pid}" if pid else "no process found"
     audit.record(actor=actor(request), act="chaos-kill", target=role, said=result)
     if pid:
-        messages.success(request, _("Killed process %(pid)s of %(role)s.") % {"pid": pid, "role": role})
+        messages.success(request, f"Killed process {pid} of {role}.")
     else:
-        messages.error(request, _("No %(role)s process is running on this machine.") % {"role": role})
+        messages.error(request, f"No {role} process is running on this machine.")
     return redirect("console:chaos")

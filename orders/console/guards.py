@@ -19,7 +19,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
-from django.utils.translation import gettext as _
 from django.views import csrf
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -143,11 +142,10 @@ def _confirmed(view: View) -> View:
         minutes = int(settings.SECOND_FACTOR_FRESH.total_seconds() // 60)
         messages.warning(
             request,
-            _(
+            (
                 "Nothing has been changed. Enter a code first: this action needs one"
-                " from the last %(minutes)s minutes. Then try again."
-            )
-            % {"minutes": minutes},
+                f" from the last {minutes} minutes. Then try again."
+            ),
         )
         query = urlencode({"next": previous_page(request)})
         return redirect(f"{reverse('console:second-factor')}?{query}")

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.bounds import MOST_COUNTED
@@ -15,7 +13,7 @@ from orders.selectors.desk.standing import Kind
 from orders.selectors.desk.supervisor import SupervisorStatus
 from orders.vocabulary import CircuitState, ProcessState
 from orders.wording.agents import down_sentence, draining_sentence, hold_sentence
-from orders.wording.units import bounded, duration
+from orders.wording.units import counted, duration
 
 PATIENCE = 60.0
 """Seconds that a submission, or an order for a scheduler, may wait before it is a concern."""
@@ -50,9 +48,9 @@ def summarise(
 def _of_supervisor(watch: SupervisorStatus) -> Iterator[Concern]:
     url = reverse("console:supervisor")
     if watch.swept_seconds is None:
-        yield Concern(tone="bad", url=url, sentence=_("The supervisor has never swept."))
+        yield Concern(tone="bad", url=url, sentence="The supervisor has never swept.")
     elif watch.late:
-        sentence = _("The supervisor last swept %(ago)s ago.") % {"ago": duration(watch.swept_seconds)}
+        sentence = f"The supervisor last swept {duration(watch.swept_seconds)} ago."
         yield Concern(tone="bad", url=url, sentence=sentence)
 
 
@@ -73,25 +71,21 @@ def _of_agents(agents: Sequence[AgentStatus]) -> Iterator[Concern]:
 
 def _of_orders(numbers: Overview, open_alerts: int) -> Iterator[Concern]:
     if open_alerts:
-        sentence = ngettext("%(n)s alert is open.", "%(n)s alerts are open.", open_alerts)
-        count = bounded(open_alerts, MOST_COUNTED)
-        yield Concern(tone="bad", url=reverse("console:alerts"), sentence=sentence % {"n": count})
+        alerts = counted(open_alerts, "alert", most=MOST_COUNTED)
+        sentence = f"{alerts} {'is' if open_alerts == 1 else 'are'} open."
+        yield Concern(tone="bad", url=reverse("console:alerts"), sentence=sentence)
     if numbers.set_aside:
-        sentence = ngettext(
-            "%(n)s submission is set aside.", "%(n)s submissions are set aside.", numbers.set_aside
-        )
-        count = bounded(numbers.set_aside, MOST_COUNTED)
-        yield Concern(tone="warn", url=reverse("console:set-aside"), sentence=sentence % {"n": count})
+        submissions = counted(numbers.set_aside, "submission", most=MOST_COUNTED)
+        sentence = f"{submissions} {'is' if numbers.set_aside == 1 else 'are'} set aside."
+        yield Concern(tone="warn", url=reverse("console:set-aside"), sentence=sentence)
     if numbers.oldest_queued is not None and numbers.oldest_queued > PATIENCE:
-        sentence = _(
-            "The oldest submission has been in the queue for %(age)s. Is the submission process running?"
-        )
         age = duration(numbers.oldest_queued)
-        yield Concern(tone="bad", url=reverse("console:orders"), sentence=sentence % {"age": age})
-    if numbers.oldest_ready is not None and numbers.oldest_ready > PATIENCE:
-        sentence = _(
-            "An order has been waiting for a scheduler for %(age)s. Is the scheduler process running?"
+        sentence = (
+            f"The oldest submission has been in the queue for {age}. Is the submission process running?"
         )
+        yield Concern(tone="bad", url=reverse("console:orders"), sentence=sentence)
+    if numbers.oldest_ready is not None and numbers.oldest_ready > PATIENCE:
+        age = duration(numbers.oldest_ready)
+        sentence = f"An order has been waiting for a scheduler for {age}. Is the scheduler process running?"
         query = urlencode({"state": ProcessState.PENDING.value, "kind": Kind.SCHEDULER.value})
-        url = f"{reverse('console:orders')}?{query}"
-        yield Concern(tone="warn", url=url, sentence=sentence % {"age": duration(numbers.oldest_ready)})
+        yield Concern(tone="warn", url=f"{reverse('console:orders')}?{query}", sentence=sentence)

@@ -7,7 +7,6 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import ADMINISTER, OPERATE
@@ -73,7 +72,7 @@ def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
         messages.info(request, str(error))
     else:
         messages.success(
-            request, _("The order will be resubmitted in 10 seconds. You can undo this until then.")
+            request, "The order will be resubmitted in 10 seconds. You can undo this until then."
         )
     return redirect(previous_page(request))
 

@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -75,13 +74,11 @@ def _verify(request: HttpRequest) -> HttpResponse:
     if check.is_right:
         return redirect(next_url(request))
     if check.wait:
-        message = _("Too many wrong codes. Wait %(seconds)s seconds, then try again.") % {
-            "seconds": check.wait
-        }
+        message = f"Too many wrong codes. Wait {check.wait} seconds, then try again."
         form.reject(message)
         return _verify_page(request, form, status=429, wait=check.wait)
     _record(request, "second-factor", said="a wrong code", allowed=False)
-    form.reject(_("This code is wrong. Wait for the next one and try again."))
+    form.reject("This code is wrong. Wait for the next one and try again.")
     return _verify_page(request, form, status=403)
 
 
@@ -112,9 +109,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
     form = CodeForm(request.POST)
     codes = second_factor.set_up(request, form.typed)
     if codes is None:
-        form.reject(
-            _("This code is wrong. Check that your phone's clock is set automatically, then try again.")
-        )
+        form.reject("This code is wrong. Check that your phone's clock is set automatically, then try again.")
         return _set_up_page(request, form, status=403)
     _record(request, "second-factor-set-up", said="has a second factor")
     return _codes_page(request, codes)
@@ -135,7 +130,7 @@ def remove(request: HttpRequest) -> HttpResponse:
     """Removes the factor, so that another one can be set up."""
     second_factor.remove(request.user)
     _record(request, "second-factor-remove", said="has no second factor")
-    messages.info(request, _("Your second factor has been removed."))
+    messages.info(request, "Your second factor has been removed.")
     return redirect("console:second-factor")
 
 

@@ -18,7 +18,7 @@ def test_a_step_is_skipped_only_when_its_name_was_typed(desk: Desk) -> None:
     steps = {**BEFORE_SHIPMENT, "create-shipment": "completed", "capture-payment": "completed"}
     order = an_order({**steps, "send-confirmation": "failed"}, process_state="error")
     client, address = desk("operator"), f"/console/orders/{order.pk}/steps/send-confirmation/skip/"
-    assert "the order counts as complete without it" in client.get(address).content.decode()
+    assert "the order counts as complete without it" in " ".join(client.get(address).content.decode().split())
     for typed in ("", "capture-payment"):
         answer = client.post(address, {"reason": "she has no mail", "typed": typed})
         page = answer.content.decode()

@@ -1,7 +1,6 @@
 """The forms on the page of the agents: pause one, and force its circuit."""
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 from orders.console.forms.fields import Reason, ReasonForm, select, text_input
 
@@ -14,22 +13,22 @@ class ForceCircuitForm(forms.Form):
     """Holds an agent's circuit open or closed for a time."""
 
     state = forms.CharField(
-        label=_("State"),
+        label="State",
         max_length=10,
-        widget=select([("open", _("open: nothing is sent")), ("closed", _("closed: everything is sent"))]),
+        widget=select([("open", "open: nothing is sent"), ("closed", "closed: everything is sent")]),
     )
     seconds = forms.TypedChoiceField(
-        label=_("Duration"),
+        label="Duration",
         coerce=float,
         choices=[
-            ("300", _("5 minutes")),
-            ("900", _("15 minutes")),
-            ("3600", _("1 hour")),
-            ("28800", _("8 hours")),
+            ("300", "5 minutes"),
+            ("900", "15 minutes"),
+            ("3600", "1 hour"),
+            ("28800", "8 hours"),
         ],
         widget=select(),
         error_messages=dict.fromkeys(
-            ("required", "invalid_choice"), _("Choose how long the circuit should be forced.")
+            ("required", "invalid_choice"), "Choose how long the circuit should be forced."
         ),
     )
     reason = Reason(widget=text_input(required=True))

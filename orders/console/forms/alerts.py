@@ -1,7 +1,6 @@
 """The forms on the page of an alert group, and the query string of the alerts' export."""
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 from orders.console.forms.fields import Key
 from orders.services.operators.alerts import LONGEST_NOTE
@@ -11,12 +10,12 @@ class NoteForm(forms.Form):
     """A note beside an alert group."""
 
     text = forms.CharField(
-        label=_("What should the next operator know?"),
+        label="What should the next operator know?",
         max_length=LONGEST_NOTE,
         widget=forms.Textarea(attrs={"class": "input", "rows": 4}),
         error_messages={
-            "required": _("Write the note before you add it."),
-            "max_length": _("Shorten the note to %(limit_value)s characters."),
+            "required": "Write the note before you add it.",
+            "max_length": "Shorten the note to %(limit_value)s characters.",
         },
     )
 

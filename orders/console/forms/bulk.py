@@ -8,8 +8,6 @@ from uuid import UUID
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from orders.console.forms.fields import Key, Reason, exact_input, text_input
 from orders.console.forms.filters import OrderFilterForm
@@ -19,8 +17,8 @@ from orders.services.operators.bulk import FASTEST
 from orders.vocabulary import BulkKind
 
 KINDS = (
-    (BulkKind.RESUBMIT, gettext_lazy("Resubmit")),
-    (BulkKind.COMPENSATE, gettext_lazy("Cancel and refund")),
+    (BulkKind.RESUBMIT, "Resubmit"),
+    (BulkKind.COMPENSATE, "Cancel and refund"),
 )
 SLOWEST = 0.1
 """Orders a second."""
@@ -36,9 +34,9 @@ class OrderIds(forms.Field):
         try:
             ids = list(dict.fromkeys(UUID(text) for text in value or ()))
         except ValueError as error:
-            raise ValidationError(_("Choose orders from the list.")) from error
+            raise ValidationError("Choose orders from the list.") from error
         if len(ids) > MOST_CHOSEN:
-            raise ValidationError(_("Choose at most %(most)s orders.") % {"most": MOST_CHOSEN})
+            raise ValidationError(f"Choose at most {MOST_CHOSEN} orders.")
         return ids
 
 
@@ -77,11 +75,11 @@ class Waves(forms.CharField):
             sizes = [int(part) for part in super().clean(value).split(",")]
         except ValueError as error:
             raise ValidationError(
-                _("Enter whole numbers with commas between them, such as 1, 10, 100, 0.")
+                "Enter whole numbers with commas between them, such as 1, 10, 100, 0."
             ) from error
         if any(size < 1 for size in sizes[:-1]) or sizes[-1] < 0:
             raise ValidationError(
-                _("Enter sizes of at least 1. Only the last may be 0, for all remaining orders.")
+                "Enter sizes of at least 1. Only the last may be 0, for all remaining orders."
             )
         return sizes
 
@@ -102,28 +100,26 @@ def _number(label: Any, *, smallest: float, largest: float, wrong: Any, initial:
 class BulkActionForm(forms.Form):
     """How a bulk action goes through its orders. `typed` is their number, where it must be confirmed."""
 
-    reason = Reason(help_text=gettext_lazy("Shown in each order's history and in the audit log."))
+    reason = Reason(help_text="Shown in each order's history and in the audit log.")
     waves = Waves(
-        label=gettext_lazy("Waves"),
+        label="Waves",
         max_length=60,
         initial="1, 10, 100, 0",
         widget=text_input(),
-        help_text=gettext_lazy(
-            "Each wave waits for the results of the one before. 0 means all remaining orders."
-        ),
+        help_text=("Each wave waits for the results of the one before. 0 means all remaining orders."),
     )
     rate = _number(
-        gettext_lazy("Orders per second, at most"),
+        "Orders per second, at most",
         smallest=SLOWEST,
         largest=FASTEST,
-        wrong=gettext_lazy("Enter a number from 0.1 to 1,000, such as 20."),
+        wrong="Enter a number from 0.1 to 1,000, such as 20.",
         initial="20",
     )
     stop_percent = _number(
-        gettext_lazy("Pause if failures exceed (%)"),
+        "Pause if failures exceed (%)",
         smallest=0,
         largest=100,
-        wrong=gettext_lazy("Enter a number from 0 to 100."),
+        wrong="Enter a number from 0 to 100.",
         initial="20",
     )
     typed = forms.IntegerField(required=False, widget=exact_input(inputmode="numeric", maxlength=10))
@@ -136,12 +132,12 @@ class BulkActionForm(forms.Form):
         super().__init__(data, auto_id="%s", label_suffix="")
         self._count = count
         typed = self.fields["typed"]
-        typed.label = _("Type the number of orders, %(count)s, to confirm") % {"count": count}
+        typed.label = f"Type the number of orders, {count}, to confirm"
         typed.error_messages["invalid"] = self._wrong_count(count)
 
     @staticmethod
     def _wrong_count(count: int) -> str:
-        return _("Type %(count)s to confirm.") % {"count": count}
+        return f"Type {count} to confirm."
 
     def ask_for_count(self, count: int) -> None:
         """Has the number of orders typed again."""

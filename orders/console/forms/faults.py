@@ -5,8 +5,6 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 LARGEST_LATENCY = 60_000
 """The longest latency that can be set, in milliseconds."""
@@ -23,22 +21,22 @@ def _whole_number(label: Any, *, largest: int, wrong: Any) -> forms.IntegerField
 
 
 def _percentage(label: Any) -> forms.IntegerField:
-    return _whole_number(label, largest=100, wrong=gettext_lazy("Enter a whole number from 0 to 100."))
+    return _whole_number(label, largest=100, wrong="Enter a whole number from 0 to 100.")
 
 
 class FaultsForm(forms.Form):
     """The faults of one service."""
 
-    down = forms.BooleanField(label=gettext_lazy("Down"), required=False)
+    down = forms.BooleanField(label="Down", required=False)
     latency = _whole_number(
-        gettext_lazy("Latency, ms"),
+        "Latency, ms",
         largest=LARGEST_LATENCY,
-        wrong=gettext_lazy("Enter a whole number of milliseconds from 0 to 60,000."),
+        wrong="Enter a whole number of milliseconds from 0 to 60,000.",
     )
-    errors = _percentage(gettext_lazy("Errors, %"))  # type: ignore[assignment]  # a field, not the property
-    hangs = _percentage(gettext_lazy("Hangs, %"))
-    lost = _percentage(gettext_lazy("Lost replies, %"))
-    refusals = _percentage(gettext_lazy("Refusals, %"))
+    errors = _percentage("Errors, %")  # type: ignore[assignment]  # a field, not the property
+    hangs = _percentage("Hangs, %")
+    lost = _percentage("Lost replies, %")
+    refusals = _percentage("Refusals, %")
 
     def __init__(
         self, data: QueryDict | None = None, *, service: str, initial: dict[str, Any] | None = None
@@ -70,5 +68,5 @@ class FaultsForm(forms.Form):
 
 def _in_words(value: bool | int) -> str:
     if isinstance(value, bool):
-        return _("yes") if value else _("no")
+        return "yes" if value else "no"
     return str(value)

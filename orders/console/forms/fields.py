@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 LONGEST_REASON = 200
 LARGEST_ID = 2**63 - 1
@@ -18,11 +17,11 @@ class Reason(forms.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(
             **{
-                "label": _("Reason"),
+                "label": "Reason",
                 "required": False,
                 "max_length": LONGEST_REASON,
                 "widget": text_input(),
-                "error_messages": {"max_length": _("Shorten the reason to %(limit_value)s characters.")},
+                "error_messages": {"max_length": "Shorten the reason to %(limit_value)s characters."},
                 **options,
             }
         )

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy as _
 
 from orders.console.forms.fields import Key, exact_input, select, text_input
 from orders.selectors.desk import audit
@@ -13,7 +12,7 @@ from orders.selectors.desk.filters import LEAST_PART, LONGEST, NAMES, NOTHING_DO
 from orders.wording.standings import STANDINGS
 from orders.wording.states import ORDER_STATES, Pill
 
-ANY = ("", _("any"))
+ANY = ("", "any")
 
 
 def _choices(pills: Mapping[Any, Pill]) -> list[tuple[str, Any]]:
@@ -27,36 +26,36 @@ class OrderFilterForm(forms.Form):
     """
 
     q = forms.CharField(
-        label=_("Order ID or email"),
+        label="Order ID or email",
         required=False,
         max_length=LONGEST,
         widget=exact_input(**{"aria-describedby": "f-q-hint"}),
     )
     state = forms.ChoiceField(
-        label=_("State"),
+        label="State",
         required=False,
         choices=_choices(ORDER_STATES),
         widget=select(),
-        error_messages={"invalid_choice": _("Choose a state from the list. There is no state %(value)s.")},
+        error_messages={"invalid_choice": "Choose a state from the list. There is no state %(value)s."},
     )
     kind = forms.ChoiceField(
-        label=_("Standing"),
+        label="Standing",
         required=False,
         choices=_choices(STANDINGS),
         widget=select(),
-        error_messages={"invalid_choice": _("Choose a standing from the list. There is no %(value)s.")},
+        error_messages={"invalid_choice": "Choose a standing from the list. There is no %(value)s."},
     )
-    step = forms.CharField(label=_("Step"), required=False, max_length=LONGEST, widget=select())
-    agent = forms.CharField(label=_("Agent"), required=False, max_length=LONGEST, widget=select())
-    waiting = forms.CharField(label=_("Waiting"), required=False, max_length=LONGEST, widget=select())
+    step = forms.CharField(label="Step", required=False, max_length=LONGEST, widget=select())
+    agent = forms.CharField(label="Agent", required=False, max_length=LONGEST, widget=select())
+    waiting = forms.CharField(label="Waiting", required=False, max_length=LONGEST, widget=select())
     code = forms.CharField(
-        label=_("Alert code"),
+        label="Alert code",
         required=False,
         max_length=60,
         widget=exact_input(**{"class": "input filters__short"}),
     )
     older = forms.CharField(
-        label=_("Older than"),
+        label="Older than",
         required=False,
         max_length=LONGEST,
         widget=exact_input(
@@ -64,11 +63,11 @@ class OrderFilterForm(forms.Form):
         ),
     )
     priority = forms.ChoiceField(
-        label=_("Priority"),
+        label="Priority",
         required=False,
         choices=[ANY, *((str(priority), str(priority)) for priority in range(10))],
         widget=select(),
-        error_messages={"invalid_choice": _("Choose a priority from 0 to 9.")},
+        error_messages={"invalid_choice": "Choose a priority from 0 to 9."},
     )
 
     def __init__(self, query: Mapping[str, Any]) -> None:
@@ -79,7 +78,7 @@ class OrderFilterForm(forms.Form):
         for name, present, first in (
             ("step", steps, [ANY]),
             ("agent", agents, [ANY]),
-            ("waiting", agents, [ANY, (NOTHING_DONE, _("for anything"))]),
+            ("waiting", agents, [ANY, (NOTHING_DONE, "for anything")]),
         ):
             asked = getattr(self.filter, name)
             names = present if asked in ("", NOTHING_DONE, *present) else [*present, asked]
@@ -91,7 +90,7 @@ class OrderFilterForm(forms.Form):
         order_filter = OrderFilter(q=text)
         if text and not order_filter.digits and not order_filter.email:
             raise ValidationError(
-                _("Enter an email, an order ID, or at least %(digits)s digits from the end of an order ID."),
+                "Enter an email, an order ID, or at least %(digits)s digits from the end of an order ID.",
                 params={"digits": LEAST_PART},
             )
         return text
@@ -100,7 +99,7 @@ class OrderFilterForm(forms.Form):
         """Takes an age such as 30m."""
         text: str = self.cleaned_data["older"]
         if text and OrderFilter(older=text).age is None:
-            raise ValidationError(_("Enter an age as a number with s, m, h or d, such as 30m or 2h."))
+            raise ValidationError("Enter an age as a number with s, m, h or d, such as 30m or 2h.")
         return text
 
     @property
@@ -117,29 +116,29 @@ class OrderFilterForm(forms.Form):
 class AuditFilterForm(forms.Form):
     """Which entries of the audit log are listed or exported. A field with an error does not narrow the list."""
 
-    actor = forms.CharField(label=_("Actor"), required=False, max_length=120, widget=text_input())
-    act = forms.CharField(label=_("Action"), required=False, max_length=40, widget=select())
-    target = forms.CharField(label=_("Target"), required=False, max_length=120, widget=text_input())
+    actor = forms.CharField(label="Actor", required=False, max_length=120, widget=text_input())
+    act = forms.CharField(label="Action", required=False, max_length=40, widget=select())
+    target = forms.CharField(label="Target", required=False, max_length=120, widget=text_input())
     allowed = forms.ChoiceField(
-        label=_("Result"),
+        label="Result",
         required=False,
-        choices=[ANY, ("yes", _("done")), ("no", _("refused"))],
+        choices=[ANY, ("yes", "done"), ("no", "refused")],
         widget=select(),
-        error_messages={"invalid_choice": _("Choose a result from the list.")},
+        error_messages={"invalid_choice": "Choose a result from the list."},
     )
     since = forms.DateField(
-        label=_("From"),
+        label="From",
         required=False,
         input_formats=["%Y-%m-%d"],
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"class": "input", "type": "date"}),
-        error_messages={"invalid": _("Enter a date such as 2026-01-31.")},
+        error_messages={"invalid": "Enter a date such as 2026-01-31."},
     )
     until = forms.DateField(
-        label=_("To"),
+        label="To",
         required=False,
         input_formats=["%Y-%m-%d"],
         widget=forms.DateInput(format="%Y-%m-%d", attrs={"class": "input", "type": "date"}),
-        error_messages={"invalid": _("Enter a date such as 2026-01-31.")},
+        error_messages={"invalid": "Enter a date such as 2026-01-31."},
     )
     before = Key(widget=forms.HiddenInput)
 
@@ -162,7 +161,7 @@ class AuditFilterForm(forms.Form):
 class OutboxForm(forms.Form):
     """Which messages of the outbox are listed, and the key that the page begins below."""
 
-    VIEWS = (("", _("All")), ("waiting", _("Waiting")), ("failed", _("Failed")), ("sent", _("Sent")))
+    VIEWS = (("", "All"), ("waiting", "Waiting"), ("failed", "Failed"), ("sent", "Sent"))
 
     view = forms.ChoiceField(choices=VIEWS, required=False)
     before = Key()

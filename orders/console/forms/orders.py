@@ -4,8 +4,6 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from orders.console.forms.fields import Reason, ReasonForm, exact_input, text_input
 
@@ -30,13 +28,11 @@ class PriorityForm(ReasonForm):
     """Sets an order's priority."""
 
     priority = forms.TypedChoiceField(
-        label=gettext_lazy("Priority"),
+        label="Priority",
         coerce=int,
         choices=[(priority, str(priority)) for priority in PRIORITIES],
-        widget=forms.Select(attrs={"class": "input input--inline", "aria-label": gettext_lazy("Priority")}),
-        error_messages=dict.fromkeys(
-            ("required", "invalid_choice"), gettext_lazy("Choose a priority from 0 to 9.")
-        ),
+        widget=forms.Select(attrs={"class": "input input--inline", "aria-label": "Priority"}),
+        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose a priority from 0 to 9."),
     )
 
 
@@ -50,12 +46,12 @@ class TypedForm(ReasonForm):
         self.word = word
         for field in self.fields.values():
             field.widget.attrs["required"] = True
-        self.fields["typed"].label = _("Type %(word)s to confirm") % {"word": word}
+        self.fields["typed"].label = f"Type {word} to confirm"
 
     def show_refusal(self, said: str) -> None:
         """Shows why the service refused: beside the word if it was not typed exactly, otherwise above the form."""
         typed = self.cleaned_data["typed"].replace(" ", "").lower() == self.word.lower()
-        wrong = _("Nothing has been changed. Type %(word)s to confirm.") % {"word": self.word}
+        wrong = f"Nothing has been changed. Type {self.word} to confirm."
         self.add_error(None if typed else "typed", said if typed else wrong)
 
 
@@ -63,28 +59,24 @@ class SettleForm(forms.Form):
     """Settles a step by hand: whether it was done, with the proof."""
 
     how = forms.ChoiceField(
-        label=gettext_lazy("What happened"),
+        label="What happened",
         choices=[
-            (DONE, gettext_lazy("It was done. The order continues with the response below.")),
-            (NOT_DONE, gettext_lazy("It was not done. The next attempt may use a new key.")),
+            (DONE, "It was done. The order continues with the response below."),
+            (NOT_DONE, "It was not done. The next attempt may use a new key."),
         ],
         widget=forms.RadioSelect,
-        error_messages=dict.fromkeys(
-            ("required", "invalid_choice"), gettext_lazy("Choose whether the step was done.")
-        ),
+        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose whether the step was done."),
     )
     result = forms.JSONField(
-        label=gettext_lazy("Response, as JSON, if it was done"),
-        help_text=gettext_lazy("What the remote service would have answered. Later steps may need it."),
+        label="Response, as JSON, if it was done",
+        help_text="What the remote service would have answered. Later steps may need it.",
         required=False,
         widget=forms.Textarea(
             attrs={"class": "input", "rows": 5, "maxlength": LONGEST_RESULT, "spellcheck": "false"}
         ),
-        error_messages={
-            "invalid": gettext_lazy("Enter a JSON object, as the remote service would have answered.")
-        },
+        error_messages={"invalid": "Enter a JSON object, as the remote service would have answered."},
     )
-    reason = Reason(label=gettext_lazy("Proof"), widget=text_input(required=True))
+    reason = Reason(label="Proof", widget=text_input(required=True))
 
     def __init__(self, data: QueryDict | None = None, *, is_undo: bool) -> None:
         super().__init__(data, label_suffix="", auto_id="%s")

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 from orders.console.forms.fields import text_input
 
@@ -14,7 +13,7 @@ class CodeForm(forms.Form):
     """One code. Every code that is sent is checked and counted as a guess, an empty or overlong one too."""
 
     code = forms.CharField(
-        label=_("Code"),
+        label="Code",
         required=False,
         widget=text_input(
             maxlength=LONGEST_CODE,

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext_lazy
 
 from orders.console.forms.fields import Reason, select, text_input
 from orders.fields import countries
@@ -13,14 +12,14 @@ from orders.fields.validators import validate_email, validate_one_line
 from orders.services.operators.editing import Field, FieldType
 
 LABELS = {
-    "payment_method": gettext_lazy("Payment method (the gateway's token)"),
-    "email": gettext_lazy("Email"),
-    "ship_to": gettext_lazy("Address"),
-    "name": gettext_lazy("Name"),
-    "street": gettext_lazy("Street and number"),
-    "postal_code": gettext_lazy("Postal code"),
-    "city": gettext_lazy("City"),
-    "country": gettext_lazy("Country"),
+    "payment_method": "Payment method (the gateway's token)",
+    "email": "Email",
+    "ship_to": "Address",
+    "name": "Name",
+    "street": "Street and number",
+    "postal_code": "Postal code",
+    "city": "City",
+    "country": "Country",
 }
 LONGEST = {FieldType.EMAIL: 254, FieldType.TOKEN: 64}
 

@@ -6,8 +6,6 @@ from datetime import timedelta
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-
 LEAST_PART = 4
 """Digits that a part of an order's id has at least; eight, to be looked for at the beginning too."""
 LONGEST = 254
@@ -78,20 +76,20 @@ NAMES = tuple(one.name for one in fields(OrderFilter) if one.name != "problems")
 def in_words(wanted: OrderFilter) -> str:
     """Which orders it wants, for people: "orders in state error, at step create-shipment"."""
     said = {
-        "q": _("found by %(value)s"),
-        "state": _("in state %(value)s"),
-        "kind": _("that stand at %(value)s"),
-        "step": _("at step %(value)s"),
-        "agent": _("at agent %(value)s"),
-        "code": _("with an open alert %(value)s"),
-        "older": _("older than %(value)s"),
-        "priority": _("of priority %(value)s"),
+        "q": "found by %(value)s",
+        "state": "in state %(value)s",
+        "kind": "that stand at %(value)s",
+        "step": "at step %(value)s",
+        "agent": "at agent %(value)s",
+        "code": "with an open alert %(value)s",
+        "older": "older than %(value)s",
+        "priority": "of priority %(value)s",
     }
     parts = [
         words % {"value": getattr(wanted, name)} for name, words in said.items() if getattr(wanted, name)
     ]
     if wanted.waiting == NOTHING_DONE:
-        parts.append(_("that wait"))
+        parts.append("that wait")
     elif wanted.waiting:
-        parts.append(_("that wait for %(agent)s") % {"agent": wanted.waiting})
-    return _("orders %(which)s") % {"which": ", ".join(parts)} if parts else _("all orders")
+        parts.append(f"that wait for {wanted.waiting}")
+    return "orders {which}".format(which=", ".join(parts)) if parts else "all orders"
