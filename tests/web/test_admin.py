@@ -1,4 +1,4 @@
-"""The admin site: catalogue and accounts are edited, with an audit; everything else is looked at, and not counted."""
+"""The admin site: products and accounts can be edited, with an audit; everything else is read-only."""
 
 import re
 from typing import Any
@@ -35,26 +35,26 @@ def tables() -> list[Any]:
     return list(admin.site._registry.values())
 
 
-def address(table: Any, end: str = "") -> str:
+def url_of(table: Any, end: str = "") -> str:
     meta = table.model._meta
     return f"/admin/{meta.app_label}/{meta.model_name}/{end}"
 
 
-def test_the_tables_of_libraries_are_not_there() -> None:
-    assert {one.model._meta.app_label for one in tables()} == {"auth", "orders"}
-    shown = {one.model for one in tables()}
+def test_tables_of_libraries_are_hidden() -> None:
+    assert {table.model._meta.app_label for table in tables()} == {"auth", "orders"}
+    shown = {table.model for table in tables()}
     hidden = {model.__name__ for model in apps.get_app_config("orders").get_models() if model not in shown}
     assert hidden == {"Address", "SubmissionKey"}
 
 
-def test_not_even_a_superuser_edits_around_the_engine(root: Client) -> None:
+def test_not_even_a_superuser_can_bypass_the_engine(root: Client) -> None:
     order = make_order({"mix": "completed"})
     for table in tables():
         if table.model._meta.model_name in EDITABLE:
             continue
-        assert root.get(address(table)).status_code == 200, table
-        assert root.get(address(table, "add/")).status_code == 403, table
-        assert root.post(address(table, "add/"), {}).status_code == 403, table
+        assert root.get(url_of(table)).status_code == 200, table
+        assert root.get(url_of(table, "add/")).status_code == 403, table
+        assert root.post(url_of(table, "add/"), {}).status_code == 403, table
     path = f"/admin/orders/orderprocess/{order.pk}/"
     page = root.get(f"{path}change/")
     assert page.status_code == 200
@@ -69,24 +69,24 @@ def test_a_large_table_is_neither_counted_nor_sorted(root: Client) -> None:
     for name in ("orderprocess", "stepstate", "event", "alert", "auditentry", "bulkitem"):
         with CaptureQueriesContext(connection) as queries:
             assert root.get(f"/admin/orders/{name}/?o=2").status_code == 200
-        of_table = [one["sql"] for one in queries if f'FROM "orders_{name}"' in one["sql"]]
+        of_table = [query["sql"] for query in queries if f'FROM "orders_{name}"' in query["sql"]]
         counts = [sql for sql in of_table if "COUNT(" in sql]
         assert counts
         assert all(f"LIMIT {MOST_ROWS}" in sql for sql in counts), counts
         sorts = [re.findall(r"ORDER BY (.*?)(?: LIMIT|$)", sql) for sql in of_table if "ORDER BY" in sql]
         key = OrderProcess._meta.pk.column if name == "orderprocess" else "id"
-        assert {clause for found in sorts for clause in found} == {f'"orders_{name}"."{key}" DESC'}
+        assert {clause for clauses in sorts for clause in clauses} == {f'"orders_{name}"."{key}" DESC'}
 
 
-def test_the_catalogue_is_edited_and_that_is_in_the_audit_log(root: Client, catalogue: None) -> None:
+def test_edits_of_the_catalogue_are_in_the_audit_log(root: Client, catalogue: None) -> None:
     page = root.get("/admin/orders/product/sold-out/change/")
     form = page.context["adminform"].form.initial | {"title": "Found again", "price": "250"}
-    sent = {name: value for name, value in form.items() if value is not None and name != "sku"}
+    values = {name: value for name, value in form.items() if value is not None and name != "sku"}
     times = {f"added_at_{n}": part for n, part in enumerate(("2026-01-05", "09:00:00"))}
-    done = root.post(
-        "/admin/orders/product/sold-out/change/", {**sent, **times, "design": '{"family": "sun"}'}
+    response = root.post(
+        "/admin/orders/product/sold-out/change/", {**values, **times, "design": '{"family": "sun"}'}
     )
-    assert done.status_code == 302, done.context["errors"]
+    assert response.status_code == 302, response.context["errors"]
     poster = Product.objects.get(sku="sold-out")
     assert (poster.title, poster.price) == ("Found again", 250)
     entry = AuditEntry.objects.get()
@@ -95,7 +95,7 @@ def test_the_catalogue_is_edited_and_that_is_in_the_audit_log(root: Client, cata
     assert root.post("/admin/orders/product/sold-out/delete/", {"post": "yes"}).status_code == 403
 
 
-def test_an_admin_who_is_no_superuser_makes_none(root: Client) -> None:
+def test_an_admin_cannot_create_a_superuser(root: Client) -> None:
     admin_user = person("admin")
     User.objects.filter(pk=admin_user.pk).update(is_staff=True)
     client = signed_in(admin_user)
@@ -109,13 +109,13 @@ def test_an_admin_who_is_no_superuser_makes_none(root: Client) -> None:
 
 
 @pytest.mark.parametrize("role", ["viewer", "customer"])
-def test_who_is_not_staff_gets_nowhere(role: str, catalogue: None) -> None:
+def test_people_who_are_not_staff_have_no_access(role: str, catalogue: None) -> None:
     client = signed_in(person(role))
     for path in ("/admin/", "/admin/orders/product/", "/admin/orders/auditentry/"):
         assert client.get(path)["Location"].startswith("/admin/login/"), path
 
 
-def test_its_pages_need_nothing_that_the_policy_forbids(root: Client, catalogue: None) -> None:
+def test_its_pages_comply_with_the_content_security_policy(root: Client, catalogue: None) -> None:
     make_order({"mix": "completed"})
     for path in (
         *("/admin/", "/admin/auth/user/", "/admin/auth/user/add/", "/admin/orders/product/"),

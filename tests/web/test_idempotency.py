@@ -1,4 +1,4 @@
-"""One Idempotency-Key is one order, whoever asks how often and however many at once (S3, P1)."""
+"""One Idempotency-Key means one order, however often and however concurrently it is sent (S3, P1)."""
 
 import threading
 
@@ -14,7 +14,7 @@ TWENTY = 20
 
 
 @pytest.mark.django_db
-def test_the_same_key_and_body_answer_the_same_order_again(ada: APIClient) -> None:
+def test_the_same_key_and_body_return_the_same_order(ada: APIClient) -> None:
     first = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
     again = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
     assert (again.status_code, again["Idempotent-Replayed"]) == (202, "true")
@@ -23,7 +23,7 @@ def test_the_same_key_and_body_answer_the_same_order_again(ada: APIClient) -> No
 
 
 @pytest.mark.django_db
-def test_a_replay_shows_how_far_the_order_is_now(ada: APIClient) -> None:
+def test_a_replay_shows_the_orders_current_progress(ada: APIClient) -> None:
     placed = place(ada, key="k")
     run_submission()
     again = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
@@ -34,7 +34,7 @@ def test_a_replay_shows_how_far_the_order_is_now(ada: APIClient) -> None:
 
 
 @pytest.mark.django_db
-def test_a_body_that_only_differs_in_form_is_the_same(ada: APIClient) -> None:
+def test_a_body_that_differs_only_in_form_counts_as_the_same(ada: APIClient) -> None:
     body = order_body(priority=5)
     first = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
     again = ada.post(ORDERS, dict(reversed(body.items())), headers={"Idempotency-Key": "k"})
@@ -62,13 +62,13 @@ def test_two_clients_may_use_the_same_key(ada: APIClient, bob: APIClient) -> Non
 
 
 @pytest.mark.django_db
-def test_without_a_key_every_post_is_an_order(ada: APIClient) -> None:
+def test_without_a_key_every_request_is_a_new_order(ada: APIClient) -> None:
     assert place(ada)["id"] != place(ada)["id"]
 
 
 @pytest.mark.pattern("S3", "F3")
 @pytest.mark.django_db(transaction=True)
-def test_twenty_posts_with_one_key_at_once_are_one_order(ada: APIClient) -> None:
+def test_twenty_concurrent_requests_with_one_key_place_one_order(ada: APIClient) -> None:
     barrier = threading.Barrier(TWENTY, timeout=10)
 
     def post(_: int) -> tuple[int, str, bool]:

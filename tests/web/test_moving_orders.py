@@ -1,4 +1,4 @@
-"""An order that moves from the queue to the database, or aside and back, is never missed by a reader."""
+"""A reader never misses an order while it is inserted, set aside or replayed."""
 
 import threading
 from collections.abc import Callable
@@ -45,8 +45,8 @@ Move = Callable[[], None]
 
 
 @pytest.fixture
-def between_looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, Move], None]:
-    """Has something happen once, just before a table is asked."""
+def between_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, Move], None]:
+    """Makes something happen once, just before a table is queried."""
 
     def arrange(manager: Any, move: Move) -> None:
         ask, has_moved = manager.filter, []
@@ -62,33 +62,33 @@ def between_looks(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, Move], None
     return arrange
 
 
-def test_an_order_inserted_between_two_looks_is_found(
-    ada: APIClient, between_looks: Callable[[Any, Move], None]
+def test_an_order_inserted_between_two_queries_is_found(
+    ada: APIClient, between_queries: Callable[[Any, Move], None]
 ) -> None:
     order = place(ada)
-    between_looks(SubmissionMessage.objects, run_submission)
+    between_queries(SubmissionMessage.objects, run_submission)
     assert len(ada.get(order["links"]["self"]).json()["steps"]) == 5
 
 
-def test_an_order_set_aside_between_two_looks_is_found(
-    ada: APIClient, between_looks: Callable[[Any, Move], None]
+def test_an_order_set_aside_between_two_queries_is_found(
+    ada: APIClient, between_queries: Callable[[Any, Move], None]
 ) -> None:
     order = place(ada)
     Product.objects.filter(sku="tidal-lines").delete()
-    between_looks(SubmissionMessage.objects, run_submission)
+    between_queries(SubmissionMessage.objects, run_submission)
     assert ada.get(order["links"]["self"]).json()["state"] == "error"
 
 
-def test_an_order_replayed_between_two_looks_is_found(
-    ada: APIClient, between_looks: Callable[[Any, Move], None]
+def test_an_order_replayed_between_two_queries_is_found(
+    ada: APIClient, between_queries: Callable[[Any, Move], None]
 ) -> None:
     order = place(ada)
-    kept = Product.objects.get(sku="tidal-lines")
-    kept.delete()
+    product = Product.objects.get(sku="tidal-lines")
+    product.delete()
     run_submission()
-    kept.save()
+    product.save()
     set_aside_id = SetAside.objects.get().pk
-    between_looks(
+    between_queries(
         SetAside.objects,
         lambda: replay_set_aside(set_aside_id=set_aside_id, by="operator:test") and None,
     )
@@ -118,9 +118,9 @@ def test_a_change_while_an_order_is_read_makes_the_next_version_differ(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_list_never_misses_an_order_that_is_inserted_meanwhile(
-    ada: APIClient, between_looks: Callable[[Any, Move], None]
+def test_a_list_never_misses_an_order_inserted_meanwhile(
+    ada: APIClient, between_queries: Callable[[Any, Move], None]
 ) -> None:
     order = place(ada)
-    between_looks(SetAside.objects, run_submission)
-    assert [one["id"] for one in ada.get("/api/v1/orders").json()["results"]] == [order["id"]]
+    between_queries(SetAside.objects, run_submission)
+    assert [order["id"] for order in ada.get("/api/v1/orders").json()["results"]] == [order["id"]]

@@ -1,4 +1,4 @@
-"""The operators' REST API: what a token of each role may do, and what then happens."""
+"""The operators' REST API: what a token of each access level may do, and what happens then."""
 
 import csv
 import re
@@ -14,6 +14,7 @@ from uuid_utils.compat import uuid7
 
 from orders.engine.alerts import NewAlert, open_alerts, open_outage
 from orders.models import Alert, AlertGroup, AuditEntry, BulkAction, Circuit, Event, OrderProcess
+from orders.selectors.desk.confirmation import WORD
 from tests.support.factories import make_order, step_of
 from tests.support.people import api_client, person, signed_in, token_of
 from tests.web.helpers import assert_problem, mistakes
@@ -40,11 +41,11 @@ def failed_order(message: str = "no stock") -> OrderProcess:
 
 
 def acts() -> dict[str, dict[str, str]]:
-    """Every act of the API with a body that would be taken."""
+    """The URL of every act, with a valid body."""
     order = failed_order()
     Circuit.objects.get_or_create(agent="kitchen")
     step, group = step_of(order, "mix").pk, AlertGroup.objects.get().pk
-    why = {"reason": "the oven was mended"}
+    why = {"reason": "the oven was fixed"}
     return {
         f"{API}/steps/{step}/resubmit": why,
         f"{API}/steps/{step}/skip": why,
@@ -55,21 +56,21 @@ def acts() -> dict[str, dict[str, str]]:
     }
 
 
-def test_only_who_may_operate_acts_and_every_refusal_is_written_down() -> None:
-    wanted = acts()
+def test_only_operators_may_act_and_every_refusal_is_recorded() -> None:
+    bodies = acts()
     refused = {"viewer": client_of("viewer"), "customer": client_of("customer")}
-    for path, body in wanted.items():
+    for path, body in bodies.items():
         assert_problem(APIClient().post(path, body), "not_authenticated")
         for client in refused.values():
             assert_problem(client.post(path, body), "permission_denied")
     entries = AuditEntry.objects.values_list("actor", "act", "target", "allowed", "said", "ip_address")
     order, group = f"order {OrderProcess.objects.get().pk}", f"group {AlertGroup.objects.get().pk}"
-    kept = [
+    expected = [
         *(("resubmit", order), ("skip", order), ("compensate", order), ("bulk resubmit", group)),
         *(("pause-agent", "agent kitchen"), ("resume-agent", "agent kitchen")),
     ]
     assert sorted(entries) == sorted(
-        (name, *one, False, "needs orders.operate", "127.0.0.1") for name in refused for one in kept
+        (name, *act, False, "needs orders.operate", "127.0.0.1") for name in refused for act in expected
     )
     assert OrderProcess.objects.get().process_state == "error"
     assert not Circuit.objects.get().paused
@@ -77,7 +78,7 @@ def test_only_who_may_operate_acts_and_every_refusal_is_written_down() -> None:
 
 
 @pytest.mark.parametrize("path", ["alerts", "alerts/groups", "bulk-actions/1"])
-def test_a_viewer_reads_and_a_customer_does_not(path: str) -> None:
+def test_a_viewer_may_read_and_a_customer_may_not(path: str) -> None:
     assert client_of("viewer").get(f"{API}/{path}").status_code in (200, 404)
     assert_problem(client_of("customer").get(f"{API}/{path}"), "permission_denied")
     assert_problem(APIClient().get(f"{API}/{path}"), "not_authenticated")
@@ -85,42 +86,44 @@ def test_a_viewer_reads_and_a_customer_does_not(path: str) -> None:
 
 
 @pytest.mark.pattern("O1")
-def test_alerts_are_listed_newest_first_and_by_filter(operator: APIClient) -> None:
+def test_alerts_are_listed_newest_first_and_can_be_filtered(operator: APIClient) -> None:
     orders = [failed_order(f"no stock of {number}") for number in (1, 2, 3)]
     open_outage("oven", code="connection", message="it does not answer")
     Alert.objects.filter(order_id=orders[0].order_id).update(closed_at="2026-11-20T12:00Z")
-    found = operator.get(f"{API}/alerts").json()["results"]
-    assert [(one["kind"], one["order_id"], one["step_id"]) for one in found] == [
+    alerts = operator.get(f"{API}/alerts").json()["results"]
+    assert [(alert["kind"], alert["order_id"], alert["step_id"]) for alert in alerts] == [
         ("outage", None, None),
         ("step_failed", str(orders[2].order_id), step_of(orders[2], "mix").pk),
         ("step_failed", str(orders[1].order_id), step_of(orders[1], "mix").pk),
     ]
     first = operator.get(f"{API}/alerts?kind=step_failed&page_size=1").json()
     second = operator.get(first["next"]).json()
-    assert [one["id"] for one in first["results"] + second["results"]] == [found[1]["id"], found[2]["id"]]
+    assert [alert["id"] for alert in first["results"] + second["results"]] == [
+        alert["id"] for alert in alerts[1:]
+    ]
     assert second["next"] is None
-    group = found[1]["group"]
+    group = alerts[1]["group"]
     assert len(operator.get(f"{API}/alerts?group={group}").json()["results"]) == 2
     assert operator.get(f"{API}/alerts?agent=courier").json()["results"] == []
     assert mistakes(operator.get(f"{API}/alerts?kind=nothing")) == ["kind"]
 
 
-def test_groups_tell_how_many_are_open(operator: APIClient) -> None:
+def test_groups_count_their_open_alerts(operator: APIClient) -> None:
     for number in (1, 2, 3):
         failed_order(f"no stock of {number}")
-    failed_order("the card was refused")
-    found = operator.get(f"{API}/alerts/groups").json()
-    assert [(one["agent"], one["code"], one["open"]) for one in found["results"]] == [
+    failed_order("the card was declined")
+    groups = operator.get(f"{API}/alerts/groups").json()
+    assert [(group["agent"], group["code"], group["open"]) for group in groups["results"]] == [
         ("kitchen", "refused", 1),
         ("kitchen", "refused", 3),
     ]
     page = operator.get(f"{API}/alerts/groups?page_size=1").json()
-    assert operator.get(page["next"]).json()["results"] == found["results"][1:]
+    assert operator.get(page["next"]).json()["results"] == groups["results"][1:]
     Alert.objects.update(closed_at="2026-11-20T12:00Z")
     assert operator.get(f"{API}/alerts/groups").json() == {"results": [], "next": None}
 
 
-def test_an_acknowledgement_of_an_earlier_time_is_none_for_the_api_as_for_the_console(
+def test_an_acknowledgement_older_than_the_alerts_does_not_count_in_api_or_console(
     operator: APIClient,
 ) -> None:
     failed_order()
@@ -128,8 +131,8 @@ def test_an_acknowledgement_of_an_earlier_time_is_none_for_the_api_as_for_the_co
     desk = signed_in(person("viewer"))
     for opened, by in (("2026-11-01T11:00Z", "olga"), ("2026-11-01T13:00Z", "")):
         Alert.objects.update(opened_at=opened)
-        (found,) = operator.get(f"{API}/alerts/groups").json()["results"]
-        assert (found["acknowledged_by"], found["acknowledged_at"] is not None) == (by, bool(by))
+        (group,) = operator.get(f"{API}/alerts/groups").json()["results"]
+        assert (group["acknowledged_by"], group["acknowledged_at"] is not None) == (by, bool(by))
         assert ("nobody yet" in desk.get("/console/alerts/").content.decode()) is not bool(by)
         (line,) = csv.DictReader(desk.get("/console/alerts.csv").getvalue().decode("utf-8-sig").splitlines())
         assert line["acknowledged_by"] == by
@@ -140,22 +143,22 @@ def test_an_acknowledgement_of_an_earlier_time_is_none_for_the_api_as_for_the_co
 def test_a_failed_step_is_resubmitted_once(operator: APIClient) -> None:
     order = failed_order()
     path = f"{API}/steps/{step_of(order, 'mix').pk}/resubmit"
-    first = operator.post(path, {"reason": "it was mended"})
+    first = operator.post(path, {"reason": "it was fixed"})
     assert (first.status_code, first.json()["result"]) == (200, "done")
     assert operator.post(path).json()["result"] == "already"
     order.refresh_from_db()
     assert (order.process_state, step_of(order, "mix").state) == ("pending", "not_started")
     assert Event.objects.get(kind="resubmitted").actor_name == "operator"
-    assert {(one.actor, one.allowed) for one in AuditEntry.objects.all()} == {("operator", True)}
+    assert {(entry.actor, entry.allowed) for entry in AuditEntry.objects.all()} == {("operator", True)}
 
 
-def test_a_step_is_skipped_with_a_reason_only(operator: APIClient) -> None:
+def test_skipping_a_step_needs_a_reason(operator: APIClient) -> None:
     order = make_order({"heat-oven": "failed"}, process_state="error")
     path = f"{API}/steps/{step_of(order, 'heat-oven').pk}/skip"
     assert mistakes(operator.post(path)) == ["/reason"]
     assert mistakes(operator.post(path, {"reason": "x", "why": "y"})) == ["/why"]
     answer = operator.post(path, {"reason": "it was hot already"})
-    if answer.status_code == 409:  # the services decide; here it matters that they are asked
+    if answer.status_code == 409:  # the service decides; this test only shows that it is called
         assert_problem(answer, "act_refused")
     else:
         assert step_of(order, "heat-oven").state == "skipped"
@@ -167,7 +170,7 @@ def test_a_step_is_skipped_with_a_reason_only(operator: APIClient) -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_an_order_is_undone_when_that_was_confirmed(operator: APIClient) -> None:
+def test_an_order_is_compensated_only_when_confirmed(operator: APIClient) -> None:
     order = make_order({"mix": "completed"}, process_state="processing")
     path = f"{API}/orders/{order.order_id}/compensate"
     refused = assert_problem(operator.post(path, {"reason": "she changed her mind"}), "act_refused")
@@ -183,7 +186,7 @@ def test_an_order_is_undone_when_that_was_confirmed(operator: APIClient) -> None
 
 
 @pytest.mark.pattern("O2")
-def test_a_group_is_resubmitted_by_an_action_that_can_be_followed(operator: APIClient) -> None:
+def test_a_group_is_resubmitted_by_a_bulk_action(operator: APIClient) -> None:
     orders = {failed_order(f"no stock of {number}").order_id for number in range(51)}
     group = AlertGroup.objects.get().pk
     path = f"{API}/alerts/groups/{group}/resubmit"
@@ -206,7 +209,7 @@ def test_a_group_is_resubmitted_by_an_action_that_can_be_followed(operator: APIC
 def test_an_agent_is_paused_and_resumed(operator: APIClient) -> None:
     Circuit.objects.create(agent="kitchen")
     assert mistakes(operator.post(f"{API}/agents/kitchen/pause")) == ["/reason"]
-    body = {"reason": "they move house"}
+    body = {"reason": "they are moving house"}
     answers = [operator.post(f"{API}/agents/kitchen/pause", body).json()["result"] for _ in range(2)]
     assert answers == ["done", "already"]
     assert Circuit.objects.get().paused
@@ -215,7 +218,7 @@ def test_an_agent_is_paused_and_resumed(operator: APIClient) -> None:
     assert not Circuit.objects.get().paused
 
 
-def test_what_is_not_there_is_not_found(operator: APIClient) -> None:
+def test_acts_on_unknown_things_are_not_found(operator: APIClient) -> None:
     why: dict[str, Any] = {"reason": "why", "confirm": "cancel"}
     for path, body in (
         (f"steps/{10**30}/resubmit", {}),
@@ -229,7 +232,7 @@ def test_what_is_not_there_is_not_found(operator: APIClient) -> None:
     assert_problem(operator.get(f"{API}/bulk-actions/7"), "not_found")
 
 
-def test_an_operators_token_is_made_and_ended_by_a_command() -> None:
+def test_a_command_creates_and_revokes_an_operators_token() -> None:
     person("operator", "olga")
     out = StringIO()
     call_command("token", "olga", stdout=out)
@@ -241,8 +244,8 @@ def test_an_operators_token_is_made_and_ended_by_a_command() -> None:
         call_command("token", "nobody")
 
 
-def test_the_document_says_what_to_type_and_has_no_labels_of_ours() -> None:
+def test_the_document_says_how_to_confirm_and_has_no_internal_labels() -> None:
     document = yaml.safe_load(APIClient().get("/api/schema/").content)
     assert not re.search(r"\((?:[A-Z]\d|rule )", str(document))
-    said = document["paths"][f"{API}/orders/{{order_id}}/compensate"]["post"]["description"]
-    assert "`cancel`" in said and "`39.00`" in said
+    description = document["paths"][f"{API}/orders/{{order_id}}/compensate"]["post"]["description"]
+    assert f"`{WORD}`" in description and "`39.00`" in description

@@ -1,4 +1,4 @@
-"""Reading orders: one, many, and what happened to them."""
+"""Reading one order, a list of orders, and an order's events."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,7 +18,7 @@ STEPS = ["reserve-stock", "authorise-payment", "create-shipment", "capture-payme
 
 
 def inserted(client: APIClient, **changes: Any) -> dict[str, Any]:
-    """An order that the submission process has inserted."""
+    """Places an order, has it inserted, and returns its representation."""
     placed = place(client, **changes)
     run_submission()
     response = client.get(placed["links"]["self"])
@@ -39,7 +39,7 @@ def test_an_inserted_order_has_its_steps_in_the_order_of_the_workflow(ada: APICl
     }
 
 
-def test_insertion_changes_nothing_that_was_answered_before_but_the_steps(ada: APIClient) -> None:
+def test_inserting_an_order_changes_only_its_steps_and_updated_at(ada: APIClient) -> None:
     placed = place(ada)
     run_submission()
     order = ada.get(placed["links"]["self"]).json()
@@ -47,7 +47,7 @@ def test_insertion_changes_nothing_that_was_answered_before_but_the_steps(ada: A
     assert changed == {"steps", "updated_at"}
 
 
-def test_a_step_shows_its_attempts_its_error_and_when_it_is_tried_again(ada: APIClient) -> None:
+def test_a_step_shows_its_attempts_error_and_next_retry(ada: APIClient) -> None:
     order = inserted(ada)
     StepState.objects.filter(process_id=order["id"], name="authorise-payment").update(
         state="failed",
@@ -72,7 +72,7 @@ def test_updated_at_is_the_time_of_the_last_event(ada: APIClient) -> None:
 
 
 @pytest.mark.pattern("S3")
-def test_a_submission_that_was_set_aside_reads_as_an_error_with_its_reason(ada: APIClient) -> None:
+def test_an_order_whose_submission_was_set_aside_is_in_error_with_the_reason(ada: APIClient) -> None:
     placed = place(ada)
     Product.objects.filter(sku="tidal-lines").delete()
     run_submission()
@@ -84,7 +84,7 @@ def test_a_submission_that_was_set_aside_reads_as_an_error_with_its_reason(ada: 
     assert ada.get(ORDERS, {"state": "pending"}).json()["results"] == []
 
 
-def test_a_version_has_an_etag_and_is_not_sent_twice(ada: APIClient) -> None:
+def test_a_version_that_the_client_has_is_not_sent_again(ada: APIClient) -> None:
     order = inserted(ada)
     url = f"{ORDERS}/{order['id']}"
     etag = ada.get(url)["ETag"]
@@ -95,7 +95,7 @@ def test_a_version_has_an_etag_and_is_not_sent_twice(ada: APIClient) -> None:
         assert ada.get(url, headers={"If-None-Match": unknown}).status_code == 200
 
 
-def test_a_new_event_and_a_new_state_each_make_a_new_version(ada: APIClient) -> None:
+def test_each_new_event_and_state_changes_the_etag(ada: APIClient) -> None:
     order = inserted(ada)
     url = f"{ORDERS}/{order['id']}"
     etags = {ada.get(url)["ETag"]}
@@ -109,7 +109,7 @@ def test_a_new_event_and_a_new_state_each_make_a_new_version(ada: APIClient) -> 
 
 
 @pytest.mark.parametrize("is_inserted", [False, True], ids=["queued", "inserted"])
-def test_another_clients_order_is_not_there(ada: APIClient, bob: APIClient, is_inserted: bool) -> None:
+def test_another_clients_order_is_not_found(ada: APIClient, bob: APIClient, is_inserted: bool) -> None:
     order = place(ada)
     if is_inserted:
         run_submission()
@@ -119,7 +119,7 @@ def test_another_clients_order_is_not_there(ada: APIClient, bob: APIClient, is_i
     assert len(ada.get(ORDERS).json()["results"]) == 1
 
 
-def test_another_clients_set_aside_order_is_not_there(ada: APIClient, bob: APIClient) -> None:
+def test_another_clients_set_aside_order_is_not_found(ada: APIClient, bob: APIClient) -> None:
     order = place(ada)
     Product.objects.filter(sku="tidal-lines").delete()
     run_submission()
@@ -128,11 +128,11 @@ def test_another_clients_set_aside_order_is_not_there(ada: APIClient, bob: APICl
 
 
 @pytest.mark.parametrize("order_id", [NOWHERE, NOWHERE.upper(), "1", "%00", f"{NOWHERE}/"])
-def test_an_order_that_was_never_placed_is_not_there(ada: APIClient, order_id: str) -> None:
+def test_an_unknown_order_is_not_found(ada: APIClient, order_id: str) -> None:
     assert_problem(ada.get(f"{ORDERS}/{order_id}"), "not_found")
 
 
-def test_pages_show_every_order_once_the_newest_first(ada: APIClient) -> None:
+def test_pages_list_every_order_once_newest_first(ada: APIClient) -> None:
     placed = [place(ada)["id"] for _ in range(3)]
     run_submission()
     placed += [place(ada)["id"] for _ in range(2)]
@@ -144,24 +144,24 @@ def test_pages_show_every_order_once_the_newest_first(ada: APIClient) -> None:
     assert seen == placed[::-1]
 
 
-def test_orders_can_be_asked_for_by_state_and_by_time(ada: APIClient) -> None:
+def test_orders_can_be_filtered_by_state_and_time(ada: APIClient) -> None:
     first = inserted(ada)
     change_state(first["id"], "processed")
     second = inserted(ada)
     third = place(ada)
-    found = lambda **query: [order["id"] for order in ada.get(ORDERS, query).json()["results"]]  # noqa: E731
-    assert found(state="processed") == [first["id"]]
-    assert found(state="pending") == [third["id"], second["id"]]
-    assert found(state="error") == []
-    assert found(placed_after=first["placed_at"]) == [third["id"], second["id"]]
+    ids = lambda **query: [order["id"] for order in ada.get(ORDERS, query).json()["results"]]  # noqa: E731
+    assert ids(state="processed") == [first["id"]]
+    assert ids(state="pending") == [third["id"], second["id"]]
+    assert ids(state="error") == []
+    assert ids(placed_after=first["placed_at"]) == [third["id"], second["id"]]
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    assert found(placed_after=tomorrow.isoformat()) == []
+    assert ids(placed_after=tomorrow.isoformat()) == []
 
 
-def test_a_plus_sign_that_became_a_blank_is_understood(ada: APIClient) -> None:
+def test_an_offset_whose_plus_sign_became_a_space_is_accepted(ada: APIClient) -> None:
     order = place(ada)
     results = ada.get(f"{ORDERS}?placed_after=2026-01-01T00:00:00+00:00").json()["results"]
-    assert [one["id"] for one in results] == [order["id"]]
+    assert [result["id"] for result in results] == [order["id"]]
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ def test_a_plus_sign_that_became_a_blank_is_understood(ada: APIClient) -> None:
         ("customer=2", "customer"),
     ],
 )
-def test_a_list_that_makes_no_sense_is_refused(ada: APIClient, query: str, where: str) -> None:
+def test_an_invalid_query_is_refused(ada: APIClient, query: str, where: str) -> None:
     assert mistakes(ada.get(f"{ORDERS}?{query}")) == [where]
 
 
-def test_a_page_takes_the_same_statements_whatever_is_on_it(
+def test_a_page_takes_the_same_number_of_queries_whatever_its_size(
     ada: APIClient, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(2):
@@ -196,7 +196,7 @@ def test_a_page_takes_the_same_statements_whatever_is_on_it(
         assert len(ada.get(ORDERS).json()["results"]) == 9
 
 
-def test_the_history_of_an_order_leaves_out_what_is_for_operators(ada: APIClient) -> None:
+def test_an_orders_events_leave_out_internal_details(ada: APIClient) -> None:
     order = inserted(ada)
     Event.objects.create(
         order_id=order["id"],
@@ -221,7 +221,7 @@ def test_the_history_of_an_order_leaves_out_what_is_for_operators(ada: APIClient
     assert "host-7" not in str(page)
 
 
-def test_the_history_goes_on_behind_an_event(ada: APIClient) -> None:
+def test_events_are_listed_page_by_page(ada: APIClient) -> None:
     order = inserted(ada)
     for kind in ("claimed", "step_started", "step_completed"):
         Event.objects.create(
@@ -233,12 +233,12 @@ def test_the_history_goes_on_behind_an_event(ada: APIClient) -> None:
     assert ([event["kind"] for event in second["results"]], second["next"]) == (["step_completed"], None)
 
 
-def test_an_order_that_is_not_inserted_yet_has_no_history(ada: APIClient) -> None:
+def test_an_order_that_is_not_inserted_yet_has_no_events(ada: APIClient) -> None:
     order = place(ada)
     assert ada.get(order["links"]["events"]).json() == {"results": [], "next": None}
 
 
-def test_anything_may_be_on_the_queue_and_reading_it_does_not_fail(ada: APIClient) -> None:
+def test_a_malformed_submission_can_still_be_read(ada: APIClient) -> None:
     client = f"user:{ada.user.pk}"
     for number, body in enumerate(
         ["text", [], 7, {"lines": [1, {}], "total": 5, "currency": "EUR"}, {"lines": 5}]
@@ -258,7 +258,7 @@ def test_anything_may_be_on_the_queue_and_reading_it_does_not_fail(ada: APIClien
     assert len(ada.get(ORDERS).json()["results"]) == 10
 
 
-def test_a_finished_order_reads_as_it_ended(ada: APIClient) -> None:
+def test_a_finished_order_shows_its_final_state(ada: APIClient) -> None:
     order = inserted(ada)
     OrderProcess.objects.filter(order_id=order["id"]).update(
         process_state="compensated", goal="compensate", failure_count=4
@@ -267,7 +267,7 @@ def test_a_finished_order_reads_as_it_ended(ada: APIClient) -> None:
     assert (read["state"], read["goal"], read["failure_count"]) == ("compensated", "compensate", 4)
 
 
-def test_a_token_is_needed_for_everything_that_is_somebodys(anybody: APIClient) -> None:
+def test_everything_that_belongs_to_a_client_needs_a_token(anybody: APIClient) -> None:
     for url in (
         ORDERS,
         f"{ORDERS}/{NOWHERE}",

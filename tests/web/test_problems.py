@@ -1,4 +1,4 @@
-"""Every error is a problem of RFC 9457, in one form, and gives nothing away."""
+"""Every error is a problem (RFC 9457) in the same form and reveals nothing internal."""
 
 import re
 
@@ -24,37 +24,37 @@ PRODUCTS = "/api/v1/products"
     "path", ["/api/", "/api/v1/", "/api/v2/orders", "/api/v1/orders/", "/api/x%00", "/api/v1"]
 )
 @pytest.mark.parametrize("method", ["get", "post", "delete", "put"])
-def test_an_unknown_route_is_not_there(anybody: APIClient, method: str, path: str) -> None:
+def test_an_unknown_url_is_not_found(anybody: APIClient, method: str, path: str) -> None:
     assert_problem(getattr(anybody, method)(path), "not_found")
 
 
-def test_an_unknown_page_outside_the_api_is_a_page(client: Client) -> None:
+def test_an_unknown_url_outside_the_api_gets_an_html_page(client: Client) -> None:
     response = client.get("/nothing-here")
     assert (response.status_code, response["Content-Type"].partition(";")[0]) == (404, "text/html")
 
 
 @pytest.mark.parametrize("method", ["put", "patch", "delete", "options"])
-def test_a_method_that_is_not_possible_is_refused_with_those_that_are(ada: APIClient, method: str) -> None:
+def test_a_refused_method_lists_the_allowed_methods(ada: APIClient, method: str) -> None:
     response = getattr(ada, method)(ORDERS)
     assert_problem(response, "method_not_allowed")
     assert {"GET", "POST"} <= set(response["Allow"].split(", "))
 
 
-def test_an_answer_of_another_type_is_refused(ada: APIClient) -> None:
+def test_another_response_format_is_refused(ada: APIClient) -> None:
     assert_problem(ada.get(ORDERS, headers={"Accept": "text/csv"}), "not_acceptable")
 
 
 @pytest.mark.parametrize(
     "token", ["", "x", "0" * 64, "a b", "\x00" * 64, "ü" * 30, "' OR 1=1 --", "0" * 100_000], ids=ascii
 )
-def test_a_token_that_is_none_is_refused(anybody: APIClient, token: str) -> None:
+def test_an_invalid_token_is_refused(anybody: APIClient, token: str) -> None:
     anybody.credentials(HTTP_AUTHORIZATION=f"Token {token}")
     response = anybody.get(ORDERS)
     assert_problem(response, "invalid_token")
     assert response["WWW-Authenticate"] == "Token"
 
 
-def test_a_token_of_a_closed_account_or_past_its_time_is_refused(ada: APIClient, bob: APIClient) -> None:
+def test_an_expired_token_or_one_of_a_closed_account_is_refused(ada: APIClient, bob: APIClient) -> None:
     ada.user.is_active = False
     ada.user.save()
     AuthToken.objects.filter(user=bob.user).update(expiry="2020-01-01T00:00Z")
@@ -62,19 +62,19 @@ def test_a_token_of_a_closed_account_or_past_its_time_is_refused(ada: APIClient,
     assert_problem(bob.get(ORDERS), "invalid_token")
 
 
-def test_a_token_is_stored_as_a_hash_only(ada: APIClient) -> None:
+def test_only_a_hash_of_a_token_is_stored(ada: APIClient) -> None:
     row = str(AuthToken.objects.filter(user=ada.user).values().get())
     assert ada.token not in row
     assert ada.token[20:] not in row
 
 
-def test_another_scheme_is_no_token(ada: APIClient) -> None:
+def test_another_authentication_scheme_is_refused(ada: APIClient) -> None:
     ada.credentials(HTTP_AUTHORIZATION="Basic YTpi")
     assert_problem(ada.get(ORDERS), "not_authenticated")
 
 
 @pytest.mark.parametrize("error", [OperationalError("host db-7 is down"), InterfaceError("connection db-7")])
-def test_without_a_database_one_is_asked_to_come_again(
+def test_a_database_failure_asks_the_client_to_retry(
     anybody: APIClient, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(**_: object) -> None:
@@ -87,7 +87,7 @@ def test_without_a_database_one_is_asked_to_come_again(
     assert "db-7" not in response.text
 
 
-def test_an_unexpected_error_gives_nothing_away(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_reveals_nothing(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise RuntimeError("secret")
 
@@ -99,9 +99,7 @@ def test_an_unexpected_error_gives_nothing_away(ada: APIClient, monkeypatch: pyt
     assert "RuntimeError" not in response.text
 
 
-def test_too_many_requests_say_when_to_come_again(
-    anybody: APIClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rate_limit_says_when_to_retry(anybody: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise Throttled(wait=7)
 
@@ -111,7 +109,7 @@ def test_too_many_requests_say_when_to_come_again(
     assert response["Retry-After"] == "7"
 
 
-def test_a_wrong_host_name_is_refused_in_the_same_form(anybody: APIClient) -> None:
+def test_a_wrong_host_name_is_a_problem_too(anybody: APIClient) -> None:
     assert_problem(anybody.get(PRODUCTS, headers={"Host": "evil.example"}), "malformed_request")
 
 
@@ -123,13 +121,13 @@ def test_every_problem_has_a_page_at_its_type(anybody: APIClient) -> None:
     assert_problem(anybody.get("/api/problems/nothing"), "not_found")
 
 
-def test_a_sane_request_id_is_kept(anybody: APIClient) -> None:
+def test_a_valid_request_id_is_kept(anybody: APIClient) -> None:
     assert anybody.get(PRODUCTS, headers={"X-Request-ID": "abc-12345.6"})["X-Request-ID"] == "abc-12345.6"
 
 
 @pytest.mark.parametrize(
     "given", ["", "short", "a" * 65, "with blanks in it", "<script>alert(1)</script>", "ünder-12345"]
 )
-def test_any_other_request_id_is_replaced(anybody: APIClient, given: str) -> None:
-    made = anybody.get(PRODUCTS, headers={"X-Request-ID": given})["X-Request-ID"]
-    assert re.fullmatch("[0-9a-f]{32}", made)
+def test_an_invalid_request_id_is_replaced(anybody: APIClient, given: str) -> None:
+    request_id = anybody.get(PRODUCTS, headers={"X-Request-ID": given})["X-Request-ID"]
+    assert re.fullmatch("[0-9a-f]{32}", request_id)

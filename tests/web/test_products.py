@@ -1,4 +1,4 @@
-"""The catalogue, which anybody may read."""
+"""The product catalogue, which anybody may read."""
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -10,7 +10,7 @@ from tests.web.helpers import assert_problem, mistakes
 PRODUCTS = "/api/v1/products"
 
 
-def test_a_product_is_what_the_contract_says(anybody: APIClient) -> None:
+def test_a_product_has_the_documented_form(anybody: APIClient) -> None:
     assert anybody.get(f"{PRODUCTS}/tidal-lines").json() == {
         "sku": "tidal-lines",
         "title": "Tidal Lines",
@@ -22,11 +22,11 @@ def test_a_product_is_what_the_contract_says(anybody: APIClient) -> None:
 
 
 @pytest.mark.parametrize("sku", ["sold-out", "nothing", "%00", "%ff", "a%0ab"])
-def test_what_is_not_for_sale_is_not_there(anybody: APIClient, sku: str) -> None:
+def test_a_product_that_is_not_for_sale_is_not_found(anybody: APIClient, sku: str) -> None:
     assert_problem(anybody.get(f"{PRODUCTS}/{sku}"), "not_found")
 
 
-def test_pages_follow_one_another_until_all_products_were_seen_once(anybody: APIClient) -> None:
+def test_pages_list_every_product_once(anybody: APIClient) -> None:
     Product.objects.bulk_create(
         Product(sku=f"p{number:02}", title="P", artist="A", price=1) for number in range(5)
     )
@@ -38,7 +38,7 @@ def test_pages_follow_one_another_until_all_products_were_seen_once(anybody: API
     assert seen == ["first-sun", "p00", "p01", "p02", "p03", "p04", "tidal-lines"]
 
 
-def test_a_page_takes_one_statement(
+def test_a_page_takes_one_query(
     anybody: APIClient, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1):
@@ -59,7 +59,7 @@ def test_a_page_takes_one_statement(
         ("sort=price", "sort"),
     ],
 )
-def test_a_query_that_makes_no_sense_is_refused(anybody: APIClient, query: str, where: str) -> None:
+def test_an_invalid_query_is_refused(anybody: APIClient, query: str, where: str) -> None:
     assert mistakes(anybody.get(f"{PRODUCTS}?{query}")) == [where]
 
 

@@ -1,4 +1,4 @@
-"""The submitting application's own response queue (Q2, Q3)."""
+"""Response queues of the applications that place orders (Q2, Q3)."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def messages(client: APIClient, **query: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.pattern("Q1", "Q2", "Q3")
-def test_the_queue_that_an_order_names_tells_of_that_order(ada: APIClient) -> None:
+def test_the_queue_that_an_order_names_receives_its_messages(ada: APIClient) -> None:
     order = place(ada, reply_to="shop.1")
     assert messages(ada) == []
     run_submission()
@@ -33,7 +33,7 @@ def test_the_queue_that_an_order_names_tells_of_that_order(ada: APIClient) -> No
 
 
 @pytest.mark.pattern("Q2")
-def test_a_queue_of_the_same_name_is_another_clients_own(ada: APIClient, bob: APIClient) -> None:
+def test_each_client_has_its_own_queue_of_a_name(ada: APIClient, bob: APIClient) -> None:
     place(ada, reply_to="shop.1")
     run_submission()
     assert messages(bob) == []
@@ -42,7 +42,7 @@ def test_a_queue_of_the_same_name_is_another_clients_own(ada: APIClient, bob: AP
     assert messages(ada) == [message]
 
 
-def test_a_message_is_there_until_it_is_deleted(ada: APIClient) -> None:
+def test_a_message_stays_until_it_is_deleted(ada: APIClient) -> None:
     place(ada, reply_to="shop.1")
     run_submission()
     (message,) = messages(ada)
@@ -52,7 +52,7 @@ def test_a_message_is_there_until_it_is_deleted(ada: APIClient) -> None:
     assert_problem(ada.delete(f"{QUEUE}/{message['id']}"), "not_found")
 
 
-def test_a_message_is_deleted_from_its_own_queue_only(ada: APIClient) -> None:
+def test_a_message_can_only_be_deleted_through_its_own_queue(ada: APIClient) -> None:
     place(ada, reply_to="other")
     run_submission()
     number = StatusMessage.objects.get().pk
@@ -60,12 +60,12 @@ def test_a_message_is_deleted_from_its_own_queue_only(ada: APIClient) -> None:
     assert StatusMessage.objects.count() == 1
 
 
-def test_pages_go_on_behind_a_message(ada: APIClient) -> None:
+def test_messages_are_listed_page_by_page(ada: APIClient) -> None:
     placed = [place(ada, reply_to="shop.1")["id"] for _ in range(3)]
     run_submission()
     first = ada.get(QUEUE, {"page_size": 2}).json()
     second = ada.get(first["next"]).json()
-    assert [one["order_id"] for one in first["results"] + second["results"]] == placed
+    assert [message["order_id"] for message in first["results"] + second["results"]] == placed
     assert second["next"] is None
     assert messages(ada, after=2**63 - 1) == []
 
@@ -78,26 +78,26 @@ def test_a_reader_can_wait_for_the_next_message(ada: APIClient) -> None:
     assert len(reader.result(timeout=SOON)) == 1
 
 
-def test_a_reader_behind_whom_nothing_comes_is_answered_in_time(ada: APIClient) -> None:
+def test_a_wait_ends_when_no_message_arrives(ada: APIClient) -> None:
     assert messages(ada, wait=1) == []
 
 
-def test_a_full_queue_is_read_at_once(ada: APIClient) -> None:
+def test_a_wait_ends_at_once_when_messages_are_there(ada: APIClient) -> None:
     place(ada, reply_to="shop.1")
     run_submission()
     assert len(messages(ada, wait=LONG)) == 1
 
 
 @pytest.mark.parametrize("query", ["wait=61", "wait=-1", "after=-1", f"after={2**63}", "after=x", "since=1"])
-def test_a_query_that_makes_no_sense_is_refused(ada: APIClient, query: str) -> None:
+def test_an_invalid_query_is_refused(ada: APIClient, query: str) -> None:
     assert mistakes(ada.get(f"{QUEUE}?{query}")) == [query.partition("=")[0]]
 
 
 @pytest.mark.parametrize("path", ["a%2Fb/messages", "a%00/messages", f"{'x' * 65}/messages", "q/messages/x"])
-def test_what_is_no_queue_is_not_there(ada: APIClient, path: str) -> None:
+def test_an_invalid_queue_name_is_not_found(ada: APIClient, path: str) -> None:
     assert_problem(ada.get(f"/api/v1/response-queues/{path}"), "not_found")
 
 
 @pytest.mark.parametrize("number", ["0", str(2**63), "9" * 19])
-def test_what_is_no_message_cannot_be_deleted(ada: APIClient, number: str) -> None:
+def test_an_unknown_message_is_not_found(ada: APIClient, number: str) -> None:
     assert_problem(ada.delete(f"{QUEUE}/{number}"), "not_found")

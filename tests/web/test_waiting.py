@@ -1,4 +1,4 @@
-"""`Prefer: wait=N`: the answer comes with the change, or when the time is over."""
+"""`Prefer: wait=N`: the response arrives with the change, or when the time is up."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ from tests.web.helpers import in_threads, place, run_submission
 
 LONG = 30
 SOON = 5.0
-"""Seconds within which an answer comes that waits for nothing any more."""
+"""Seconds within which a response arrives once nothing holds it back."""
 
 
 @pytest.fixture
@@ -28,20 +28,20 @@ def stop_again() -> Iterator[None]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Set when somebody who waits has asked the database."""
+    """Set when a waiting request has polled the database."""
     event, ask = threading.Event(), selectors.order_version
 
-    def ask_and_tell(order_id: Any) -> str:
+    def ask_and_signal(order_id: Any) -> str:
         version = ask(order_id)
         event.set()
         return version
 
-    monkeypatch.setattr(selectors, "order_version", ask_and_tell)
+    monkeypatch.setattr(selectors, "order_version", ask_and_signal)
     return event
 
 
 def get_in_thread(client: APIClient, url: str, **headers: str) -> Callable[[], Any]:
-    """Gets in a thread; what is returned waits for the answer."""
+    """Sends a GET in a thread. The function returned waits for the response."""
 
     def get(_: int) -> Any:
         begun = time.monotonic()
@@ -54,8 +54,8 @@ def get_in_thread(client: APIClient, url: str, **headers: str) -> Callable[[], A
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("has_etag", [False, True], ids=["from the call on", "from a version on"])
-def test_the_answer_comes_with_the_change(ada: APIClient, asked: threading.Event, has_etag: bool) -> None:
+@pytest.mark.parametrize("has_etag", [False, True], ids=["from the request on", "from a version on"])
+def test_the_response_arrives_with_the_change(ada: APIClient, asked: threading.Event, has_etag: bool) -> None:
     url = place(ada)["links"]["self"]
     known = {"If-None-Match": ada.get(url)["ETag"]} if has_etag else {}
     answer = get_in_thread(ada, url, Prefer=f"wait={LONG}", **known)
@@ -68,7 +68,7 @@ def test_the_answer_comes_with_the_change(ada: APIClient, asked: threading.Event
 
 
 @pytest.mark.django_db
-def test_a_client_that_is_behind_is_answered_at_once(ada: APIClient) -> None:
+def test_a_client_with_an_older_version_gets_a_response_at_once(ada: APIClient) -> None:
     url = place(ada)["links"]["self"]
     response = ada.get(url, headers={"Prefer": f"wait={LONG}", "If-None-Match": '"an-older-one"'})
     assert response.status_code == 200
@@ -77,7 +77,9 @@ def test_a_client_that_is_behind_is_answered_at_once(ada: APIClient) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("known", "status"), [({"If-None-Match": "*"}, 304), ({}, 200)])
-def test_the_time_passes_without_a_change(ada: APIClient, known: dict[str, str], status: int) -> None:
+def test_without_a_change_the_response_arrives_when_the_time_is_up(
+    ada: APIClient, known: dict[str, str], status: int
+) -> None:
     url = place(ada)["links"]["self"]
     begun = time.monotonic()
     response = ada.get(url, headers={"Prefer": "wait=1", **known})
@@ -87,7 +89,7 @@ def test_the_time_passes_without_a_change(ada: APIClient, known: dict[str, str],
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("preference", ["wait=0", "wait=x", "wait", "respond-async", "wait=-1", "waiting=9"])
-def test_a_preference_that_makes_no_sense_is_passed_over(ada: APIClient, preference: str) -> None:
+def test_an_invalid_preference_is_ignored(ada: APIClient, preference: str) -> None:
     response = ada.get(place(ada)["links"]["self"], headers={"Prefer": preference})
     assert response.status_code == 200
     assert "Preference-Applied" not in response
@@ -104,7 +106,7 @@ def test_nobody_waits_when_the_room_is_full(ada: APIClient, monkeypatch: pytest.
 
 
 @pytest.mark.django_db
-def test_a_longer_wait_than_a_minute_is_a_minute(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_is_limited_to_a_minute(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
     asked_for: list[float] = []
     room = SimpleNamespace(wait=lambda _, *, request, seconds: asked_for.append(seconds) or True)
     monkeypatch.setattr(views, "ROOM", room)
@@ -113,7 +115,7 @@ def test_a_longer_wait_than_a_minute_is_a_minute(ada: APIClient, monkeypatch: py
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_waits_is_answered_when_the_process_stops(
+def test_a_waiting_request_is_answered_when_the_process_stops(
     ada: APIClient, asked: threading.Event, stop_again: None
 ) -> None:
     answer = get_in_thread(ada, place(ada)["links"]["self"], Prefer=f"wait={LONG}")
@@ -127,7 +129,7 @@ def request_of(gone: threading.Event) -> Any:
 
 
 @pytest.mark.django_db
-def test_nobody_waits_for_a_client_that_has_left() -> None:
+def test_waiting_ends_when_the_client_disconnects() -> None:
     gone = threading.Event()
     asked = 0
 
@@ -143,7 +145,7 @@ def test_nobody_waits_for_a_client_that_has_left() -> None:
 
 
 @pytest.mark.django_db
-def test_a_place_is_free_again_when_asking_fails() -> None:
+def test_a_place_is_freed_when_polling_fails() -> None:
     room = WaitingRoom(1)
 
     def fail() -> bool:
@@ -154,5 +156,5 @@ def test_a_place_is_free_again_when_asking_fails() -> None:
             room.wait(fail, request=request_of(threading.Event()), seconds=LONG)
 
 
-def test_no_more_than_half_of_the_threads_may_wait() -> None:
+def test_at_most_half_of_the_threads_may_wait() -> None:
     assert waiting.ROOM._places._initial_value == 16
