@@ -10,7 +10,7 @@ from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
 from orders.engine.runtime.sql import fetch, run
-from orders.models import AgentRequest, OrderProcess, StepState
+from orders.models import AgentRequest, OrderProcess
 
 FILL = [
     # 30,000 that have finished, 400 ready, 10 due, 10 waiting, 40 being processed of which 10 are overdue
@@ -155,10 +155,6 @@ def plans_of(act: Callable[[], object]) -> list[Plan]:
 
 def some_orders(number: int) -> list[UUID]:
     return list(OrderProcess.objects.filter(process_state="processing").values_list("pk", flat=True)[:number])
-
-
-def some_step_ids(number: int) -> list[int]:
-    return list(StepState.objects.filter(state="running").values_list("pk", flat=True)[:number])
 
 
 def some_leases(number: int) -> list[AgentRequest]:

@@ -47,7 +47,7 @@ def staff(workflows: Workflows = CAKES, *, capacity: int = 100_000) -> None:
                                           recent_failures, seen_at)
         SELECT 'agents:test', name, %s, 0, 0, 0, 0, 0, clock_timestamp() + interval '1 day'
           FROM unnest(%s::text[]) AS name
-         WHERE name NOT IN (SELECT agent FROM orders_agentinstance WHERE instance = 'agents:test')
+            ON CONFLICT DO NOTHING
         """,
         [capacity, sorted({step.agent for workflow in workflows.values() for step in workflow.steps})],
     )
