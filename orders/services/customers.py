@@ -1,4 +1,4 @@
-"""What customers may do with an order they have placed: cancel it, pay again, or ask for its link.
+"""What customers may do: order as a guest, and cancel an order, pay for it again, or ask for its link.
 
 Cancelling and paying again are one transaction each. They lock the order first and return what actually happened;
 repeating them changes nothing more.
@@ -13,10 +13,27 @@ from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.mail import outbox
+from orders.selectors.order_page import GUEST
+from orders.services import placing
 from orders.services.order_lock import lock_order, release_order, reset_step
 from orders.services.results import Result, ResultStatus
 from orders.vocabulary import ActorKind, EventKind, Goal, MessageKind, ProcessState, Reason, StepStatus
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
+
+
+def place_order_as_guest(
+    *, order: placing.NewOrder, idempotency_key: str, site: str, language: str
+) -> placing.PlacedOrder:
+    """Places an order without an account, and posts the email with its link in the same transaction.
+
+    The email is posted once, however often the order is placed with the same key. Raises what `placing.place_order`
+    raises; `site` and `language` are as in `ask_for_link`.
+    """
+    with transaction.atomic():
+        placed = placing.place_order(client=GUEST, order=order, idempotency_key=idempotency_key)
+        if not placed.replayed:
+            ask_for_link(order_id=placed.order_id, email=order.email, site=site, language=language)
+    return placed
 
 
 def cancel(*, order_id: UUID, by: str) -> Result:

@@ -92,11 +92,17 @@ def _order(request: HttpRequest, content: Cart) -> HttpResponse:
     if not form.is_valid():
         return _show(request, content, form)
     client = selectors.client_of(request.user.pk) if request.user.is_authenticated else GUEST
-    key = _key(request)
+    key, order = _key(request), _new_order(content, form)
     try:
-        order_id = placing.place_order(
-            client=client, order=_new_order(content, form), idempotency_key=key
-        ).order_id
+        if client == GUEST:
+            placed = customer_services.place_order_as_guest(
+                order=order,
+                idempotency_key=key,
+                site=f"{request.scheme}://{request.get_host()}",
+                language=get_language() or "en",
+            )
+        else:
+            placed = placing.place_order(client=client, order=order, idempotency_key=key)
     except (UnknownProductError, MixedCurrenciesError):
         form.add_error(None, _("Something in your cart can no longer be ordered. Check your cart."))
         return _show(request, cart.read(request), form)
@@ -106,15 +112,7 @@ def _order(request: HttpRequest, content: Cart) -> HttpResponse:
         assert earlier is not None, "a key that was used has an order"
         messages.info(request, _("You’ve already placed this order, from another window."))
         return redirect(_remember(request, key, earlier))
-    url = _remember(request, key, order_id)
-    if client == GUEST:
-        customer_services.ask_for_link(
-            order_id=order_id,
-            email=form.cleaned_data["email"],
-            site=f"{request.scheme}://{request.get_host()}",
-            language=get_language() or "en",
-        )
-    return redirect(url)
+    return redirect(_remember(request, key, placed.order_id))
 
 
 def _new_order(content: Cart, form: CheckoutForm) -> NewOrder:

@@ -1,9 +1,20 @@
 """Placing an order: what it posts, what its key stands for, and what cannot be ordered (S1, S3)."""
 
 import pytest
+from django.db import IntegrityError
 
-from orders.models import Order, OrderProcess, Product, StepState, SubmissionKey, SubmissionMessage
-from orders.services.placing import KeyReusedError, UnknownProductError, place_order
+from orders.engine.runtime.sql import run
+from orders.models import (
+    Order,
+    OrderProcess,
+    OutgoingMessage,
+    Product,
+    StepState,
+    SubmissionKey,
+    SubmissionMessage,
+)
+from orders.services.customers import place_order_as_guest
+from orders.services.placing import KeyReusedError, PlacedOrder, UnknownProductError, place_order
 from tests.services.placing_orders import an_order, take_in
 from tests.support.two_sessions import all_at_once
 
@@ -72,3 +83,29 @@ def test_what_is_not_in_the_catalogue_cannot_be_ordered(product: None) -> None:
         assert refused.value.skus == [sku]
     assert not SubmissionMessage.objects.exists()
     assert not SubmissionKey.objects.exists()
+
+
+def place_as_guest(key: str = "checkout-1") -> PlacedOrder:
+    return place_order_as_guest(
+        order=an_order(), idempotency_key=key, site="https://shop.example", language="en"
+    )
+
+
+def test_a_guests_order_and_the_email_with_its_link_are_posted_together(product: None) -> None:
+    placed = place_as_guest()
+    assert [message.order_id for message in SubmissionMessage.objects.all()] == [placed.order_id]
+    assert [email.order_id for email in OutgoingMessage.objects.all()] == [placed.order_id]
+
+
+def test_a_guests_order_whose_email_cannot_be_posted_is_not_placed(product: None) -> None:
+    run("ALTER TABLE orders_outgoingmessage ADD CONSTRAINT nothing_goes_out CHECK (false)")
+    with pytest.raises(IntegrityError, match="nothing_goes_out"):
+        place_as_guest()
+    assert not SubmissionMessage.objects.exists()
+    assert not SubmissionKey.objects.exists()
+
+
+def test_a_guest_who_sends_an_order_again_gets_no_second_email(product: None) -> None:
+    first, again = place_as_guest(), place_as_guest()
+    assert (again.order_id, again.replayed) == (first.order_id, True)
+    assert OutgoingMessage.objects.count() == 1
