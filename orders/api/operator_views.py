@@ -188,11 +188,6 @@ class OrderCompensation(ActView):
     act = staticmethod(operator_services.compensate)
 
 
-def _resume(*, agent: str, actor: audit.Actor, reason: str) -> Result:
-    """Resumes an agent. The service takes no reason."""
-    return agent_services.resume_agent(agent=agent, actor=actor)
-
-
 class AgentAct(ActView):
     """An act on an agent."""
 
@@ -214,7 +209,7 @@ class AgentPause(AgentAct):
 class AgentResume(AgentAct):
     """Resumes a paused agent."""
 
-    act = staticmethod(_resume)
+    act = staticmethod(agent_services.resume_agent)
 
 
 def _about(kwargs: dict[str, Any]) -> dict[str, Any]:

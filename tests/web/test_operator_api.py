@@ -213,9 +213,12 @@ def test_an_agent_is_paused_and_resumed(operator: APIClient) -> None:
     answers = [operator.post(f"{API}/agents/kitchen/pause", body).json()["result"] for _ in range(2)]
     assert answers == ["done", "already"]
     assert Circuit.objects.get().paused
-    answers = [operator.post(f"{API}/agents/kitchen/resume").json()["result"] for _ in range(2)]
+    body = {"reason": "the new kitchen works"}
+    answers = [operator.post(f"{API}/agents/kitchen/resume", body).json()["result"] for _ in range(2)]
     assert answers == ["done", "already"]
     assert not Circuit.objects.get().paused
+    reasons = AuditEntry.objects.filter(act="resume-agent").values_list("reason", flat=True)
+    assert set(reasons) == {"the new kitchen works"}
 
 
 def test_acts_on_unknown_things_are_not_found(operator: APIClient) -> None:

@@ -31,13 +31,13 @@ def pause_agent(*, agent: str, actor: Actor, reason: str) -> Result:
     )
 
 
-def resume_agent(*, agent: str, actor: Actor) -> Result:
+def resume_agent(*, agent: str, actor: Actor, reason: str = "") -> Result:
     """Sends steps to a paused agent again, gradually."""
     return _act(
         "resume-agent",
         agent,
         actor,
-        "",
+        reason,
         lambda: overrides.resume(agent, by=actor.name),
         done=f"The agent {agent} is resumed. Waiting steps are let through gradually.",
         already=f"The agent {agent} was not paused.",
