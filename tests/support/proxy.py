@@ -205,7 +205,7 @@ class DatabaseProxy:
                 link.in_transaction = False
             link.statements.append(statement)
             return False
-        held = "\n".join(link.statements)
+        held = " ".join(" ".join(link.statements).split())  # however a statement is laid out
         link.in_transaction = False
         for order in self._cuts:
             if order.wants(held):
