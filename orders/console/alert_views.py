@@ -57,9 +57,7 @@ def _group_page(
     at = now()
     is_closed = request.GET.get("show") == "closed"
     history = alert_groups.group_history(group)
-    running = next(
-        (action for action in history.actions if action.state in (BulkState.RUNNING, BulkState.PAUSED)), None
-    )
+    running = next((action for action in history.actions if action.state in IN_PROGRESS), None)
     return render(
         request,
         "console/alerts/group.html",
