@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 
 from orders.access.levels import OPERATE
 from orders.console.csv_export import csv_response
-from orders.console.forms.alerts import ExportForm, NoteForm
+from orders.console.forms.alerts import ExportForm, GroupAlertsForm, NoteForm
 from orders.console.forms.fields import ReasonForm, first_error
 from orders.console.guards import act, actor, page
 from orders.selectors.clock import now
@@ -55,7 +55,7 @@ def _group_page(
     if group is None:
         raise Http404
     at = now()
-    is_closed = request.GET.get("show") == "closed"
+    query = GroupAlertsForm(request.GET)
     history = alert_groups.group_history(group)
     running = next((action for action in history.actions if action.state in IN_PROGRESS), None)
     return render(
@@ -64,9 +64,9 @@ def _group_page(
         {
             "group": group,
             "cause": alert_groups.group_summary(group, now=at),
-            "closed": is_closed,
-            "page": alerts.alerts_of_group(group, closed=is_closed, after=request.GET.get("after", "")),
-            "is_first": "after" not in request.GET,
+            "closed": query.shows_closed,
+            "page": alerts.alerts_of_group(group, closed=query.shows_closed, after=query.position),
+            "is_first": not query.position,
             "history": history,
             "running": bulk.find_action(running.pk, now=at) if running else None,
             "joined": alerts.joined_since(group, running) if running else [],

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
 from orders.console.csv_export import csv_response
-from orders.console.forms.bulk import KINDS, BulkActionForm, SelectionForm
+from orders.console.forms.bulk import KINDS, BulkActionForm, BulkItemsForm, SelectionForm
 from orders.console.forms.fields import PageForm
 from orders.console.guards import act, actor, needs, page, previous_page
 from orders.selectors.clock import now
@@ -55,15 +55,15 @@ def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
     if request.GET.get("format") == "csv":
         rows = bulk.results(action_id, most=bulk_services.MOST)
         return csv_response(f"bulk-{action_id}.csv", COLUMNS, rows)
-    state = request.GET.get("state", "")
+    query = BulkItemsForm(request.GET)
     return render(
         request,
         "console/bulk/action.html",
         {
             "it": progress,
-            "items": bulk.item_page(action_id, state=state, after=PageForm(request.GET).position),
-            "state": state,
-            "is_first": "after" not in request.GET,
+            "items": bulk.item_page(action_id, state=query.chosen_state, after=query.position),
+            "state": query.chosen_state,
+            "is_first": query.position is None,
             "choices": [
                 ("", "All", progress.action.total),
                 (BulkItemState.WAITING, "Waiting", progress.waiting),

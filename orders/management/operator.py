@@ -122,17 +122,22 @@ class ActingCommand(OperatorCommand):
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Asks for confirmation unless `yes`. Raises `Stop` if the answer is not yes or nobody can answer."""
-        if yes:
-            return
-        self.stdout.write(f"{question} [y/N] ", ending="")
+        if not yes and self._answer(f"{question} [y/N] ").lower() not in ("y", "yes"):
+            raise Stop("nothing was changed", NOTHING)
+
+    def confirm_count(self, question: str, count: int, *, yes: bool) -> None:
+        """Asks for a count to be typed unless `yes`. Raises `Stop` if another is typed or nobody can answer."""
+        if not yes and self._answer(f"{question} Type {count} to confirm: ").replace(",", "") != str(count):
+            raise Stop("nothing was changed", NOTHING)
+
+    def _answer(self, question: str) -> str:
+        self.stdout.write(question, ending="")
         self.stdout.flush()
         try:
-            answer = input()
+            return input().strip()
         except EOFError:
             self.stdout.write("")
             raise Stop("there is no terminal to ask at; use --yes to confirm") from None
-        if answer.strip().lower() not in ("y", "yes"):
-            raise Stop("nothing was changed", NOTHING)
 
     def on_order(self, order_id: UUID, act: Callable[[], Result]) -> int:
         """Acts on an order and returns the exit code. Raises `Stop` if there is no such order."""

@@ -47,13 +47,14 @@ REMEMBERED = 10
 @require_http_methods(["GET", "HEAD", "POST"])
 def check_out(request: HttpRequest) -> HttpResponse:
     """Shows the form, or places the order."""
-    if request.method == "POST" and (url := _url_of_placed(request, request.POST.get("key", ""))):
+    posted = CheckoutForm(request.POST) if request.method == "POST" else None
+    if posted and (url := _url_of_placed(request, posted["key"].data)):
         return redirect(url)
     content = cart.read(request)
     if not content.lines:
         return redirect("shop:cart")
-    if request.method == "POST":
-        return _order(request, content)
+    if posted:
+        return _order(request, content, posted)
     if content.has_gone:
         messages.warning(request, _("Something in your cart is no longer for sale. Remove it to continue."))
         return redirect("shop:cart")
@@ -83,11 +84,10 @@ def _show(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespon
     return render(request, "storefront/checkout.html", context)
 
 
-def _order(request: HttpRequest, content: Cart) -> HttpResponse:
-    form = CheckoutForm(request.POST)
+def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpResponse:
     if content.has_gone:
         form.add_error(None, _("Something in your cart is no longer for sale. Remove it to continue."))
-    elif content.total and request.POST.get("seen_total") != str(content.total.amount):
+    elif content.total and form["seen_total"].data != str(content.total.amount):
         form.add_error(None, _("The total has changed since you last saw it. Check it before you order."))
     if not form.is_valid():
         return _show(request, content, form)
@@ -142,7 +142,7 @@ def _remember(request: HttpRequest, key: str, order_id: uuid.UUID) -> str:
     return order_url(order_id, is_guest=is_guest)
 
 
-def _url_of_placed(request: HttpRequest, key: str) -> str | None:
+def _url_of_placed(request: HttpRequest, key: str | None) -> str | None:
     """The URL of the order that this session placed with this key; None if it placed none."""
     placed = request.session.get(PLACED, {}).get(key)
     return order_url(uuid.UUID(placed[0]), is_guest=placed[1]) if placed else None

@@ -37,8 +37,13 @@ class PaymentForm(ShopForm):
 
 
 class CheckoutForm(PaymentForm):
-    """Everything that an order needs besides the cart."""
+    """Everything that an order needs besides the cart.
 
+    `key` is the one-time key of the page that was filled in, and `seen_total` the total that it showed, in minor units.
+    """
+
+    key = forms.CharField(required=False, widget=forms.HiddenInput)
+    seen_total = forms.CharField(required=False, widget=forms.HiddenInput)
     email = EmailField()
     name = LineField(
         label=lazy("Name"),

@@ -103,6 +103,19 @@ def test_it_asks_with_the_count(answer: str | None, code: int) -> None:
     assert BulkAction.objects.count() == (1 if code == 0 else 0)
 
 
+@pytest.mark.parametrize(("answer", "code"), [("2", 0), (" 2 ", 0), ("y", 3), ("3", 3), ("", 3), (None, 2)])
+def test_many_orders_are_confirmed_by_their_number(
+    answer: str | None, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_services, "COUNT_FROM", 1)
+    for _ in range(2):
+        failed_order()
+    ran = run("resubmit", *ALL, answer=answer)
+    assert ran.code == code
+    assert ran.out.startswith("Resubmit 2 orders? Type 2 to confirm: ")
+    assert BulkAction.objects.count() == (1 if code == 0 else 0)
+
+
 def test_without_such_an_alert_there_is_nothing_to_do() -> None:
     ran = run("resubmit", "--all", "--code", "too_cold", "--yes")
     assert (ran.code, ran.out) == (3, "no order has an open alert with code too_cold\n")

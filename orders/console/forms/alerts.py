@@ -23,6 +23,25 @@ class NoteForm(forms.Form):
         super().__init__(data, auto_id="note-%s", label_suffix="")  # type: ignore[arg-type]
 
 
+class GroupAlertsForm(forms.Form):
+    """The query string of a group's page: its open or its closed alerts, and the place where the page begins."""
+
+    show = forms.ChoiceField(choices=[("closed", "Closed")], required=False)
+    after = forms.CharField(required=False)
+
+    @property
+    def shows_closed(self) -> bool:
+        """Whether the closed alerts are listed. Any other word lists the open ones."""
+        self.is_valid()
+        return self.cleaned_data.get("show") == "closed"
+
+    @property
+    def position(self) -> str:
+        """The place where the page begins; empty for the first page."""
+        self.is_valid()
+        return str(self.cleaned_data.get("after", ""))
+
+
 class ExportForm(forms.Form):
     """Which alerts are exported: those of a group, or all."""
 

@@ -9,12 +9,12 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from orders.console.forms.fields import Key, Reason, exact_input, text_input
+from orders.console.forms.fields import Key, PageForm, Reason, exact_input, text_input
 from orders.console.forms.filters import OrderFilterForm
 from orders.selectors.desk.alert_groups import find_group
 from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Choice
 from orders.services.operators.bulk import FASTEST
-from orders.vocabulary import BulkKind
+from orders.vocabulary import BulkItemState, BulkKind
 
 KINDS = (
     (BulkKind.RESUBMIT, "Resubmit"),
@@ -64,6 +64,18 @@ class SelectionForm(forms.Form):
             self.data.dict() if isinstance(self.data, QueryDict) else self.data
         ).filter
         return None if order_filter.is_empty else Choice(kind=kind, wanted=order_filter)
+
+
+class BulkItemsForm(PageForm):
+    """The query string of a bulk action's page: the state of the orders that are listed, and where the page begins."""
+
+    state = forms.ChoiceField(choices=[(state.value, state.name) for state in BulkItemState], required=False)
+
+    @property
+    def chosen_state(self) -> str:
+        """The state; empty for all orders, and for a state that does not exist."""
+        self.is_valid()
+        return str(self.cleaned_data.get("state", ""))
 
 
 class Waves(forms.CharField):

@@ -68,7 +68,8 @@ class PageForm(forms.Form):
     @property
     def position(self) -> int | None:
         """The key that the page begins behind; None for the first page, and for a key that makes no sense."""
-        return self.cleaned_data.get("after") if self.is_valid() else None
+        self.is_valid()
+        return self.cleaned_data.get("after")
 
 
 class OrderPageForm(forms.Form):

@@ -92,7 +92,7 @@ class Command(ActingCommand):
         if not order_ids:
             self.stdout.write(f"no order has an open alert with {described}")
             return NOTHING
-        self.confirm(f"Resubmit {counted(len(order_ids), 'order')}?", yes=options["yes"])
+        self._confirm(len(order_ids), yes=options["yes"])
         try:
             action = bulk_services.create(
                 kind=BulkKind.RESUBMIT,
@@ -107,6 +107,13 @@ class Command(ActingCommand):
             raise Stop(str(error), REFUSED) from error
         self._report(action)
         return self._wait(action.pk) if options["wait"] else DONE
+
+    def _confirm(self, count: int, *, yes: bool) -> None:
+        question = f"Resubmit {counted(count, 'order')}?"
+        if bulk_services.needs_count(kind=BulkKind.RESUBMIT, count=count):
+            self.confirm_count(question, count, yes=yes)
+        else:
+            self.confirm(question, yes=yes)
 
     def _report(self, action: BulkAction) -> None:
         waves = ", ".join(f"{size:,}" for size in action.waves)

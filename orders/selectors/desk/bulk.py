@@ -163,7 +163,7 @@ class ItemPage:
 def item_page(action_id: int, *, state: str, after: int | None, limit: int = 50) -> ItemPage:
     """A page of an action's orders by their position, all or those in one state. One query."""
     chosen = BulkItem.objects.filter(action_id=action_id)
-    if state in STATES:
+    if state:
         chosen = chosen.filter(state=state)
     if after is not None:
         chosen = chosen.filter(position__gt=after)
