@@ -56,9 +56,9 @@ SELECT order_id, %(workflow)s, %(version)s, CASE WHEN state = 'compensated' THEN
        CASE WHEN state IN ('processed', 'compensated') THEN at + interval '3 s' END,
        CASE WHEN state = 'pending' THEN now() + interval '1 day' END
   FROM made;
-INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation, undo_generation,
-       outcome, failure_count, undo_failure_count, extended_waits, priority, request, result, error, started_at,
-       completed_at, waiting_since)
+INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation,
+       compensation_generation, outcome, failure_count, compensation_failure_count, extended_waits, priority,
+       request, result, error, started_at, completed_at, waiting_since)
 SELECT order_id, step.name, step.position, step.agent, became.state, became.attempt, became.attempt, 1, 1,
        became.outcome, CASE WHEN became.state = 'failed' THEN 3 ELSE 0 END, 0, 0, n %% 10, '{"amount": 3900}',
        CASE WHEN became.outcome = 'done' THEN '{"id": "x"}'::jsonb END,
@@ -100,11 +100,11 @@ INSERT INTO orders_bulkaction (kind, state, what, query, by, reason, starts_at, 
        why_paused)
 VALUES ('resubmit', 'paused', 'what the carrier refused', '{}', 'olga', '', now(), '[1, 10, 100, 14889]', 3, 0.2, 20,
         15000, 'by olga');
-INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, said)
+INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, result)
 SELECT (SELECT max(id) FROM orders_bulkaction), row_number() OVER (), 3, order_id,
        CASE WHEN random() < 0.5 THEN 'waiting' ELSE 'done' END, ''
   FROM orders_orderprocess WHERE process_state = 'error' LIMIT 15000;
-INSERT INTO orders_auditentry (at, actor, ip_address, act, target, allowed, said, reason, before, after)
+INSERT INTO orders_auditentry (at, actor, ip_address, act, target, allowed, result, reason, before, after)
 SELECT now() - make_interval(mins => n), 'operator ' || n %% 20, '192.0.2.7',
        (ARRAY['resubmit', 'skip', 'pause-agent'])[1 + n %% 3], 'order ' || n,
        n %% 50 > 0, 'resubmitted', '', '{"a": 1}', '{"a": 2}'

@@ -45,8 +45,8 @@ COMPLETE = """
            result = '{"ok": true}', completed_at = clock_timestamp() WHERE id = ANY(%s)
 """
 ASK = """
-    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses, body,
-                                     complete_by, priority, deliveries)
+    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
+                                     body, complete_by, priority, deliveries)
     SELECT order_id, id, name, agent, name, attempt, false, order_id || '/' || name || '/1', '',
            jsonb_build_object('data', request, 'results', '{}'::jsonb), complete_by, 5, 0
       FROM orders_stepstate WHERE id = ANY(%s)
@@ -59,10 +59,11 @@ RECORD = """
 """
 ANSWER = """
     WITH answered AS (
-        DELETE FROM orders_agentrequest WHERE id = ANY(%s) RETURNING order_id, step_id, attempt, undo
+        DELETE FROM orders_agentrequest WHERE id = ANY(%s) RETURNING order_id, step_id, attempt, compensates
     )
-    INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance, seconds, waited)
-    SELECT order_id, step_id, attempt, undo, 'done', '{"ok": true}', 1, %s, 0, 0 FROM answered
+    INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance, seconds,
+                                   waited)
+    SELECT order_id, step_id, attempt, compensates, 'done', '{"ok": true}', 1, %s, 0, 0 FROM answered
 """
 FREE = """
     SELECT id FROM orders_agentrequest WHERE agent = 'noop' AND leased_until IS NULL

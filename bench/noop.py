@@ -75,7 +75,7 @@ class Noop:
         return {"ok": request.step}
 
     async def compensate(self, request: Request) -> Json:
-        return {"undone": request.step}
+        return {"compensated": request.step}
 
     async def close(self) -> None:
         pass

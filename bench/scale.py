@@ -51,8 +51,8 @@ NEW_ORDERS = """
 """
 NEW_STEPS = """
     INSERT INTO orders_stepstate (order_id, name, position, agent, request, state, attempt, answered, generation,
-                                  undo_generation, outcome, failure_count, undo_failure_count, extended_waits,
-                                  priority, result, complete_by, waiting_since)
+                                  compensation_generation, outcome, failure_count, compensation_failure_count,
+                                  extended_waits, priority, result, complete_by, waiting_since)
     SELECT o.order_id, s.name, s.position, 'noop', '{"n": 1}', v.state, v.attempt, v.answered, 1, 1, v.outcome,
            0, 0, 0, 5, CASE WHEN v.state = 'completed' THEN '{"ok": true}'::jsonb END,
            CASE WHEN v.state = 'running' THEN clock_timestamp() + %(complete_by)s * interval '1 second' END,
@@ -70,14 +70,14 @@ NEW_STEPS = """
                   %(waits)s AND s.position = 0 AS waits) AS v
 """
 ASKED = """
-    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses, body,
-                                     complete_by, priority, deliveries)
+    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
+                                     body, complete_by, priority, deliveries)
     SELECT order_id, id, name, agent, name, 1, false, order_id || '/' || name || '/1', '',
            '{"data": {}, "results": {}}', clock_timestamp() + interval '1 hour', 5, 0
       FROM orders_stepstate WHERE state = 'running' AND order_id = ANY(%s)
 """
 ANSWERED = """
-    INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
+    INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance)
     SELECT order_id, id, 1, false, 'done', '{}', 1, 'bench' FROM orders_stepstate
      WHERE state = 'running' AND order_id = ANY(%s)
 """

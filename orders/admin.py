@@ -104,7 +104,7 @@ class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         actor = audit.Actor(
             name=request.user.get_username()[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45]
         )
-        audit.record(actor=actor, act="edit", target=f"{obj._meta.model_name} {obj.pk}"[:120], said=change)
+        audit.record(actor=actor, act="edit", target=f"{obj._meta.model_name} {obj.pk}"[:120], result=change)
 
 
 @admin.register(models.Product)

@@ -1,7 +1,6 @@
 """The words that are stored, compared and served: one enumeration for each, and one home for them all.
 
-The values are in the database and in the API, so they never change. Some of them date from before a word was settled:
-where a value says `undo`, its name says compensation (docs/glossary.md).
+The values are in the database and in the API, so a value changes only with a migration and a new version of the API.
 """
 
 from enum import StrEnum
@@ -80,10 +79,10 @@ class EventKind(StrEnum):
     STEP_GIVEN_UP = "step_given_up"
     STEP_SKIPPED = "step_skipped"
     STEP_COMPENSATED = "step_compensated"
-    COMPENSATION_REQUESTED = "undo_requested"
-    COMPENSATION_STARTED = "undo_started"
-    COMPENSATION_FAILED = "undo_failed"
-    COMPENSATION_TIMED_OUT = "undo_timed_out"
+    COMPENSATION_REQUESTED = "compensation_requested"
+    COMPENSATION_STARTED = "compensation_started"
+    COMPENSATION_FAILED = "compensation_failed"
+    COMPENSATION_TIMED_OUT = "compensation_timed_out"
     CALL_FAILED = "call_failed"
     REPLY_IGNORED = "reply_ignored"
     WAITING = "waiting"
@@ -98,7 +97,7 @@ class EventKind(StrEnum):
     PRIORITY_SET = "priority_set"
     SETTLED_DONE = "settled_done"
     SETTLED_NOT_DONE = "settled_not_done"
-    SETTLED_COMPENSATED = "settled_undone"
+    SETTLED_COMPENSATED = "settled_compensated"
     PAID_AGAIN = "paid_again"
     LINK_MAILED = "link_mailed"
 

@@ -37,7 +37,7 @@ def _reused() -> Answer:
 def _decide(books: Books, call: Call, refuse: bool) -> Answer:
     if refuse:
         return bad(422, "refused", "the service refuses this call for good")
-    if call.operation.undoes:
+    if call.operation.reverses:
         return _reverse(books, call)
     return _do(books, call)
 
@@ -65,10 +65,10 @@ def _reverse(books: Books, call: Call) -> Answer:
     if effect is None:
         books.bar(call.reverses, call.key)
         return _reversed(call, "nothing_to_reverse")
-    if effect.operation != call.operation.undoes or effect.order_id != call.order_id:
+    if effect.operation != call.operation.reverses or effect.order_id != call.order_id:
         named = f"a {effect.operation} of order {effect.order_id}"
         return bad(
-            422, "reverses_mismatch", f"reverses names {named}, not a {call.operation.undoes} of this order"
+            422, "reverses_mismatch", f"reverses names {named}, not a {call.operation.reverses} of this order"
         )
     if effect.reversed_by is not None:
         return _reversed(call, "already_reversed")

@@ -69,28 +69,28 @@ def _check_create(body: Body) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One operation. A forward one answers the names in `gives`, with random ids behind a prefix. A reversal `undoes`
+    """One operation. A forward one answers the names in `gives`, with random ids behind a prefix. A reversal `reverses`
     one."""
 
     service: str
     name: str
     check: Callable[[Body], None] = lambda body: None
     gives: Mapping[str, str] | None = None
-    undoes: str = ""
+    reverses: str = ""
     done: str = ""
 
 
 _ALL = (
     Operation(service="warehouse", name="reserve", check=_check_lines, gives={"reservation": "rsv_"}),
-    Operation(service="warehouse", name="release", undoes="reserve", done="released"),
+    Operation(service="warehouse", name="release", reverses="reserve", done="released"),
     Operation(service="payments", name="authorise", check=_check_authorise, gives={"authorisation": "auth_"}),
-    Operation(service="payments", name="void", undoes="authorise", done="voided"),
+    Operation(service="payments", name="void", reverses="authorise", done="voided"),
     Operation(service="payments", name="capture", check=_check_capture, gives={"capture": "cap_"}),
-    Operation(service="payments", name="refund", undoes="capture", done="refunded"),
+    Operation(service="payments", name="refund", reverses="capture", done="refunded"),
     Operation(
         service="carrier", name="create", check=_check_create, gives={"shipment": "shp_", "tracking": "trk_"}
     ),
-    Operation(service="carrier", name="cancel", undoes="create", done="cancelled"),
+    Operation(service="carrier", name="cancel", reverses="create", done="cancelled"),
 )
 OPERATIONS = {(operation.service, operation.name): operation for operation in _ALL}
 
@@ -140,10 +140,10 @@ def read_call(operation: Operation, key: str, raw: bytes) -> Call:
         raise _invalid("the body must be a JSON object")
     order_id = _text(body, "order_id")
     operation.check(body)
-    reverses = _text(body, "reverses") if operation.undoes else ""
+    reverses = _text(body, "reverses") if operation.reverses else ""
     if reverses and reverses == key:
         raise _invalid("reverses must name the forward key, not the reversal's own")
-    forward_money = operation.service == "payments" and not operation.undoes
+    forward_money = operation.service == "payments" and not operation.reverses
     return Call(
         operation=operation,
         key=key,

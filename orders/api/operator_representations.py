@@ -42,10 +42,10 @@ AlertGroupPageOut = page_of(AlertGroupOut, "A page of alert groups.")
 
 
 class ResultOut(Out):
-    """The outcome of an act. `result` is `done`, or `already` if nothing had to change. `said` explains it."""
+    """The outcome of an act. `result` is `done`, or `already` if nothing had to change. `message` explains it."""
 
     result = serializers.CharField()
-    said = serializers.CharField()
+    message = serializers.CharField()
 
 
 class CountsOut(Out):

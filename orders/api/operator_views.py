@@ -147,7 +147,7 @@ class ActView(OperatorView):
             raise NotFound from error
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("act_refused", result.message)
-        return Response(out.ResultOut({"result": result.status.value, "said": result.message}).data)
+        return Response(out.ResultOut({"result": result.status.value, "message": result.message}).data)
 
     def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
         """What the URL identifies, as the act's arguments name it. Raises `NotFound`."""

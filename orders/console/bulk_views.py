@@ -35,7 +35,7 @@ ACTS = {
     "stop": (bulk_control.stop, "Stopped. Orders that were already started continue."),
     "undo": (bulk_control.undo, "Undone. No order was changed."),
 }
-COLUMNS = ("order", "wave", "state", "said", "acted_at", "ended_at")
+COLUMNS = ("order", "wave", "state", "result", "acted_at", "ended_at")
 
 
 @page

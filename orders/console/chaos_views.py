@@ -103,7 +103,7 @@ def kill(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any], *, r
         raise Http404
     pid = processes.kill_one(role, var_dir=settings.CONFIG.var_dir)
     result = f"killed process {pid}" if pid else "no process found"
-    audit.record(actor=actor(request), act="chaos-kill", target=role, said=result)
+    audit.record(actor=actor(request), act="chaos-kill", target=role, result=result)
     if pid:
         messages.success(request, f"Killed process {pid} of {role}.")
     else:

@@ -13,8 +13,8 @@ from orders.access.levels import ADMINISTER, OPERATE
 from orders.console.flash import show_result
 from orders.console.forms.fields import first_error
 from orders.console.forms.orders import (
+    COMPENSATED,
     DONE,
-    UNDONE,
     PriorityForm,
     ResubmitForm,
     RetryForm,
@@ -163,22 +163,27 @@ compensate = ask_then_act(needs(OPERATE, require_safe(_ask_to_compensate)), _com
 
 def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
-    return _settle_page(request, order, step, SettleForm(is_undo=_is_undo(order)))
+    return _settle_page(request, order, step, SettleForm(is_compensation=_is_compensation(order)))
 
 
-def _is_undo(order: OrderPage) -> bool:
+def _is_compensation(order: OrderPage) -> bool:
     return order.detail.order is not None and order.detail.order.goal == Goal.COMPENSATE
 
 
 def _settle_page(request: HttpRequest, order: OrderPage, step: str, form: SettleForm) -> HttpResponse:
-    context = {"it": order, "step": step_named(order, step), "is_undo": _is_undo(order), "form": form}
+    context = {
+        "it": order,
+        "step": step_named(order, step),
+        "is_compensation": _is_compensation(order),
+        "form": form,
+    }
     return render(request, "console/orders/settle.html", context, status=422 if form.errors else 200)
 
 
 @act(ADMINISTER)
 def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
-    form = SettleForm(request.POST, is_undo=_is_undo(order))
+    form = SettleForm(request.POST, is_compensation=_is_compensation(order))
     if not form.is_valid():
         return _settle_page(request, order, step, form)
     result = _call(lambda: _settle_as(form, request, order_id, step))
@@ -192,8 +197,8 @@ def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
 def _settle_as(form: SettleForm, request: HttpRequest, order_id: UUID, step: str) -> Result:
     values, who = form.cleaned_data, actor(request)
     reason = values["reason"]
-    if values["how"] == UNDONE:
-        return settling.settle_undone(order_id=order_id, step=step, actor=who, reason=reason)
+    if values["how"] == COMPENSATED:
+        return settling.settle_compensated(order_id=order_id, step=step, actor=who, reason=reason)
     if values["how"] == DONE:
         return settling.settle_done(
             order_id=order_id, step=step, actor=who, reason=reason, result=values["result"]

@@ -18,7 +18,7 @@ CUT_TO = 0.12
 """and then takes this share of the width."""
 LEAST = 3.0
 """The smallest width of a bar. A call of a few milliseconds would otherwise be invisible."""
-TONES = {"done": "good", "undone": "idle", "failed": "bad", "timed out": "warn", "": "busy"}
+TONES = {"done": "good", "compensated": "idle", "failed": "bad", "timed out": "warn", "": "busy"}
 
 
 @dataclass(frozen=True, kw_only=True)

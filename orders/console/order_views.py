@@ -78,7 +78,7 @@ def export_orders(request: HttpRequest) -> HttpResponseBase:
     """Exports the orders of a filter."""
     wanted = OrderFilterForm(request.GET.dict()).filter
     audit.record(
-        actor=actor(request), act="export", target="orders", said=f"exported {in_words(wanted)}"[:300]
+        actor=actor(request), act="export", target="orders", result=f"exported {in_words(wanted)}"[:300]
     )
     return csv_response("orders.csv", COLUMNS, _csv_rows(wanted))
 
@@ -94,7 +94,7 @@ def _csv_row(match: OrderRow) -> tuple[Any, ...]:
         match.order_id,
         order.state,
         order.standing.kind.value,
-        (Goal.COMPENSATE if order.standing.undoing else Goal.COMPLETE).value,
+        (Goal.COMPENSATE if order.standing.compensating else Goal.COMPLETE).value,
         " ".join(step.name for step in order.steps),
         order.failure_count,
         order.priority,
@@ -151,7 +151,7 @@ def _step(order: OrderPage, step: StepPage) -> dict[str, Any]:
     return {
         "page": step,
         "facts": facts,
-        "failures": facts.failure_count + facts.undo_failure_count,
+        "failures": facts.failure_count + facts.compensation_failure_count,
         "request": readable_json(step.request),
         "original": readable_json(step.original),
         "result": readable_json(step.result),

@@ -77,7 +77,7 @@ def _verify(request: HttpRequest) -> HttpResponse:
         message = f"Too many wrong codes. Wait {check.wait} seconds, then try again."
         form.reject(message)
         return _verify_page(request, form, status=429, wait=check.wait)
-    _record(request, "second-factor", said="a wrong code", allowed=False)
+    _record(request, "second-factor", result="a wrong code", allowed=False)
     form.reject("This code is wrong. Wait for the next one and try again.")
     return _verify_page(request, form, status=403)
 
@@ -111,7 +111,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
     if codes is None:
         form.reject("This code is wrong. Check that your phone's clock is set automatically, then try again.")
         return _set_up_page(request, form, status=403)
-    _record(request, "second-factor-set-up", said="has a second factor")
+    _record(request, "second-factor-set-up", result="has a second factor")
     return _codes_page(request, codes)
 
 
@@ -121,7 +121,7 @@ def renew_codes(request: HttpRequest) -> HttpResponse:
     if not second_factor.has_factor(request.user):
         return redirect("console:second-factor")
     codes = second_factor.renew_recovery_codes(request.user)
-    _record(request, "second-factor-codes", said="has new recovery codes")
+    _record(request, "second-factor-codes", result="has new recovery codes")
     return _codes_page(request, codes)
 
 
@@ -129,7 +129,7 @@ def renew_codes(request: HttpRequest) -> HttpResponse:
 def remove(request: HttpRequest) -> HttpResponse:
     """Removes the factor, so that another one can be set up."""
     second_factor.remove(request.user)
-    _record(request, "second-factor-remove", said="has no second factor")
+    _record(request, "second-factor-remove", result="has no second factor")
     messages.info(request, "Your second factor has been removed.")
     return redirect("console:second-factor")
 
@@ -138,6 +138,6 @@ def _codes_page(request: HttpRequest, codes: list[str]) -> HttpResponse:
     return render(request, "console/access/codes.html", {"codes": codes, "next": next_url(request)})
 
 
-def _record(request: HttpRequest, act_name: str, *, said: str, allowed: bool = True) -> None:
+def _record(request: HttpRequest, act_name: str, *, result: str, allowed: bool = True) -> None:
     username = request.user.get_username()
-    audit.record(actor=actor(request), act=act_name, target=username, said=said, allowed=allowed)
+    audit.record(actor=actor(request), act=act_name, target=username, result=result, allowed=allowed)

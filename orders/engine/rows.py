@@ -38,13 +38,13 @@ class StepRow(NamedTuple):
     attempt: int
     answered: int
     generation: int
-    undo_generation: int
+    compensation_generation: int
     outcome: str
     complete_by: datetime | None
     settles_at: datetime | None
     not_before: datetime | None
     failure_count: int
-    undo_failure_count: int
+    compensation_failure_count: int
     extended_waits: int
     error: dict[str, Any] | None
     waiting_since: datetime | None = None
@@ -57,8 +57,11 @@ class StepRow(NamedTuple):
         return f"{self.order_id}/{self.name}/{self.generation}"
 
     def compensation_key(self) -> str:
-        """The idempotency key of the compensation of that effect. After a definite refusal the next one is numbered."""
-        again = f"{self.undo_generation}" if self.undo_generation > 1 else ""
+        """The idempotency key of the compensation of that effect. After a definite refusal the next one is numbered.
+
+        Remote services have seen these keys, so their last segment stays `undo`, whatever the code calls it.
+        """
+        again = f"{self.compensation_generation}" if self.compensation_generation > 1 else ""
         return f"{self.key()}/undo{again}"
 
 
@@ -72,7 +75,7 @@ class ReplyRow(NamedTuple):
     order_id: UUID
     step_id: int
     attempt: int
-    undo: bool
+    compensates: bool
     outcome: str
     body: str
     calls: int

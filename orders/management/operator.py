@@ -38,11 +38,11 @@ _PARTIAL_ID = re.compile(r"[0-9a-f]{4,32}")
 
 
 class Stop(Exception):
-    """Raised when a command cannot go on; `said` is the line that its user is shown."""
+    """Raised when a command cannot go on; `message` is the line that its user is shown."""
 
-    def __init__(self, said: str, code: int = MISUSED) -> None:
-        super().__init__(said)
-        self.said = said
+    def __init__(self, message: str, code: int = MISUSED) -> None:
+        super().__init__(message)
+        self.message = message
         self.code = code
 
 
@@ -66,7 +66,7 @@ class OperatorCommand(BaseCommand):
             code = self.work(options)
             self.stdout.flush()
         except Stop as stop:
-            code = self._fail(stop.said, stop.code)
+            code = self._fail(stop.message, stop.code)
         except (OperationalError, InterfaceError) as error:
             code = self._fail(f"the database cannot be reached: {_first_line(error)}", MISUSED)
         except ProgrammingError as error:
@@ -82,8 +82,8 @@ class OperatorCommand(BaseCommand):
         if code != DONE:
             sys.exit(code)
 
-    def _fail(self, said: str, code: int) -> int:
-        self.stderr.write(said)
+    def _fail(self, message: str, code: int) -> int:
+        self.stderr.write(message)
         return code
 
     @property

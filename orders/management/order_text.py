@@ -100,7 +100,7 @@ def _steps(detail: Detail, now: datetime, width: int) -> str:
             step.attempt,
             step.generation,
             None if step.outcome == Outcome.NONE else step.outcome,
-            step.failure_count + step.undo_failure_count,
+            step.failure_count + step.compensation_failure_count,
             _due(step, now),
             step.key.replace(f"{detail.order_id}/{step.name}", "…") if step.attempt else None,
         )

@@ -23,7 +23,7 @@ class BulkAction(models.Model):
     id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=12, choices=choices(BulkKind))
     state = models.CharField(max_length=8, choices=choices(BulkState), default=BulkState.RUNNING.value)
-    what = models.CharField(max_length=300, help_text="what it is done to, in words")
+    what = models.CharField(max_length=300, help_text="the chosen orders, in words")
     group = models.ForeignKey(AlertGroup, null=True, on_delete=models.SET_NULL, related_name="actions")
     query = models.JSONField(default=dict, help_text="the filter that chose the orders")
     by = models.CharField(max_length=120)
@@ -31,7 +31,7 @@ class BulkAction(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     starts_at = models.DateTimeField()
     waves = models.JSONField(default=list)
-    wave = models.PositiveSmallIntegerField(default=0, help_text="the wave that is under way, from 0")
+    wave = models.PositiveSmallIntegerField(default=0, help_text="the present wave, counted from 0")
     stop_share = models.FloatField(default=0.2)
     rate = models.FloatField(default=20.0)
     total = models.PositiveIntegerField()
@@ -63,7 +63,7 @@ class BulkItem(models.Model):
     state = models.CharField(
         max_length=8, choices=choices(BulkItemState), default=BulkItemState.WAITING.value
     )
-    said = models.CharField(max_length=300, blank=True, help_text="what really happened")
+    result = models.CharField(max_length=300, blank=True, help_text="what happened")
     acted_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 
@@ -93,7 +93,7 @@ class AuditEntry(models.Model):
     act = models.CharField(max_length=40)
     target = models.CharField(max_length=120, blank=True, help_text="an order, group, agent or bulk action")
     allowed = models.BooleanField(default=True)
-    said = models.CharField(max_length=300, blank=True, help_text="what came of it")
+    result = models.CharField(max_length=300, blank=True, help_text="the result, as a sentence")
     reason = models.CharField(max_length=200, blank=True)
     before = models.JSONField(null=True)
     after = models.JSONField(null=True)
@@ -105,7 +105,7 @@ class AuditEntry(models.Model):
         ]
         permissions = [
             ("view_console", "Can look at the operator console"),
-            ("operate", "Can resubmit, undo, skip, settle, acknowledge, and pause agents"),
+            ("operate", "Can resubmit, compensate, skip, settle, acknowledge, and pause agents"),
             ("administer", "Can force circuits and settle what was done outside"),
         ]
 

@@ -131,9 +131,9 @@ class SweepRecord(models.Model):
     at = models.DateTimeField(db_default=Now())
     holder = models.CharField(max_length=80)
     term = models.PositiveBigIntegerField()
-    found = models.PositiveIntegerField(help_text="orders past their complete-by, or with such a step")
-    recovered = models.PositiveIntegerField(help_text="of those, to be tried again or undone")
-    escalated = models.PositiveIntegerField(help_text="of those, put into Error")
+    found = models.PositiveIntegerField(help_text="orders that were overdue or had an overdue step")
+    recovered = models.PositiveIntegerField(help_text="of those, the orders to be tried again or compensated")
+    escalated = models.PositiveIntegerField(help_text="of those, the orders put into Error")
     steps_timed_out = models.PositiveIntegerField()
 
     def __str__(self) -> str:
@@ -186,13 +186,13 @@ class Circuit(models.Model):
     opened_at = models.DateTimeField(null=True, help_text="when the present, or the last, outage began")
     closed_at = models.DateTimeField(null=True, help_text="when the last outage ended; its ramp begins then")
     probe_at = models.DateTimeField(
-        null=True, help_text="open: when the next probe is due; half open: until when"
+        null=True, help_text="open: when the next probe is due; half open: when its probe is given up"
     )
     window_at = models.DateTimeField(null=True)
     window_calls = models.PositiveIntegerField(default=0)
     window_failures = models.PositiveIntegerField(default=0)
-    rate = models.FloatField(null=True, help_text="calls a second at most; null: no limit")
-    tokens = models.FloatField(default=0.0, help_text="calls that may be begun now, under the rate")
+    rate = models.FloatField(null=True, help_text="the most calls per second; null for no limit")
+    tokens = models.FloatField(default=0.0, help_text="calls that the rate allows now")
     tokens_at = models.DateTimeField(null=True)
     forced = models.CharField(max_length=6, blank=True, help_text="open or closed, by an operator")
     forced_until = models.DateTimeField(null=True)

@@ -31,22 +31,22 @@ class OutgoingMessage(models.Model):
         max_length=8, choices=choices(MessageChannel), default=MessageChannel.EMAIL.value
     )
     recipient = models.CharField(max_length=300, help_text="an email address, or the webhook's host")
-    arguments = models.JSONField(default=dict, help_text="what it is composed from; never a secret")
+    arguments = models.JSONField(default=dict, help_text="what the message is composed from; never a secret")
     group = models.ForeignKey(AlertGroup, null=True, on_delete=models.CASCADE, related_name="messages")
     order_id = models.UUIDField(null=True)
     key = models.CharField(
-        max_length=120, null=True, unique=True, help_text="of two posts with one key the first counts"
+        max_length=120, null=True, unique=True, help_text="a second message with the same key is ignored"
     )
     priority = models.PositiveSmallIntegerField(choices=Priority, default=Priority.CUSTOMER)
     state = models.CharField(max_length=8, choices=choices(MessageState), default=MessageState.QUEUED.value)
     attempts = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(db_default=Now())
     due_at = models.DateTimeField(
-        null=True, help_text="when it is tried next; while it is being sent, when its sender is given up"
+        null=True, help_text="when it is next tried; while it is being sent, when its sender is given up"
     )
-    give_up_at = models.DateTimeField(help_text="the first failure after this is the last")
+    give_up_at = models.DateTimeField(help_text="a failure after this time is final")
     ended_at = models.DateTimeField(null=True)
-    error = models.CharField(max_length=300, blank=True, help_text="of the last attempt")
+    error = models.CharField(max_length=300, blank=True, help_text="the error of the last attempt")
 
     class Meta:
         indexes = [

@@ -36,7 +36,7 @@ class Product(models.Model):
     design = models.JSONField(default=dict)
     is_listed = models.BooleanField(default=True)
     rank = models.PositiveIntegerField(
-        default=1000, help_text="its place among the featured, the first lowest"
+        default=1000, help_text="position among the featured posters, lowest first"
     )
     added_at = models.DateTimeField(db_default=Now())
 

@@ -27,15 +27,15 @@ class OrderProcess(models.Model):
     locked_by = models.CharField(max_length=80, null=True)
     complete_by = models.DateTimeField(null=True)
     failure_count = models.PositiveIntegerField(default=0)
-    overruns = models.PositiveIntegerField(
-        default=0, help_text="times the order itself passed its complete-by"
-    )
+    overruns = models.PositiveIntegerField(default=0, help_text="how many times the order itself was overdue")
     priority = models.PositiveSmallIntegerField(default=5)
-    not_before = models.DateTimeField(null=True, help_text="when something that waits becomes due")
+    not_before = models.DateTimeField(null=True, help_text="when the order is next due for a scheduler")
     reply_to = models.CharField(
         max_length=120, blank=True, help_text="the submitting application's response queue"
     )
-    announced = models.BooleanField(default=True, help_text="false in Error until the application was told")
+    announced = models.BooleanField(
+        default=True, help_text="false in Error until the application has been told"
+    )
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -107,29 +107,31 @@ class StepState(models.Model):
     agent = models.CharField(max_length=60)
     state = models.CharField(max_length=12, choices=choices(StepStatus), default=StepStatus.NOT_STARTED.value)
     attempt = models.PositiveIntegerField(default=0)
-    answered = models.PositiveIntegerField(
-        default=0, help_text="the last attempt that a reply was recorded for"
-    )
+    answered = models.PositiveIntegerField(default=0, help_text="the last attempt whose reply was recorded")
     generation = models.PositiveIntegerField(default=1)
-    undo_generation = models.PositiveIntegerField(default=1)
+    compensation_generation = models.PositiveIntegerField(default=1)
     outcome = models.CharField(max_length=7, choices=choices(Outcome), default=Outcome.NONE.value)
     complete_by = models.DateTimeField(null=True)
-    settles_at = models.DateTimeField(null=True, help_text="until then a call that timed out may still land")
+    settles_at = models.DateTimeField(
+        null=True, help_text="until when a call that timed out may still take effect"
+    )
     not_before = models.DateTimeField(null=True)
     failure_count = models.PositiveIntegerField(default=0)
-    undo_failure_count = models.PositiveIntegerField(default=0)
+    compensation_failure_count = models.PositiveIntegerField(default=0)
     extended_waits = models.PositiveIntegerField(default=0)
-    sent_at = models.DateTimeField(null=True, help_text="when the present generation was first asked for")
+    sent_at = models.DateTimeField(null=True, help_text="when the present generation was first dispatched")
     waiting_since = models.DateTimeField(
-        null=True, help_text="since when it is ready and waits for its agent to be able to take it"
+        null=True, help_text="since when the step has been ready and waiting for its agent"
     )
     wanted_since = models.DateTimeField(
         null=True,
-        help_text="since when it has wanted its agent in vain, probes included: so long is its patience",
+        help_text="since when the step has waited for its agent, probes included; its patience is counted from here",
     )
-    priority = models.PositiveSmallIntegerField(default=5, help_text="its order's, by which it waits")
+    priority = models.PositiveSmallIntegerField(default=5, help_text="the order's priority")
     request = models.JSONField(default=dict)
-    original = models.JSONField(null=True, help_text="the request before an operator edited it first")
+    original = models.JSONField(
+        null=True, help_text="the request as it was before an operator first edited it"
+    )
     result = models.JSONField(null=True)
     error = models.JSONField(null=True)
     started_at = models.DateTimeField(null=True)

@@ -51,7 +51,7 @@ def record(
     actor: Actor,
     act: str,
     target: str = "",
-    said: str = "",
+    result: str = "",
     reason: str = "",
     allowed: bool = True,
     before: Any = None,
@@ -59,14 +59,14 @@ def record(
 ) -> None:
     """Appends an entry in the caller's transaction, so it is kept if and only if the act is.
 
-    `said` is what came of the act, as a sentence; `reason` is the one that the operator gave.
+    `result` is the result of the act, as a sentence; `reason` is the one that the operator gave.
     """
     AuditEntry.objects.create(
         actor=actor.name,
         ip_address=actor.ip_address,
         act=act,
         target=target[:120],
-        said=said[:300],
+        result=result[:300],
         reason=reason[:200],
         allowed=allowed,
         before=before,
@@ -82,7 +82,7 @@ def record_refusal(
     `url_name` and `parameters` are those of the request's URL; `path` stands in for a target that does not exist yet.
     """
     act, target = act_and_target(url_name, parameters, path)
-    record(actor=actor, act=act, target=target, said=why, allowed=False)
+    record(actor=actor, act=act, target=target, result=why, allowed=False)
 
 
 def act_and_target(url_name: str, parameters: Mapping[str, Any], path: str) -> tuple[str, str]:

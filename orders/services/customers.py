@@ -95,7 +95,7 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
         reset = reset_step(step, row.goal)._replace(error=None)
         state_store.write_steps([StepWrite(reset, step.attempt)])
         if row.process_state != ProcessState.ERROR:
-            forgiven = row.failure_count - step.failure_count - step.undo_failure_count
+            forgiven = row.failure_count - step.failure_count - step.compensation_failure_count
             release_order(row._replace(failure_count=forgiven), by=by, resolution="paid again")
         state_store.record_events(
             [EventRow(order_id, EventKind.PAID_AGAIN, _customer(by), step.name, step.attempt)]

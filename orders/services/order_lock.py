@@ -33,7 +33,7 @@ def reset_step(step: StepRow, goal: str) -> StepRow:
     A step that was definitely refused moves to its next generation, so its idempotency key is new (rule 5).
     """
     reset = step._replace(
-        failure_count=0, undo_failure_count=0, extended_waits=0, not_before=None, wanted_since=None
+        failure_count=0, compensation_failure_count=0, extended_waits=0, not_before=None, wanted_since=None
     )
     if goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN):
         return reset._replace(state=StepStatus.COMPENSATING)

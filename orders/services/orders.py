@@ -49,7 +49,8 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
         reset_steps = [reset_step(failure, row.goal) for failure in failed]
         state_store.write_steps([StepWrite(after, after.attempt) for after in reset_steps])
         forgiven = (
-            sum(failure.failure_count + failure.undo_failure_count for failure in failed) + row.overruns
+            sum(failure.failure_count + failure.compensation_failure_count for failure in failed)
+            + row.overruns
         )
         row = row._replace(failure_count=row.failure_count - forgiven, overruns=0)
         release_order(row, by=by, resolution="resubmitted")

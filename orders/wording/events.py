@@ -73,7 +73,7 @@ SENTENCES: Mapping[str, str] = {
 RULINGS: Mapping[str, str] = {
     "retry": ": {failure}, next try in {wait}",
     "wait": ": {failure}, next try after a longer wait of {wait}",
-    "undo": ": {failure}, the order will be cancelled and refunded",
+    "compensate": ": {failure}, the order will be cancelled and refunded",
     "fail": ": {failure}, no more tries",
     "defer": ": it waits until its agent is available, and no failure is counted",
     "settle": ": it will be compensated once its call can no longer take effect",
@@ -165,7 +165,7 @@ def error_text(error: Any) -> str:
 def _parts(event: EventFacts, tries: Tries, template: str) -> dict[str, str]:
     """Returns the parts of a sentence. Optional parts bring their own punctuation, and are empty without a value."""
     detail = event.detail
-    limit = tries.undo if event.kind == EventKind.COMPENSATION_TIMED_OUT else tries.forward
+    limit = tries.backward if event.kind == EventKind.COMPENSATION_TIMED_OUT else tries.forward
     wait = _wait(event)
     return {
         "step": event.step,

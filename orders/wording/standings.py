@@ -60,7 +60,7 @@ def summary(stands: Standing, *, now: datetime, code: str = "") -> str:
     text = f"{label}{detail}"
     if code and stands.kind in (Kind.ERROR, Kind.COMPENSATION_FAILED):
         text = f"{text}: {code}"
-    if not stands.undoing or stands.kind in (Kind.COMPENSATED, Kind.COMPENSATION_FAILED):
+    if not stands.compensating or stands.kind in (Kind.COMPENSATED, Kind.COMPENSATION_FAILED):
         return text
     return "compensating" if stands.kind is Kind.RUNNING else f"compensating, {text}"
 

@@ -64,9 +64,9 @@
   function show() {
     if (!state) return;
     const now = isLost() ? "lost" : isPaused() ? "paused" : "on";
-    const said = state.dataset[now].replace("{n}", Math.round((Date.now() - lostAt) / 1000));
+    const sentence = state.dataset[now].replace("{n}", Math.round((Date.now() - lostAt) / 1000));
     const text = state.querySelector("[data-live-text]");
-    if (text.textContent !== said) text.textContent = said;
+    if (text.textContent !== sentence) text.textContent = sentence;
     state.dataset.liveState = now;
     state.hidden = false;
   }
@@ -222,20 +222,20 @@
     return !count || count.hidden ? "0" : count.firstChild.textContent.trim();
   };
   const isLate = () => Boolean(document.querySelector("#banner .notice"));
-  let saidAlerts = alerts();
-  let saidLate = isLate();
-  let saidAt = 0;
+  let announcedAlerts = alerts();
+  let announcedLate = isLate();
+  let announcedAt = 0;
 
   function announce() {
-    if (!status || Date.now() - saidAt < QUIET) return;
-    const said = [];
-    if (alerts() !== saidAlerts) said.push(status.dataset.alerts.replace("{n}", alerts()));
-    if (isLate() && !saidLate) said.push(status.dataset.late);
-    saidAlerts = alerts();
-    saidLate = isLate();
-    if (!said.length) return;
-    saidAt = Date.now();
-    status.textContent = said.join(". ");
+    if (!status || Date.now() - announcedAt < QUIET) return;
+    const sentences = [];
+    if (alerts() !== announcedAlerts) sentences.push(status.dataset.alerts.replace("{n}", alerts()));
+    if (isLate() && !announcedLate) sentences.push(status.dataset.late);
+    announcedAlerts = alerts();
+    announcedLate = isLate();
+    if (!sentences.length) return;
+    announcedAt = Date.now();
+    status.textContent = sentences.join(". ");
   }
 
   // --- relative times
@@ -249,8 +249,8 @@
       const left = Math.round((at - Date.now() - skew) / 1000);
       const seconds = "past" in time.dataset ? Math.min(left, -0) : left; // -0 reads "0 seconds ago"
       const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) || units[3];
-      const said = relative.format(Math.trunc(seconds / size), unit);
-      if (time.textContent !== said) time.textContent = said;
+      const text = relative.format(Math.trunc(seconds / size), unit);
+      if (time.textContent !== text) time.textContent = text;
       const exact = at.toLocaleString(language, { dateStyle: "medium", timeStyle: "long" });
       if (time.title !== exact) time.title = exact;
     }

@@ -33,7 +33,7 @@ def show_gone(page: Page) -> None:
 
     def sell(is_listed: bool) -> None:
         product = Product.objects.filter(sku="first-sun")
-        in_thread(lambda: product.update(is_listed=is_listed)).result(timeout=10)
+        in_thread(lambda: product.update(is_listed=is_listed)).result(timeout=60)
 
     fill_cart(page)
     sell(False)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import setup_databases, teardown_databases
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from orders.engine.runtime.sql import fetch
 from tests.browser import buying
@@ -18,6 +18,9 @@ from tests.support.wait import until
 
 Opener = Callable[..., Page]
 States = Mapping[str, Any]
+PATIENCE = 60_000
+"""Milliseconds that a page may take on a busy machine."""
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +94,7 @@ def open_page(shop: Shop, browser: Browser) -> Iterator[Opener]:
     def open_one(path: str = "/", *, allow: str = "", **options: Any) -> Page:
         context = browser.new_context(base_url=shop.url, **options)
         contexts.append(context)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE)
 
         def complain(what: str) -> None:
             if not (allow and re.search(allow, what)):

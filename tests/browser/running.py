@@ -77,7 +77,7 @@ class Shop:
             found = re.search(r"https?://[^\s\"\\]+", str(mails[-1]["body"])) if mails else None
             return found.group() if found else ""
 
-        return until(link, seconds=30, what="the mail")
+        return until(link, what="the mail")
 
 
 @contextmanager
@@ -101,7 +101,7 @@ def _running(folder: Path, alerts: Webhook) -> Iterator[Shop]:
         orders = _orders(system)
         for name, role in STAFF.items():
             person(role, name, password=PASSWORD)
-        until(server.answers, seconds=30, what="the web server")
+        until(server.answers, what="the web server")
         yield Shop(
             url=f"http://127.0.0.1:{server.port}",
             system=system,
@@ -125,7 +125,7 @@ def _orders(system: System) -> dict[str, str]:
     ours, theirs = _order_of(ada), _order_of(bob)
     system.wait_until_ended([done, refunded, ours, theirs])
     compensate(order_id=refunded, by="test", reason="the press broke")
-    until(lambda: system.states([refunded]) == ["compensated"], seconds=30, what="the refund")
+    until(lambda: system.states([refunded]) == ["compensated"], what="the refund")
     system.faults("carrier", refuse_rate=1.0)
     (stopped,) = system.place()
     system.wait_until_ended([stopped])

@@ -1,4 +1,4 @@
-"""Orders in the console, in a browser, against the real workers: mended, edited, undone, and settled by hand."""
+"""Orders in the console, in a browser, with real workers: resubmitted, edited, compensated and settled by hand."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def failing(shop: Shop, django_db_blocker: Any) -> Iterator[Failing]:
     def fail() -> UUID:
         shop.faults("carrier", refuse_rate=1.0)
         order_id = in_thread(place).result(timeout=LONG)
-        until(lambda: state_of(shop, order_id) == "error", seconds=LONG, what="the failed order")
+        until(lambda: state_of(shop, order_id) == "error", what="the failed order")
         shop.system.clear_faults()
         return order_id
 
@@ -80,7 +80,7 @@ def hold(shop: Shop, order_id: UUID) -> int:
             order_id,
         )
 
-    ((action,),) = until(held, seconds=LONG, what="the resubmission")
+    ((action,),) = until(held, what="the resubmission")
     return int(action)
 
 
@@ -97,7 +97,7 @@ def test_a_step_is_edited_compared_and_resubmitted(shop: Shop, open_page: Opener
     expect(row.locator("ins")).to_have_text("Den Haag")
     page.get_by_role("button", name="Save and resubmit").click()
     expect(page.locator("#status")).to_contain_text("Edited create-shipment")
-    until(lambda: state_of(shop, order_id) == "processed", seconds=LONG, what="the order's end")
+    until(lambda: state_of(shop, order_id) == "processed", what="the order's end")
     page.reload()
     expect(page.locator("#events")).to_contain_text("Step create-shipment was edited (ship_to): she moved")
     expect(page.locator("#steps")).to_contain_text("edited")
@@ -128,7 +128,7 @@ def test_two_operators_at_once_are_one_effect_and_either_can_undo_it(
 
     # Undone is undone, and what is then asked for anew is done, once.
     otto.get_by_role("button", name="Resubmit").click()
-    until(lambda: state_of(shop, order_id) == "processed", seconds=LONG, what="the order's end")
+    until(lambda: state_of(shop, order_id) == "processed", what="the order's end")
     assert happened(shop, order_id, "resubmitted") == 1
     assert sorted(shop.system.effects(order_id)) == ["authorise", "capture", "create", "reserve"]
 
@@ -161,7 +161,7 @@ def test_an_order_is_found_resubmitted_and_undone_by_the_keyboard_alone(
 
 
 @pytest.mark.pattern("C10", "F34")
-def test_what_cannot_be_undone_comes_to_the_desk_and_is_settled_outside(
+def test_what_cannot_be_compensated_comes_to_the_desk_and_is_settled_outside(
     shop: Shop, open_page: Opener, failing: Failing
 ) -> None:
     order_id = failing()
@@ -171,8 +171,11 @@ def test_what_cannot_be_undone_comes_to_the_desk_and_is_settled_outside(
     page.get_by_label("Reason").fill("she asked for it")
     page.get_by_label("Type cancel to confirm").fill("cancel")
     page.get_by_role("button", name="Cancel and refund the order").click()
-    until(lambda: happened(shop, order_id, "undo_failed") == 1, seconds=LONG, what="the undo that fails")
-    until(lambda: state_of(shop, order_id) == "error", seconds=LONG, what="the failed compensation")
+    until(
+        lambda: happened(shop, order_id, "compensation_failed") == 1,
+        what="the compensation that fails",
+    )
+    until(lambda: state_of(shop, order_id) == "error", what="the failed compensation")
     page.goto("/console/compensation/")
     row = page.locator("#failed [data-row]", has_text=str(order_id)[-8:])
     row.get_by_role("link", name="Settle reserve-stock…").click()
@@ -180,7 +183,7 @@ def test_what_cannot_be_undone_comes_to_the_desk_and_is_settled_outside(
     page.get_by_role("button", name="Settle the step").click()
     expect(page.locator("#status")).to_contain_text("compensated outside")
     shop.system.clear_faults()
-    until(lambda: state_of(shop, order_id) == "compensated", seconds=LONG, what="the compensation")
+    until(lambda: state_of(shop, order_id) == "compensated", what="the compensation")
     page.reload()
     expect(page.locator("#events")).to_contain_text(
         "settled by hand as compensated outside: the warehouse's letter of today"

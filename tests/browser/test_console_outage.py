@@ -1,4 +1,4 @@
-"""A remote service refuses everything: the operator is told, mends it, and resubmits by way of a canary."""
+"""A remote service refuses everything: an operator hears of it, has it fixed, and resubmits by way of a canary."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -19,8 +19,6 @@ T = TypeVar("T")
 Aside = Callable[[Callable[[], Any]], Any]
 
 COUNT = 5
-LONG = 60_000
-"""Milliseconds that something may take on a busy machine."""
 
 
 @pytest.fixture
@@ -67,20 +65,19 @@ def mailed(shop: Shop) -> list[str]:
 
 
 @pytest.mark.pattern("O1", "O2", "A3")
-def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
+def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
     shop: Shop, open_page: Opener, aside: Aside
 ) -> None:
     shop.faults("warehouse", refuse_rate=1.0)
     ids = aside(lambda: shop.system.place(COUNT))
-    until(lambda: in_state(shop, ids, "error") == COUNT, seconds=60, what="the failed orders")
+    until(lambda: in_state(shop, ids, "error") == COUNT, what="the failed orders")
     aside(lambda: async_task("orders.jobs.notify_operators"))
     about = until(
         lambda: [told for told in shop.alerts.received if told["agent"] == "warehouse"],
-        seconds=60,
         what="the webhook",
     )
-    assert sum(told["count"] for told in about) == COUNT
-    until(lambda: [mail for mail in mailed(shop) if "warehouse" in mail], seconds=60, what="the mail")
+    assert len(about) == 1  # not one for each order
+    until(lambda: [mail for mail in mailed(shop) if "warehouse" in mail], what="the mail")
 
     page = open_page("/console/alerts/")
     sign_in(page)
@@ -94,7 +91,7 @@ def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
 
     assert bars(page) == []
 
-    # Not mended yet: the canary fails again, and the action pauses itself.
+    # Not fixed yet: the canary fails again, and the action pauses itself.
     page.get_by_role("link", name=f"Resubmit {COUNT} orders").click()
     assert bars(page) == []
     page.get_by_label("Waves").fill("1, 0")
@@ -104,7 +101,6 @@ def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
     hurry(shop)
     until(
         lambda: shop.count("SELECT count(*) FROM orders_bulkaction WHERE state = 'paused'") == 1,
-        seconds=60,
         what="the action's own pause",
     )
     page.reload()
@@ -114,10 +110,9 @@ def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
 
     shop.system.clear_faults()
     page.get_by_role("button", name="Resume").click()
-    until(lambda: in_state(shop, ids, "processed") == COUNT - 1, seconds=90, what="the second wave")
+    until(lambda: in_state(shop, ids, "processed") == COUNT - 1, what="the second wave")
     until(
         lambda: shop.count("SELECT count(*) FROM orders_bulkaction WHERE state = 'finished'") == 1,
-        seconds=60,
         what="the action's end",
     )
     page.reload()
@@ -128,7 +123,7 @@ def test_refusals_are_told_mended_and_resubmitted_by_a_canary(
     page.get_by_role("link", name="Resubmit 1 order").click()
     page.get_by_role("button", name="Resubmit 1 order").click()
     hurry(shop)
-    until(lambda: in_state(shop, ids, "processed") == COUNT, seconds=90, what="all orders")
+    until(lambda: in_state(shop, ids, "processed") == COUNT, what="all orders")
     page.goto("/console/alerts/")
     expect(page.locator("tr[data-row]", has_text="warehouse")).to_have_count(0)
     for order_id in ids:

@@ -111,13 +111,13 @@ def test_a_name_that_no_history_can_keep_is_refused(name: str) -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_compensate_has_the_order_undone_once() -> None:
+def test_compensate_has_the_order_compensated_once() -> None:
     order = make_order({"mix": "completed"}, process_state="processed")
     ran = run("compensate", order.order_id, "--reason", "wrong cake")
     assert (ran.code, ran.out) == (0, f"{order.order_id}: The order will be cancelled and refunded.\n")
     one_pass()
     assert StepState.objects.get(name="mix").state == "compensating"
-    event = Event.objects.get(kind="undo_requested")
+    event = Event.objects.get(kind="compensation_requested")
     assert (event.actor_name, event.detail) == (ME, {"why": "operator_requested", "reason": "wrong cake"})
     ran = run("compensate", order.order_id, "--reason", "wrong cake")
     assert (ran.code, ran.out) == (
@@ -137,11 +137,11 @@ def test_set_aside_lists_what_waits_with_its_reason() -> None:
     assert run("set_aside").out == "no submission is set aside\n"
     kept = set_aside()
     SetAside.objects.create(
-        order_id=UUID(int=2), client="x", body={}, reason="old", posted_at=ago(9), replayed_at=ago(1)
+        order_id=UUID(int=2), client="x", body={}, reason="superseded", posted_at=ago(9), replayed_at=ago(1)
     )
     ran = run("set_aside", "list")
     assert ran.line_with("no such cake").startswith(f"{kept.pk} 00000001 guest ")
-    assert "1 submission set aside" in ran.out and "old" not in ran.out
+    assert "1 submission set aside" in ran.out and "superseded" not in ran.out
     (shown,) = run("set_aside", "--json").json()["set_aside"]
     assert (shown["number"], shown["order_id"], shown["body"]) == (kept.pk, str(kept.order_id), {})
 

@@ -36,7 +36,7 @@ def test_a_resubmission_is_recorded_with_what_it_changed() -> None:
     run("resubmit", order.order_id, "--step", "bake", "--reason", "mended the oven")
     done = entry("resubmit")
     assert (done.actor, done.target, done.reason) == (ME, f"order {order.order_id}", "mended the oven")
-    assert done.said == "Resubmitted bake."
+    assert done.result == "Resubmitted bake."
     assert (done.before["state"], done.after["state"]) == ("error", "pending")
     assert (done.before["bake"]["state"], done.after["bake"]["state"]) == ("failed", "not_started")
 
@@ -51,7 +51,7 @@ def test_a_resubmission_of_many_is_recorded_as_its_bulk_action() -> None:
     ]
 
 
-def test_an_undo_is_recorded_with_its_reason() -> None:
+def test_a_compensation_is_recorded_with_its_reason() -> None:
     order = make_order({"mix": "completed"}, process_state="processed")
     run("compensate", order.order_id, "--reason", "wrong cake")
     done = entry("compensate")
@@ -67,7 +67,7 @@ def test_a_replay_is_recorded(is_all: bool) -> None:
     run("set_aside", "replay", *(["--all", "--yes"] if is_all else [kept.pk]))
     done = entry("replay")
     assert (done.actor, done.target) == (ME, f"submission {kept.pk}")
-    assert done.said == f"Order {kept.order_id} is back on the submission queue."
+    assert done.result == f"Order {kept.order_id} is back on the submission queue."
 
 
 def test_creating_and_revoking_tokens_is_recorded_without_the_token() -> None:
@@ -76,14 +76,14 @@ def test_creating_and_revoking_tokens_is_recorded_without_the_token() -> None:
     call_command("token", "olga", stdout=out)
     call_command("token", "olga", "--revoke", stdout=StringIO())
     made, ended = AuditEntry.objects.order_by("id")
-    assert (made.actor, made.act, made.target, made.said) == (
+    assert (made.actor, made.act, made.target, made.result) == (
         ME,
         "token-make",
         "olga",
         "created an API token",
     )
     assert (made.before, made.after) == ({"tokens": 0}, {"tokens": 1})
-    assert (ended.actor, ended.act, ended.said) == (ME, "token-revoke", "1 token revoked")
+    assert (ended.actor, ended.act, ended.result) == (ME, "token-revoke", "1 token revoked")
     assert (ended.before, ended.after) == ({"tokens": 1}, {"tokens": 0})
     assert out.getvalue().strip()[:8] not in str([vars(made), vars(ended)])
 

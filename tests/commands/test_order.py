@@ -178,15 +178,19 @@ def test_the_time_in_error_is_an_operators() -> None:
     assert spent["by_cause"] == {"operator": 90, "agents": 4, "scheduler": 2}
 
 
-def test_the_time_before_an_undo_is_for_calls_to_settle() -> None:
+def test_the_time_before_a_compensation_is_for_calls_to_settle() -> None:
     order = make_order()
     told(
         order.order_id,
         (0, "received", {}),
         (0, "step_started", {"step": "mix", "attempt": 1, "detail": {"agent": "kitchen"}}),
-        (30, "step_timed_out", {"step": "mix", "attempt": 1, "detail": {"ruling": "undo", "failures": 3}}),
-        (30, "undo_requested", {"detail": {"why": "step_remedy"}}),
-        (35, "undo_started", {"step": "mix", "attempt": 2, "detail": {"agent": "kitchen"}}),
+        (
+            30,
+            "step_timed_out",
+            {"step": "mix", "attempt": 1, "detail": {"ruling": "compensate", "failures": 3}},
+        ),
+        (30, "compensation_requested", {"detail": {"why": "step_remedy"}}),
+        (35, "compensation_started", {"step": "mix", "attempt": 2, "detail": {"agent": "kitchen"}}),
         (36, "step_compensated", {"step": "mix", "attempt": 2}),
         (36, "compensated", {}),
     )

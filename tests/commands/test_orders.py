@@ -71,7 +71,7 @@ TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("waiting for a scheduler", {**WAITING_BAKE, "not_before": -5}, {"process_state": "pending"}),
     (
         "compensating, retrying (2 of 6, next in 4 min)",
-        {"state": "compensating", "undo_failure_count": 1, "complete_by": None, "not_before": 290},
+        {"state": "compensating", "compensation_failure_count": 1, "complete_by": None, "not_before": 290},
         {"process_state": "pending", "goal": "compensate", "not_before": 290},
     ),
     (
@@ -86,7 +86,7 @@ TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     (
         "compensation failed: too_hot",
-        {"state": "failed", "outcome": "done", "undo_failure_count": 6},
+        {"state": "failed", "outcome": "done", "compensation_failure_count": 6},
         {"process_state": "error", "goal": "compensate"},
     ),
 ]
@@ -177,7 +177,7 @@ def test_lines_fit_a_hundred_columns() -> None:
         )
         make_request(step_of(order, "bake"))
     make_order(
-        {**HEATED, "bake": {"state": "compensating", "undo_failure_count": 1}},
+        {**HEATED, "bake": {"state": "compensating", "compensation_failure_count": 1}},
         process_state="processing",
         goal="compensate",
         complete_by=ahead(3),

@@ -97,7 +97,7 @@ def test_a_success_is_posted_and_its_request_is_gone() -> None:
     a_host(kitchen, instance="agents:7").run_once()
     reply = a_reply()
     assert (reply.order_id, reply.step_id, reply.attempt) == (request.order_id, request.step_id, 1)
-    assert (reply.undo, reply.outcome, reply.body, reply.calls) == (False, "done", {"dough": 1}, 1)
+    assert (reply.compensates, reply.outcome, reply.body, reply.calls) == (False, "done", {"dough": 1}, 1)
     assert reply.instance == "agents:7"
     assert not AgentRequest.objects.exists()
     assert not Event.objects.exists()
@@ -116,7 +116,7 @@ def test_an_agent_is_given_all_that_was_asked() -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_an_undo_calls_the_agents_compensate() -> None:
+def test_a_compensation_calls_the_agents_compensate() -> None:
     order = make_order({"mix": "compensating"}, process_state="processing", goal="compensate")
     make_request(step_of(order, "mix"))
     called: list[str] = []
@@ -124,11 +124,11 @@ def test_an_undo_calls_the_agents_compensate() -> None:
     class Kitchen(ScriptedAgent):
         async def compensate(self, request: Request) -> Json:
             called.append(request.reverses)
-            return {"undone": True}
+            return {"compensated": True}
 
     a_host(Kitchen("kitchen")).run_once()
     assert called == [f"{order.pk}/mix/1"]
-    assert (a_reply().undo, a_reply().body) == (True, {"undone": True})
+    assert (a_reply().compensates, a_reply().body) == (True, {"compensated": True})
 
 
 @pytest.mark.pattern("A6")
@@ -176,7 +176,7 @@ def test_an_answer_that_cannot_be_kept_leaves_an_unknown_outcome_and_hurts_nobod
     broken, sound = a_request("mix"), a_request("heat-oven")
     kitchen, oven = ScriptedAgent("kitchen", unkeepable), ScriptedAgent("oven", {"degrees": 180})
     with running(a_host(kitchen, oven, **QUICK)) as ended:
-        until(lambda: AgentReply.objects.count() == 2 or ended.done(), seconds=3, what="both replies")
+        until(lambda: AgentReply.objects.count() == 2 or ended.done(), what="both replies")
     replies = dict(AgentReply.objects.values_list("order_id", "outcome"))
     assert replies == {broken.order_id: "failed", sound.order_id: "done"}
 
@@ -186,5 +186,5 @@ def test_a_fault_whose_words_cannot_be_kept_is_posted_all_the_same() -> None:
     a_request()
     kitchen = ScriptedAgent("kitchen", Refused("no", "a \x00 in the text"))
     with running(a_host(kitchen, **QUICK)) as ended:
-        until(lambda: AgentReply.objects.exists() or ended.done(), seconds=3, what="the reply")
+        until(lambda: AgentReply.objects.exists() or ended.done(), what="the reply")
     assert a_reply().outcome == "refused"

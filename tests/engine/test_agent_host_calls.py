@@ -72,7 +72,7 @@ def test_the_wait_that_a_remote_asks_for_is_kept() -> None:
 def test_a_wait_that_would_pass_the_complete_by_ends_the_call_in_silence() -> None:
     a_request(left=20)
     kitchen = ScriptedAgent("kitchen", Transient("busy", "in an hour", retry_after=3_600))
-    in_thread(a_host(kitchen).run_once).result(timeout=10)
+    in_thread(a_host(kitchen).run_once).result(timeout=60)
     assert len(kitchen.asked) == 1
     assert (no_replies(), AgentRequest.objects.exists()) == (True, False)
     assert Event.objects.get().detail["code"] == "busy"

@@ -8,7 +8,7 @@ import pytest
 
 from orders.engine.contracts import Compensation
 from orders.models import AgentRequest, OrderProcess
-from tests.support.compensations import an_order_to_undo, undo_all, unknown
+from tests.support.compensations import an_order_to_compensate, compensate_all, unknown
 from tests.support.factories import ago, ahead, make_reply, make_request, step_of
 from tests.support.roles import (
     a_leader,
@@ -48,34 +48,36 @@ def points() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("done", "lost"), list(points()))
-def test_from_every_point_what_was_done_or_may_have_been_is_undone_in_reverse_and_the_notice_comes_last(
+def test_from_every_point_what_was_done_or_may_have_been_is_compensated_in_reverse_and_the_notice_comes_last(
     done: set[str], lost: set[str]
 ) -> None:
-    order = an_order_to_undo(
+    order = an_order_to_compensate(
         dict.fromkeys(done, "completed") | {name: unknown() for name in lost},
     )
-    waves = undo_all(order)
-    to_undo = {name for name in done | lost if CAKE.by_name[name].compensation is Compensation.REVERSE}
-    assert set().union(*waves) == to_undo | {"tell"}
-    assert sum(len(wave) for wave in waves) == len(to_undo) + 1  # nothing twice
+    waves = compensate_all(order)
+    to_compensate = {name for name in done | lost if CAKE.by_name[name].compensation is Compensation.REVERSE}
+    assert set().union(*waves) == to_compensate | {"tell"}
+    assert sum(len(wave) for wave in waves) == len(to_compensate) + 1  # nothing twice
     assert waves[-1] == {"tell"}
-    history = happened(order, "undo_started", "step_compensated")
-    for name in to_undo:
-        began = history.index(("undo_started", name))
-        for later in to_undo & set(CAKE.dependents[name]):
+    history = happened(order, "compensation_started", "step_compensated")
+    for name in to_compensate:
+        began = history.index(("compensation_started", name))
+        for later in to_compensate & set(CAKE.dependents[name]):
             assert history.index(("step_compensated", later)) < began
-    assert history[-2:] == [("undo_started", "tell"), ("step_compensated", "tell")]
+    assert history[-2:] == [("compensation_started", "tell"), ("step_compensated", "tell")]
     row = stored(order)
     assert (row.process_state, row.locked_by, row.not_before) == ("compensated", None, None)
     assert row.finished_at is not None
-    assert {name for name, state in states(order).items() if state == "compensated"} == to_undo | {"tell"}
+    assert {name for name, state in states(order).items() if state == "compensated"} == to_compensate | {
+        "tell"
+    }
     assert told(order) == ["compensated"]
     assert (alerts_of(order), asked()) == ([], set())
 
 
 @pytest.mark.pattern("A3", "T5", "C5")
-def test_the_request_of_an_undo_names_its_own_key_the_forward_key_and_the_steps_own_answer() -> None:
-    order = an_order_to_undo(
+def test_the_request_of_a_compensation_names_its_own_key_the_forward_key_and_the_steps_own_answer() -> None:
+    order = an_order_to_compensate(
         {
             **PACKED,
             "box": {"state": "completed", "result": {"ribbon": "red"}},
@@ -87,7 +89,7 @@ def test_the_request_of_an_undo_names_its_own_key_the_forward_key_and_the_steps_
     a_scheduler().run_once()
     request, deliver = AgentRequest.objects.get(), step_of(order, "deliver")
     assert (request.step, request.agent, request.operation) == ("deliver", "courier", "deliver-it")
-    assert (request.undo, request.attempt) == (True, 4)
+    assert (request.compensates, request.attempt) == (True, 4)
     assert request.key == f"{order.pk}/deliver/2/undo"
     assert request.reverses == f"{order.pk}/deliver/2"
     assert request.body == {
@@ -103,9 +105,9 @@ def test_the_request_of_an_undo_names_its_own_key_the_forward_key_and_the_steps_
 # --- what is under way when the goal turns
 
 
-def test_an_unknown_outcome_is_undone_only_after_it_has_settled() -> None:
+def test_an_unknown_outcome_is_compensated_only_after_it_has_settled() -> None:
     settles_at = ahead(5)
-    order = an_order_to_undo({"mix": unknown(settles_at=settles_at)})
+    order = an_order_to_compensate({"mix": unknown(settles_at=settles_at)})
     scheduler = a_scheduler()
     scheduler.run_once()
     row = stored(order)
@@ -117,11 +119,11 @@ def test_an_unknown_outcome_is_undone_only_after_it_has_settled() -> None:
 
 
 def test_a_running_step_is_awaited_and_what_it_depends_on_is_left_alone_until_then() -> None:
-    order = an_order_to_undo({**BAKED, "decorate": "completed", "box": "running"})
+    order = an_order_to_compensate({**BAKED, "decorate": "completed", "box": "running"})
     make_request(step_of(order, "box"), deliveries=1, leased_by="agents:a", leased_until=ahead(8))
     scheduler = a_scheduler()
     scheduler.run_once()
-    # `decorate` does not depend on `box`: it is undone at once. `bake` and `mix` come before it.
+    # `decorate` does not depend on `box`: it is compensated at once. `bake` and `mix` come before it.
     assert states(order) == {**BAKED, "decorate": "compensating", "box": "running"}
     assert (stored(order).process_state, stored(order).locked_by) == ("processing", "scheduler:a")
     answer(order=order)
@@ -129,26 +131,26 @@ def test_a_running_step_is_awaited_and_what_it_depends_on_is_left_alone_until_th
     assert states(order)["box"] == "compensating"
     assert step_of(order, "box").outcome == "done"
     assert states(order)["bake"] == "completed"
-    assert undo_all(order)[-1] == {"tell"}
+    assert compensate_all(order)[-1] == {"tell"}
     assert stored(order).process_state == "compensated"
 
 
-def test_a_running_step_is_awaited_even_if_there_is_nothing_to_undo_about_it() -> None:
-    order = an_order_to_undo({"heat-oven": "running"}, process_state="processing")
+def test_a_running_step_is_awaited_even_if_there_is_nothing_to_compensate_about_it() -> None:
+    order = an_order_to_compensate({"heat-oven": "running"}, process_state="processing")
     make_request(step_of(order, "heat-oven"), deliveries=1, leased_by="agents:a", leased_until=ahead(8))
     compensate_now(order)
     scheduler = a_scheduler()
     scheduler.run_once()
     assert (stored(order).process_state, asked()) == ("processing", {"heat-oven"})
     answer(order=order)
-    assert undo_all(order) == [{"tell"}]
+    assert compensate_all(order) == [{"tell"}]
     assert (stored(order).process_state, states(order)["heat-oven"]) == ("compensated", "completed")
 
 
-def test_a_running_step_that_is_never_answered_is_given_up_by_the_supervisor_and_undone_once_settled() -> (
+def test_a_running_step_that_is_never_answered_is_given_up_by_the_supervisor_and_compensated_once_settled() -> (
     None
 ):
-    order = an_order_to_undo(
+    order = an_order_to_compensate(
         {"mix": "running", "heat-oven": "completed"}, process_state="processing", failure_count=0
     )
     expire(order, "mix")
@@ -161,19 +163,19 @@ def test_a_running_step_that_is_never_answered_is_given_up_by_the_supervisor_and
     scheduler.run_once()
     assert (asked(), stored(order).not_before) == (set(), mix.settles_at)
     all_due(order)
-    assert undo_all(order) == [{"mix"}, {"tell"}]
+    assert compensate_all(order) == [{"mix"}, {"tell"}]
     assert alerts_of(order) == []
 
 
-def test_a_request_that_no_agent_has_begun_is_taken_back_and_needs_no_undo() -> None:
-    order = an_order_to_undo({"mix": "running", "heat-oven": "completed"}, process_state="processing")
+def test_a_request_that_no_agent_has_begun_is_taken_back_and_needs_no_compensation() -> None:
+    order = an_order_to_compensate({"mix": "running", "heat-oven": "completed"}, process_state="processing")
     make_request(step_of(order, "mix"))
     compensate_now(order)
     assert a_scheduler().run_once().done["recalled"] == 1
     mix = step_of(order, "mix")
     assert (mix.state, mix.outcome, mix.complete_by, mix.answered) == ("not_started", "none", None, 1)
     assert happened(order, "step_recalled") == [("step_recalled", "mix")]
-    assert undo_all(order) == [{"tell"}]
+    assert compensate_all(order) == [{"tell"}]
 
 
 def compensate_now(order: OrderProcess) -> None:
@@ -185,46 +187,48 @@ def compensate_now(order: OrderProcess) -> None:
 
 def test_a_second_attempt_that_is_taken_back_may_have_been_done_by_the_first() -> None:
     settles_at = ahead(35)
-    order = an_order_to_undo({"mix": {"state": "running", "attempt": 2, "settles_at": settles_at}})
+    order = an_order_to_compensate({"mix": {"state": "running", "attempt": 2, "settles_at": settles_at}})
     make_request(step_of(order, "mix"))
     scheduler = a_scheduler()
     scheduler.run_once()
     assert (step_of(order, "mix").outcome, asked()) == ("unknown", set())
     assert stored(order).not_before == settles_at
     all_due(order)
-    assert undo_all(order) == [{"mix"}, {"tell"}]
+    assert compensate_all(order) == [{"mix"}, {"tell"}]
 
 
 @pytest.mark.parametrize("deliveries", [1, 2])
 def test_a_request_that_an_agent_has_had_is_not_taken_back_even_if_it_is_free_again(deliveries: int) -> None:
-    order = an_order_to_undo({"mix": "running"})
+    order = an_order_to_compensate({"mix": "running"})
     make_request(step_of(order, "mix"), deliveries=deliveries)
     assert a_scheduler().run_once().done["recalled"] == 0
     assert (states(order), asked()) == ({"mix": "running"}, {"mix"})
 
 
 @pytest.mark.parametrize(
-    ("said", "undone"), [("done", True), ("refused", False), ("declined", False), ("failed", True)]
+    ("said", "compensated"), [("done", True), ("refused", False), ("declined", False), ("failed", True)]
 )
-def test_the_reply_of_an_awaited_step_says_whether_it_has_to_be_undone(said: str, undone: bool) -> None:
-    order = an_order_to_undo(
+def test_the_reply_of_an_awaited_step_says_whether_it_has_to_be_compensated(
+    said: str, compensated: bool
+) -> None:
+    order = an_order_to_compensate(
         {"mix": {"state": "running", "settles_at": ago(1)}, "heat-oven": "completed"},
         process_state="processing",
     )
     make_reply(step_of(order, "mix"), said)
-    assert undo_all(order) == ([{"mix"}, {"tell"}] if undone else [{"tell"}])
+    assert compensate_all(order) == ([{"mix"}, {"tell"}] if compensated else [{"tell"}])
     assert stored(order).process_state == "compensated"
     assert alerts_of(order) == []
 
 
 @pytest.mark.pattern("C9")
-def test_a_late_forward_reply_changes_nothing_once_the_undo_was_sent() -> None:
-    order = an_order_to_undo({"mix": unknown()})
+def test_a_late_forward_reply_changes_nothing_once_the_compensation_was_sent() -> None:
+    order = an_order_to_compensate({"mix": unknown()})
     scheduler = a_scheduler()
     scheduler.run_once()
-    make_reply(step_of(order, "mix"), attempt=1, undo=False)
+    make_reply(step_of(order, "mix"), attempt=1, compensates=False)
     before = everything(order)[1]
     scheduler.run_once()
     assert everything(order)[1] == before
     assert happened(order, "reply_ignored") == [("reply_ignored", "mix")]
-    assert undo_all(order) == [{"mix"}, {"tell"}]
+    assert compensate_all(order) == [{"mix"}, {"tell"}]

@@ -5,7 +5,7 @@ import pytest
 from orders.models import AgentRequest, Alert, StepState
 from orders.services.orders import compensate, resubmit
 from orders.services.results import ResultStatus
-from tests.support.compensations import an_order_to_undo, undo_all
+from tests.support.compensations import an_order_to_compensate, compensate_all
 from tests.support.factories import ahead, make_order, step_of
 from tests.support.roles import (
     a_leader,
@@ -29,26 +29,31 @@ pytestmark = [pytest.mark.django_db, pytest.mark.pattern("C10")]
 
 
 @pytest.mark.pattern("C7", "O1", "O2", "A3")
-def test_an_undo_that_is_refused_is_its_own_alert_and_gets_the_next_undo_key_when_resubmitted() -> None:
-    order = an_order_to_undo({"mix": "completed"})
+def test_a_compensation_that_is_refused_is_its_own_alert_and_gets_the_next_compensation_key_when_resubmitted() -> (
+    None
+):
+    order = an_order_to_compensate({"mix": "completed"})
     scheduler = a_scheduler()
     scheduler.run_once()
     assert answer("refused", {"code": "eaten", "message": "it is eaten"}, order=order) == {"mix"}
     scheduler.run_once()
     mix, row = step_of(order, "mix"), stored(order)
-    assert (mix.state, mix.outcome, mix.undo_failure_count) == ("failed", "done", 1)
+    assert (mix.state, mix.outcome, mix.compensation_failure_count) == ("failed", "done", 1)
     assert mix.error == {"code": "eaten", "message": "it is eaten"}
     assert (row.process_state, row.goal, row.failure_count) == ("error", "compensate", 1)
     alert = Alert.objects.get()
     assert (alert.kind, alert.step, alert.code) == ("compensation_failed", "mix", "eaten")
     assert told(order) == ["failed"]
-    assert happened(order, "undo_failed", "error") == [("undo_failed", "mix"), ("error", "mix")]
+    assert happened(order, "compensation_failed", "error") == [
+        ("compensation_failed", "mix"),
+        ("error", "mix"),
+    ]
     assert resubmit(order_id=order.pk, by="operator").status is ResultStatus.DONE
     scheduler.run_once()
     request = AgentRequest.objects.get()
     assert request.key == f"{order.pk}/mix/1/undo2"
     assert request.reverses == f"{order.pk}/mix/1"
-    assert undo_all(order) == [{"mix"}, {"tell"}]
+    assert compensate_all(order) == [{"mix"}, {"tell"}]
     row = stored(order)
     assert (row.process_state, row.failure_count) == ("compensated", 0)
     assert Alert.objects.get().resolution == "resubmitted"
@@ -56,8 +61,8 @@ def test_an_undo_that_is_refused_is_its_own_alert_and_gets_the_next_undo_key_whe
 
 
 @pytest.mark.pattern("O2", "A3")
-def test_an_undo_of_which_nobody_knows_keeps_its_key_when_resubmitted() -> None:
-    order = an_order_to_undo({"mix": "completed"})
+def test_a_compensation_of_which_nobody_knows_keeps_its_key_when_resubmitted() -> None:
+    order = an_order_to_compensate({"mix": "completed"})
     scheduler = a_scheduler()
     scheduler.run_once()
     answer("failed", {"code": "lost", "message": "no idea"}, order=order)
@@ -68,8 +73,8 @@ def test_an_undo_of_which_nobody_knows_keeps_its_key_when_resubmitted() -> None:
     assert AgentRequest.objects.get().key == f"{order.pk}/mix/1/undo"
 
 
-def test_of_two_undos_under_way_one_fails_and_the_others_answer_is_kept() -> None:
-    order = an_order_to_undo(PACKED)
+def test_of_two_compensations_under_way_one_fails_and_the_others_answer_is_kept() -> None:
+    order = an_order_to_compensate(PACKED)
     scheduler = a_scheduler()
     scheduler.run_once()
     assert asked() == {"decorate", "box"}
@@ -81,13 +86,13 @@ def test_of_two_undos_under_way_one_fails_and_the_others_answer_is_kept() -> Non
     assert (stored(order).process_state, states(order)["decorate"]) == ("error", "compensated")
     assert alerts_of(order) == [("compensation_failed", "box", "no")]
     resubmit(order_id=order.pk, by="operator")
-    assert undo_all(order) == [{"box"}, {"bake"}, {"mix"}, {"tell"}]
+    assert compensate_all(order) == [{"box"}, {"bake"}, {"mix"}, {"tell"}]
 
 
 @pytest.mark.pattern("V2", "V3")
-def test_an_undo_is_tried_more_often_than_a_forward_step_before_it_is_an_error() -> None:
+def test_a_compensation_is_tried_more_often_than_a_forward_step_before_it_is_an_error() -> None:
     forward = make_order({"mix": "running"}, process_state="processing")
-    order = an_order_to_undo({"mix": "completed"})
+    order = an_order_to_compensate({"mix": "completed"})
     scheduler, leader = a_scheduler(), a_leader(threshold=2)
     tries = {forward.pk: 0, order.pk: 0}
     for _ in range(10):
@@ -104,22 +109,27 @@ def test_an_undo_is_tried_more_often_than_a_forward_step_before_it_is_an_error()
     assert tries == {forward.pk: 2, order.pk: 4}
     assert alerts_of(order) == [("compensation_failed", "mix", "timed_out")]
     mix = step_of(order, "mix")
-    assert (mix.state, mix.outcome, mix.undo_failure_count, mix.failure_count) == ("failed", "done", 4, 0)
+    assert (mix.state, mix.outcome, mix.compensation_failure_count, mix.failure_count) == (
+        "failed",
+        "done",
+        4,
+        0,
+    )
     assert (stored(order).process_state, stored(order).goal) == ("error", "compensate")
     assert stored(order).failure_count == 4
-    assert happened(order, "undo_timed_out") == [("undo_timed_out", "mix")] * 4
+    assert happened(order, "compensation_timed_out") == [("compensation_timed_out", "mix")] * 4
 
 
 @pytest.mark.pattern("V2", "A3")
-def test_an_undo_that_timed_out_is_tried_again_with_the_same_key_after_its_backoff() -> None:
-    order = an_order_to_undo({"mix": "completed"})
+def test_a_compensation_that_timed_out_is_tried_again_with_the_same_key_after_its_backoff() -> None:
+    order = an_order_to_compensate({"mix": "completed"})
     scheduler = a_scheduler()
     scheduler.run_once()
     first = AgentRequest.objects.get()
     expire(order)
     a_leader().run_once()
     mix, row = step_of(order, "mix"), stored(order)
-    assert (mix.state, mix.complete_by, mix.undo_failure_count) == ("compensating", None, 1)
+    assert (mix.state, mix.complete_by, mix.compensation_failure_count) == ("compensating", None, 1)
     assert mix.not_before is not None and mix.not_before <= ahead(2)
     assert (row.process_state, row.not_before, row.failure_count) == ("pending", mix.not_before, 1)
     all_due(order)
@@ -130,8 +140,8 @@ def test_an_undo_that_timed_out_is_tried_again_with_the_same_key_after_its_backo
 
 
 @pytest.mark.pattern("O2")
-def test_resubmitting_does_not_undo_a_step_before_what_it_may_have_done_has_settled() -> None:
-    order = an_order_to_undo(
+def test_resubmitting_does_not_compensate_a_step_before_what_it_may_have_done_has_settled() -> None:
+    order = an_order_to_compensate(
         {
             **PACKED,
             "decorate": {
@@ -141,7 +151,13 @@ def test_resubmitting_does_not_undo_a_step_before_what_it_may_have_done_has_sett
                 "outcome": "unknown",
                 "settles_at": ahead(5),
             },
-            "box": {"state": "failed", "attempt": 2, "answered": 2, "outcome": "done", "undo_generation": 2},
+            "box": {
+                "state": "failed",
+                "attempt": 2,
+                "answered": 2,
+                "outcome": "done",
+                "compensation_generation": 2,
+            },
         },
         process_state="error",
     )
@@ -151,9 +167,9 @@ def test_resubmitting_does_not_undo_a_step_before_what_it_may_have_done_has_sett
 
 
 @pytest.mark.pattern("C6")
-def test_an_order_that_was_undone_is_left_alone() -> None:
-    order = an_order_to_undo({"mix": "completed"})
-    undo_all(order)
+def test_an_order_that_was_compensated_is_left_alone() -> None:
+    order = an_order_to_compensate({"mix": "completed"})
+    compensate_all(order)
     before = everything(order)
     assert compensate(order_id=order.pk, by="operator").status is ResultStatus.ALREADY
     drain(a_scheduler())
@@ -162,11 +178,11 @@ def test_an_order_that_was_undone_is_left_alone() -> None:
     assert StepState.objects.filter(complete_by__isnull=False).count() == 0
 
 
-def test_an_order_that_never_began_is_undone_by_its_notice_alone() -> None:
+def test_an_order_that_never_began_is_compensated_by_its_notice_alone() -> None:
     order = make_order(reply_to="app-1")
     assert compensate(order_id=order.pk, by="customer").status is ResultStatus.DONE
-    assert undo_all(order) == [{"tell"}]
+    assert compensate_all(order) == [{"tell"}]
     assert states(order) == {"tell": "compensated"}
-    request_key = event_of(order, "undo_started").detail["key"]
+    request_key = event_of(order, "compensation_started").detail["key"]
     assert request_key == f"{order.pk}/tell/1/undo"
     assert stored(order).process_state == "compensated"

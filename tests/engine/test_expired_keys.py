@@ -34,10 +34,12 @@ def test_a_step_with_an_expired_key_is_not_sent_again_nor_by_a_resubmission() ->
 
 
 @pytest.mark.pattern("F14")
-def test_an_expired_key_has_nothing_undone_by_itself_but_an_operator_may() -> None:
+def test_an_expired_key_has_nothing_compensated_by_itself_but_an_operator_may() -> None:
     week = CAKE.by_name["box"].key_retention
     lost = {"attempt": 1, "outcome": "unknown", "sent_at": ago(week + 1)}
-    order = make_order(BAKED | {"decorate": "completed", "box": lost})  # its remedy is to undo the order
+    order = make_order(
+        BAKED | {"decorate": "completed", "box": lost}
+    )  # its remedy is to compensate the order
     scheduler = a_scheduler()
     scheduler.run_once()
     assert alerts_of(order) == [("step_failed", "box", "key_expired")]

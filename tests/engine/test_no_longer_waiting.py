@@ -46,7 +46,7 @@ def test_a_cancelled_order_waits_for_no_forward_step() -> None:
             shut(agent)
         scheduler.run_once()
         assert step_of(order, "decorate").waiting_since is None
-        assert waiting() == 1  # `box`, to be undone
+        assert waiting() == 1  # `box`, to be compensated
         assert step_of(order, "box").waiting_since is not None
 
 

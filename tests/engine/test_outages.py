@@ -67,7 +67,7 @@ def test_a_request_handed_back_waits_again_and_counts_no_failure(
 
 
 @pytest.mark.pattern("C10")
-def test_an_undo_that_is_handed_back_is_sent_again_without_a_failure() -> None:
+def test_a_compensation_that_is_handed_back_is_sent_again_without_a_failure() -> None:
     order = make_order({"mix": "compensating"}, process_state="processing", goal="compensate")
     scheduler = a_scheduler()
     shut()
@@ -78,10 +78,10 @@ def test_an_undo_that_is_handed_back_is_sent_again_without_a_failure() -> None:
     clear()
     scheduler.run_once()
     request = AgentRequest.objects.get()
-    assert (request.undo, request.attempt) == (True, 3)
+    assert (request.compensates, request.attempt) == (True, 3)
 
 
-def test_a_request_handed_back_by_an_order_that_is_to_be_undone_leaves_nothing_to_undo() -> None:
+def test_a_request_handed_back_by_an_order_that_is_to_be_compensated_leaves_nothing_to_compensate() -> None:
     order = make_order({"mix": "running"}, process_state="processing", goal="compensate")
     make_reply(step_of(order, "mix"), "deferred", {"code": "not_called", "message": ""}, calls=0)
     a_scheduler().run_once()
@@ -114,7 +114,7 @@ def test_a_timed_out_step_counts_as_a_failure_only_if_its_agent_could_be_used(ca
 
 
 @pytest.mark.pattern("V2", "C10")
-def test_an_undo_that_times_out_in_an_outage_counts_no_failure_either() -> None:
+def test_a_compensation_that_times_out_in_an_outage_counts_no_failure_either() -> None:
     order = make_order({"mix": "compensating"}, process_state="processing", goal="compensate")
     expire(order)
     leader = a_leader()
@@ -269,16 +269,16 @@ def test_an_outage_costs_waits_and_one_alert_and_when_it_is_over_every_order_goe
         return StepState.objects.filter(name="mix", state="completed").count() == len(orders)
 
     with running(a_host(kitchen, poll=0.02, heartbeat=0.2, grace=0.1)) as ended:
-        until(lambda: AgentInstance.objects.filter(agent="kitchen").exists(), seconds=30, what="a heartbeat")
-        until(is_("open"), seconds=30, what="the circuit's opening")
-        until(all_wait, seconds=30, what="every step's waiting")
+        until(lambda: AgentInstance.objects.filter(agent="kitchen").exists(), what="a heartbeat")
+        until(is_("open"), what="the circuit's opening")
+        until(all_wait, what="every step's waiting")
         assert Alert.objects.filter(kind="outage", closed_at=None).count() == 1
         calls = len(kitchen.asked)
         for _ in range(5):
             scheduler.run_once()
         assert len(kitchen.asked) <= calls + 5  # nothing but probes, one a pass at most
         is_down = False
-        until(all_mixed, seconds=60, what="every order's going on")
+        until(all_mixed, what="every order's going on")
         assert not ended.done()
     assert fetch("SELECT count(*) FROM orders_orderprocess WHERE failure_count > 0") == [(0,)]
     assert not OrderProcess.objects.filter(process_state="error").exists()

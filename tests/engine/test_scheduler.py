@@ -189,7 +189,7 @@ def test_a_request_carries_data_the_results_it_needs_its_complete_by_and_its_key
         "data": {"portions": 4},
         "results": {"bake": {"crust": "golden"}, "box": {"ribbon": "red"}},
     }
-    assert (request.attempt, request.undo, request.reverses) == (1, False, "")
+    assert (request.attempt, request.compensates, request.reverses) == (1, False, "")
     assert request.key == f"{order.order_id}/deliver/1"
     assert request.complete_by == deliver.complete_by
     assert (request.priority, request.deliveries, request.leased_by) == (8, 0, None)

@@ -22,25 +22,25 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.pattern("Q1", "Q2", "Q3")
 def test_an_application_is_told_each_thing_once_on_its_own_queue_with_the_order_id() -> None:
     done, failed = make_order(reply_to="app-1"), make_order(reply_to="app-2")
-    undone, silent = make_order(reply_to="app-1"), make_order()
+    compensated, silent = make_order(reply_to="app-1"), make_order()
     scheduler = a_scheduler()
     for _ in range(7):
         scheduler.run_once()
         answer("refused", order=failed, only=["bake"])
-        for order in (done, failed, undone, silent):
+        for order in (done, failed, compensated, silent):
             answer(order=order)
-        OrderProcess.objects.filter(pk=undone.pk, process_state="processed").update(
+        OrderProcess.objects.filter(pk=compensated.pk, process_state="processed").update(
             goal="compensate", process_state="pending"
         )
     for _ in range(8):
         scheduler.run_once()
-        answer(order=undone)
+        answer(order=compensated)
     assert told(done) == ["started", "completed"]
     assert told(failed) == ["started", "failed"]
-    assert told(undone) == ["started", "completed", "compensated"]
+    assert told(compensated) == ["started", "completed", "compensated"]
     assert told(silent) == []
     queues = set(StatusMessage.objects.values_list("queue", "order_id"))
-    assert queues == {("app-1", done.pk), ("app-2", failed.pk), ("app-1", undone.pk)}
+    assert queues == {("app-1", done.pk), ("app-2", failed.pk), ("app-1", compensated.pk)}
     assert not StatusMessage.objects.filter(body__icontains="scheduler").exists()
 
 

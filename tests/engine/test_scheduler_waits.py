@@ -39,7 +39,7 @@ def test_a_declined_step_waits_for_the_customer_without_an_alert() -> None:
 
 
 @pytest.mark.pattern("C7", "C10")
-def test_a_declined_step_that_the_customer_does_not_mend_has_the_order_undone_without_an_alert() -> None:
+def test_a_declined_step_that_the_customer_does_not_mend_has_the_order_compensated_without_an_alert() -> None:
     order = make_order(
         {"mix": "running", "heat-oven": "completed"}, process_state="processing", reply_to="app-1"
     )
@@ -53,9 +53,9 @@ def test_a_declined_step_that_the_customer_does_not_mend_has_the_order_undone_wi
     scheduler.run_once()
     assert stored(order).process_state == "compensated"
     assert (alerts_of(order), told(order)) == ([], ["compensated"])
-    assert happened(order, "undo_requested", "undo_started", "compensated") == [
-        ("undo_requested", ""),
-        ("undo_started", "tell"),
+    assert happened(order, "compensation_requested", "compensation_started", "compensated") == [
+        ("compensation_requested", ""),
+        ("compensation_started", "tell"),
         ("compensated", ""),
     ]
 

@@ -123,13 +123,13 @@ def test_an_order_of_any_shape_is_processed_by_schedulers_and_hosts_that_each_do
 
 @each_shape
 @pytest.mark.pattern("C10", "C4", "T5")
-def test_an_order_of_any_shape_is_undone_in_reverse_after_it_was_processed(shape: Workflow) -> None:
+def test_an_order_of_any_shape_is_compensated_in_reverse_after_it_was_processed(shape: Workflow) -> None:
     order_id = create(shape)
     turns(order_id)
     assert compensate(order_id=order_id, by="ada").status is ResultStatus.DONE
-    undone = turns(order_id)
+    compensated = turns(order_id)
     assert stored(order_id).process_state == "compensated"
-    names = [request.step for request in undone]
+    names = [request.step for request in compensated]
     reversed_steps = [step.name for step in shape.steps if step.compensation is Compensation.REVERSE]
     notices = [step.name for step in shape.steps if step.compensation is Compensation.NOTICE]
     assert sorted(names) == sorted(reversed_steps + notices)
@@ -137,7 +137,7 @@ def test_an_order_of_any_shape_is_undone_in_reverse_after_it_was_processed(shape
     for name in reversed_steps:
         for later in set(shape.dependents[name]) & set(reversed_steps):
             assert names.index(later) < names.index(name)
-    for request in undone:
+    for request in compensated:
         assert request.compensates
         assert (request.reverses, request.key) == (
             f"{order_id}/{request.step}/1",
@@ -149,7 +149,7 @@ def test_an_order_of_any_shape_is_undone_in_reverse_after_it_was_processed(shape
 
 @each_shape
 @pytest.mark.pattern("C10", "C7", "O1", "O2", "A6")
-def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_undone(shape: Workflow) -> None:
+def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_compensated(shape: Workflow) -> None:
     order_id = create(shape)
     last = shape.steps[-1]
     before = sum(step.agent == last.agent for step in shape.steps) - 1
@@ -158,9 +158,9 @@ def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_undone(shape: W
     assert alerts_of(order_id) == [("step_failed", last.name, "no")]
     assert [request.step for request in asked][-1] == last.name
     compensate(order_id=order_id, by="ada")
-    undone = [request.step for request in turns(order_id)]
+    compensated = [request.step for request in turns(order_id)]
     assert stored(order_id).process_state == "compensated"
-    assert sorted(undone) == sorted(
+    assert sorted(compensated) == sorted(
         step.name
         for step in shape.steps
         if step.compensation is Compensation.NOTICE

@@ -74,7 +74,7 @@ def test_a_shift_sweeps_again_and_again_at_its_period(
     second = an_overdue_order()
     until(lambda: recovered(second), what="the second order's recovery")
     stop_shifts()
-    shift.result(timeout=10)
+    shift.result(timeout=60)
     assert LeaderLease.objects.get().term == 1
     assert Event.objects.filter(kind="step_timed_out").count() == 2
     assert (states(first), states(second)) == ({}, {})
@@ -100,7 +100,7 @@ def test_a_shift_stands_by_while_another_one_leads_and_takes_over_when_the_lease
     order = an_overdue_order()
     standing_by = a_shift(LONG)
     early = a_shift(0.2)
-    early.result(timeout=10)
+    early.result(timeout=60)
     lease = LeaderLease.objects.get()
     assert (lease.holder, lease.term, lease.swept_at) == ("supervisor:other", 4, None)
     assert stored(order).process_state == "processing"
@@ -109,7 +109,7 @@ def test_a_shift_stands_by_while_another_one_leads_and_takes_over_when_the_lease
     until(lambda: recovered(order), what="the order's recovery")
     assert LeaderLease.objects.get().term == 5
     stop_shifts()
-    standing_by.result(timeout=10)
+    standing_by.result(timeout=60)
     assert LeaderLease.objects.get().holder is None
 
 
@@ -122,11 +122,11 @@ def test_of_two_shifts_at_once_one_leads_and_the_other_follows_it(
     while not short.done():
         order = an_overdue_order()
         until(lambda order=order: recovered(order), what="the recovery while both shifts work")
-    short.result(timeout=10)
+    short.result(timeout=60)
     last = an_overdue_order()
     until(lambda: recovered(last), what="the recovery by the shift that is left")
     stop_shifts()
-    long.result(timeout=10)
+    long.result(timeout=60)
     assert (LeaderLease.objects.get().term, LeaderLease.objects.get().holder) in [(1, None), (2, None)]
     timed_out = list(Event.objects.filter(kind="step_timed_out").values_list("order_id", flat=True))
     assert len(timed_out) == len(set(timed_out))
@@ -143,7 +143,7 @@ def test_a_shift_survives_its_connection_being_ended_and_goes_on(
     order = an_overdue_order()
     until(lambda: recovered(order), what="a sweep on a new connection")
     stop_shifts()
-    shift.result(timeout=10)
+    shift.result(timeout=60)
     lease = LeaderLease.objects.get()
     assert (lease.holder, lease.term) == (None, 1)
 
@@ -156,7 +156,7 @@ def test_a_shift_whose_connection_is_ended_in_its_last_wait_ends_quietly_and_giv
     shift = a_shift(0.4)
     until(swept, what="the only sweep")
     assert end_other_connections() == 1
-    shift.result(timeout=10)
+    shift.result(timeout=60)
     assert LeaderLease.objects.get().holder is None
 
 
@@ -167,7 +167,7 @@ def test_a_shift_that_lost_the_lead_changes_nothing_and_stands_by(period: Period
     until(swept, what="the first sweep")
     LeaderLease.objects.update(holder="supervisor:other", term=2, expires_at=ahead(60))
     order = an_overdue_order()
-    shift.result(timeout=10)
+    shift.result(timeout=60)
     lease = LeaderLease.objects.get()
     assert (lease.holder, lease.term) == ("supervisor:other", 2)
     assert stored(order).process_state == "processing"

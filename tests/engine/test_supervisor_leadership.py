@@ -94,7 +94,7 @@ def test_a_successor_waits_until_the_sweep_that_is_under_way_has_ended(new_sessi
     successor.await_wait()
     sweeping.commit()
     # The sweep has renewed the lease, so there is nothing to take over.
-    assert acquiring.result(timeout=10) is False
+    assert acquiring.result(timeout=60) is False
     assert step_of(order, "mix").failure_count == 1
     LeaderLease.objects.update(expires_at=ago(1))
     sweeping.begin()
@@ -102,7 +102,7 @@ def test_a_successor_waits_until_the_sweep_that_is_under_way_has_ended(new_sessi
     acquiring = successor.start(new.acquire)
     successor.await_wait()
     sweeping.commit()
-    assert acquiring.result(timeout=10) is True
+    assert acquiring.result(timeout=60) is True
     assert LeaderLease.objects.get().term == 2
 
 
@@ -119,7 +119,7 @@ def test_a_sweep_that_begins_after_a_successor_took_over_writes_nothing(new_sess
     sleeper.await_wait()
     successor.commit()
     with pytest.raises(LeadershipLost):
-        sweep.result(timeout=10)
+        sweep.result(timeout=60)
     assert (states(order), happened(order)) == ({"mix": "running"}, [])
 
 

@@ -115,7 +115,7 @@ def test_a_step_with_extended_waits_is_tried_again_after_each_of_them_before_it_
 
 
 @pytest.mark.pattern("V4", "V5", "C10")
-def test_a_step_whose_remedy_is_to_compensate_has_the_order_undone_without_an_alert() -> None:
+def test_a_step_whose_remedy_is_to_compensate_has_the_order_compensated_without_an_alert() -> None:
     order = processing({**BAKED, "decorate": "completed", "box": overdue(failure_count=2, settles_at=ago(1))})
     a_leader(threshold=3).run_once()
     box, row = step_of(order, "box"), stored(order)
@@ -126,7 +126,7 @@ def test_a_step_whose_remedy_is_to_compensate_has_the_order_undone_without_an_al
         None,
         None,
     )
-    assert happened(order) == [("step_timed_out", "box"), ("undo_requested", "box")]
+    assert happened(order) == [("step_timed_out", "box"), ("compensation_requested", "box")]
     assert (alerts_of(order), asked()) == ([], set())  # it only asked for it
     a_scheduler().run_once()
     assert asked() == {"decorate", "box"}
@@ -136,8 +136,8 @@ def test_a_step_whose_remedy_is_to_compensate_has_the_order_undone_without_an_al
 
 
 @pytest.mark.pattern("V3", "V4")
-def test_when_one_steps_remedy_is_to_undo_the_order_another_steps_failure_is_no_error() -> None:
-    """`decorate` has used up its waits, and the remedy of `box` is to undo the order."""
+def test_when_one_steps_remedy_is_to_compensate_the_order_another_steps_failure_is_no_error() -> None:
+    """`decorate` has used up its waits, and the remedy of `box` is to compensate the order."""
     order = processing(
         {
             **BAKED,

@@ -148,14 +148,17 @@ def test_room_at_the_last_moment_is_used() -> None:
     assert (states(order)["decorate"], asked()) == ("running", {"decorate"})
 
 
-def test_a_step_whose_remedy_is_to_undo_has_the_order_undone_when_its_patience_is_over() -> None:
+def test_a_step_whose_remedy_is_to_compensate_has_the_order_compensated_when_its_patience_is_over() -> None:
     order = make_order(BAKED | {"decorate": "completed", "box": waited(DAY + 1)}, not_before=ago(1))
     scheduler = a_scheduler()
     shut()
     scheduler.run_once()
     row = stored(order)
     assert (row.goal, row.process_state, alerts_of(order)) == ("compensate", "pending", [])
-    assert (step_of(order, "box").waiting_since, waiting()) == (None, 1)  # `decorate`, to be undone first
+    assert (step_of(order, "box").waiting_since, waiting()) == (
+        None,
+        1,
+    )  # `decorate`, to be compensated first
     clear()
     scheduler.run_once()
     assert asked() == {"decorate"}
@@ -182,11 +185,11 @@ def test_a_resubmitted_step_has_its_patience_anew() -> None:
     assert asked() == {"decorate"}
 
 
-# --- undoing
+# --- compensating
 
 
 @pytest.mark.pattern("C10")
-def test_an_undo_waits_for_its_agent_likewise_and_is_an_alert_of_its_own_kind_in_the_end() -> None:
+def test_a_compensation_waits_for_its_agent_likewise_and_is_an_alert_of_its_own_kind_in_the_end() -> None:
     order = make_order({"mix": "completed"}, goal="compensate")
     scheduler = a_scheduler()
     shut()

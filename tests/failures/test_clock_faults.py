@@ -42,7 +42,6 @@ def test_workers_whose_clocks_are_an_hour_off(system: System, shift: int) -> Non
     system.place(1)
     until(
         lambda: Event.objects.filter(kind__in=["step_timed_out", "step_deferred"]).exists(),
-        seconds=60,
         what="the time-out",
     )
     system.no_faults()
@@ -76,7 +75,7 @@ def test_the_databases_clock_jumps_five_minutes_either_way(system: System) -> No
     for seconds in (-300, 300):
         before = Event.objects.count()
         system.place(6)
-        until(lambda before=before: Event.objects.count() > before + 20, seconds=60, what="work under way")
+        until(lambda before=before: Event.objects.count() > before + 20, what="work under way")
         _move_all_times(seconds)
         # Before the next jump, or what the first made overdue would not be so any more, and be awaited for minutes.
         system.wait_until_ended()

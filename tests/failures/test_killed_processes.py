@@ -99,5 +99,5 @@ def test_every_role_killed_at_once_again_and_again(system: System) -> None:
         for process in running.values():
             process.kill()
     system.start_all()
-    assert system.wait_until_ended(seconds=90) == ["processed"] * 45
+    assert system.wait_until_ended() == ["processed"] * 45
     system.check()

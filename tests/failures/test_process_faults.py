@@ -26,10 +26,10 @@ def test_a_scheduler_stopped_inside_its_transaction_holds_nobody_up_for_long(sys
     """The server ends its transaction after 5 s, and with it its locks; when it wakes it starts over."""
     system.start_all("submission", "agents", "jobs")
     system.place(6)
-    until(lambda: OrderProcess.objects.count() == 6, seconds=60, what="the orders in the store")
+    until(lambda: OrderProcess.objects.count() == 6, what="the orders in the store")
     with blocked("orders_event"):
         sleeper = system.start("scheduler")
-        until(lambda: somebody_waits_for("orders_event"), seconds=60, what="a scheduler in its transaction")
+        until(lambda: somebody_waits_for("orders_event"), what="a scheduler in its transaction")
         sleeper.pause()
     system.start("scheduler")
     assert system.wait_until_ended() == ["processed"] * 6
@@ -48,9 +48,9 @@ def test_a_scheduler_and_a_host_killed_after_their_commits(system: System, proxy
     dispatch = proxy.cut(Moment.STALL, "INSERT INTO orders_agentrequest")
     reply = proxy.cut(Moment.STALL, "INSERT INTO orders_agentreply")
     system.place(4)
-    until(lambda: dispatch.stalled, seconds=60, what="a dispatch that its scheduler has not heard of")
+    until(lambda: dispatch.stalled, what="a dispatch that its scheduler has not heard of")
     scheduler.kill()
-    until(lambda: reply.stalled, seconds=60, what="replies that their host has not heard of")
+    until(lambda: reply.stalled, what="replies that their host has not heard of")
     host.kill()
     assert AgentReply.objects.exists()
     system.start_all("scheduler", "agents")
@@ -79,10 +79,9 @@ def _stopped_host(system: System) -> Process:
     host = system.start("agents")
     until(
         lambda: AgentRequest.objects.filter(agent="warehouse", leased_by__contains=f":{host.pid}:").exists(),
-        seconds=60,
         what="a call under way",
     )
-    until(lambda: len(system.ledger("warehouse")) > done or host.has_ended, seconds=60, what="an effect")
+    until(lambda: len(system.ledger("warehouse")) > done or host.has_ended, what="an effect")
     host.pause()
     system.no_faults()
     return host
@@ -98,14 +97,13 @@ def test_a_host_that_wakes_late_changes_nothing(system: System) -> None:
         sleeper = _stopped_host(system)
         until(
             lambda: Event.objects.filter(order_id=failed, kind="step_timed_out").exists(),
-            seconds=60,
             what="the supervisor's finding",
         )
     assert system.wait_until_ended([failed]) == ["error"]
     sleeper.resume()
     system.environment |= {"FAILURE_THRESHOLD": "9"}
     assert system.place()
-    until(lambda: "processed" in system.states(), seconds=90, what="the next order")
+    until(lambda: "processed" in system.states(), what="the next order")
     assert system.states([failed]) == ["error"]
     assert _manage(system, "resubmit", str(failed), "--reason", "test").returncode == 0
     assert system.wait_until_ended() == ["processed"] * 2
@@ -122,7 +120,6 @@ def test_a_call_whose_key_the_remote_may_have_forgotten_is_for_a_person(system: 
     (order_id,) = system.place()
     until(
         lambda: AgentRequest.objects.filter(agent="carrier").exclude(leased_by=None).exists(),
-        seconds=60,
         what="the call that hangs",
     )
     doomed.kill()
@@ -142,8 +139,8 @@ def doubled_replies(transactional_db: None) -> Iterator[None]:
         """
         CREATE FUNCTION say_it_again() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
-            VALUES (new.order_id, new.step_id, new.attempt, new.undo, new.outcome, new.body, new.calls, 'again');
+            INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance)
+            VALUES (new.order_id, new.step_id, new.attempt, new.compensates, new.outcome, new.body, new.calls, 'again');
             RETURN NULL;
         END $$;
         CREATE TRIGGER say_it_again AFTER INSERT ON orders_agentreply FOR EACH ROW
@@ -163,7 +160,6 @@ def test_every_answer_comes_twice(system: System, doubled_replies: None) -> None
     assert system.wait_until_ended() == ["processed"] * 8
     until(
         lambda: Event.objects.filter(order_id__in=orders, kind="reply_ignored").count() == 8 * 5,
-        seconds=60,
         what="every second answer noted",
     )
     system.check()
@@ -189,7 +185,7 @@ def test_a_payload_that_kills_its_host_every_time_ends_in_error_and_holds_up_nob
     system.start_all("submission", "scheduler", "jobs")
     (poison,) = system.place(quantity=13)
     host = system.start("agents", before=DIES_OF_THIRTEEN)
-    until(lambda: host.has_ended, seconds=60, what="the first host's end")
+    until(lambda: host.has_ended, what="the first host's end")
     others = system.place(4)
     deaths = 1
 
@@ -205,7 +201,7 @@ def test_a_payload_that_kills_its_host_every_time_ends_in_error_and_holds_up_nob
             host = system.start("agents", before=DIES_OF_THIRTEEN)
         return system.states([poison]) == ["error"] and system.states(others) == ["processed"] * 4
 
-    until(is_over, seconds=120, what="the poison in Error and the others processed")
+    until(is_over, what="the poison in Error and the others processed")
     assert deaths >= 2
     system.check()
 
@@ -218,7 +214,7 @@ def test_every_role_replaced_one_by_one_while_the_schema_changes_under_load(syst
     for role in ("submission", "scheduler", "agents"):
         system.place(5)
         system.start(role)
-        until(lambda role=role: old[role].says("event=started"), seconds=60, what=f"the old {role} at work")
+        until(lambda role=role: old[role].says("event=started"), what=f"the old {role} at work")
         assert old[role].terminate() == 0
     with connect(database_url(), autocommit=True) as operator:
         operator.execute("SET lock_timeout = '5s'")
@@ -235,7 +231,7 @@ def test_orders_of_a_newer_release_wait_for_it_and_hold_up_nobody(system: System
     """A version, then a step, that this release does not know; the release that knows them goes on with them."""
     system.start_all("submission", "agents", "jobs")
     newer, stranger, *known = system.place(6)
-    until(lambda: OrderProcess.objects.count() == 6, seconds=60, what="the orders in the store")
+    until(lambda: OrderProcess.objects.count() == 6, what="the orders in the store")
     OrderProcess.objects.filter(order_id=newer).update(version=99)
     OrderProcess.objects.filter(order_id=stranger).update(workflow="wrap-gift")
     system.start("scheduler")
@@ -259,7 +255,8 @@ def _manage(system: System, *arguments: str) -> "subprocess.CompletedProcess[str
 
 @pytest.mark.pattern("O2", "C10", "F33")
 def test_two_operators_at_once_and_one_while_a_step_completes(system: System) -> None:
-    """Of two resubmissions at once one is told that it was done already; an undo asked for in mid-step undoes all."""
+    """The second of two simultaneous resubmissions hears that it is done already; a compensation requested during a
+    step covers every step."""
     system.faults("carrier", refuse_rate=1.0)
     system.start_all()
     (order_id,) = system.place()
@@ -282,7 +279,6 @@ def test_two_operators_at_once_and_one_while_a_step_completes(system: System) ->
             StepState.objects.filter(process_id=order_id, state="completed", name="create-shipment").exists()
             or AgentRequest.objects.filter(agent="carrier").exclude(leased_by=None).exists()
         ),
-        seconds=60,
         what="the step under way",
     )
     assert _manage(system, "compensate", str(order_id), "--reason", "changed her mind").returncode == 0

@@ -188,7 +188,6 @@ def test_no_tls_and_no_name_are_outages_that_end(system: System, hostile: Hostil
             set(Event.objects.filter(kind="call_failed").values_list("detail__code", flat=True))
             >= {"tls", "dns"}
         ),
-        seconds=90,
         what="both faults on record",
     )
     host.terminate()
@@ -214,14 +213,13 @@ def test_a_remote_is_down_with_hundreds_of_orders_waiting_and_then_back(system: 
         lambda: (
             StepState.objects.filter(agent="carrier", waiting_since__isnull=False).count() >= number * 0.8
         ),
-        seconds=120,
         what="the orders waiting for the carrier",
     )
     outages = Alert.objects.filter(kind="outage")
     assert [alert.agent for alert in outages] == ["carrier"]
     assert system.ledger("carrier") == []
     system.no_faults()
-    assert system.wait_until_ended(seconds=180) == ["processed"] * number
+    assert system.wait_until_ended() == ["processed"] * number
     assert not OrderProcess.objects.filter(failure_count__gt=0).exists()
     assert outages.filter(closed_at=None).count() == 0
     assert outages.count() == 1
@@ -235,7 +233,7 @@ def test_hundreds_of_steps_expire_in_one_moment(system: System) -> None:
     system.environment |= {"STEP_COMPLETE_BY": "60", "RETRY_BUDGET": "500", "FAILURE_THRESHOLD": "5"}
     system.start_all("submission", "scheduler", "jobs")
     host = system.start("agents")
-    until(lambda: host.says("started"), seconds=60, what="the host")
+    until(lambda: host.says("started"), what="the host")
     system.place(1)
     system.wait_until_ended()
     host.pause()
@@ -244,7 +242,6 @@ def test_hundreds_of_steps_expire_in_one_moment(system: System) -> None:
     system.place(250)
     until(
         lambda: StepState.objects.filter(complete_by__isnull=False).count() >= 500,
-        seconds=120,
         what="500 steps under way",
     )
     with connection.cursor() as cursor:
@@ -253,11 +250,10 @@ def test_hundreds_of_steps_expire_in_one_moment(system: System) -> None:
     # The host must not answer before the sweeps have come: a reply to a step that still runs counts.
     until(
         lambda: Event.objects.filter(kind="step_timed_out").count() >= 500,
-        seconds=120,
         what="500 steps that have timed out",
     )
     host.resume()
-    assert system.wait_until_ended(seconds=180) == ["processed"] * 251
+    assert system.wait_until_ended() == ["processed"] * 251
     system.check()
 
 
@@ -272,12 +268,12 @@ def test_the_alert_channel_is_down_and_nothing_else_waits_for_it(system: System)
     assert system.wait_until_ended() == ["error"]
     async_task("orders.jobs.notify_operators")  # the cluster starts it by itself once a minute
     system.no_faults()
-    until(_tried_to_tell, seconds=120, what="an attempt to tell of it")
+    until(_tried_to_tell, what="an attempt to tell of it")
     system.place(3)
     assert system.wait_until_ended() == ["error"] + ["processed"] * 3
     with webhook(port=port) as hook:
         OutgoingMessage.objects.filter(state="queued").update(due_at=database_now())
-        until(lambda: hook.received, seconds=120, what="the alert")
+        until(lambda: hook.received, what="the alert")
     assert hook.received[0]["code"]
     system.check()
 

@@ -20,7 +20,7 @@ def _swept_since(moment: datetime) -> bool:
 
 
 def _first_sweep() -> datetime:
-    return until(last_sweep_at, seconds=90, what="the first sweep")
+    return until(last_sweep_at, what="the first sweep")
 
 
 def _leader_pid() -> int:
@@ -59,8 +59,8 @@ def test_the_leading_supervisor_killed_another_takes_over_where_it_stopped(syste
     term, leader = LeaderLease.objects.get().term, _leader_pid()
     os.kill(leader, signal.SIGKILL)
     system.no_faults()
-    assert system.wait_until_ended(seconds=60) == ["processed"]
-    assert until(lambda: LeaderLease.objects.get().term > term, seconds=90, what="the successor's term")
+    assert system.wait_until_ended() == ["processed"]
+    assert until(lambda: LeaderLease.objects.get().term > term, what="the successor's term")
     timed_out = Event.objects.filter(order_id=order_id, kind="step_timed_out").values_list(
         "attempt", flat=True
     )
@@ -78,7 +78,7 @@ def test_a_leader_stopped_for_longer_than_its_lease_changes_nothing_when_it_wake
     leader, term = _leader_pid(), LeaderLease.objects.get().term
     os.kill(leader, signal.SIGSTOP)
     try:
-        until(lambda: LeaderLease.objects.get().term > term, seconds=90, what="the successor's term")
+        until(lambda: LeaderLease.objects.get().term > term, what="the successor's term")
         successor = LeaderLease.objects.get()
     finally:
         # A watch that saw no sweep for long has replaced its group, and the leader is gone.
@@ -86,7 +86,7 @@ def test_a_leader_stopped_for_longer_than_its_lease_changes_nothing_when_it_wake
             os.kill(leader, signal.SIGCONT)
     moment = last_sweep_at()
     assert moment is not None
-    until(lambda: _swept_since(moment), seconds=90, what="the successor's next sweep")
+    until(lambda: _swept_since(moment), what="the successor's next sweep")
     assert LeaderLease.objects.get().term >= successor.term
     assert _leader_pid() != leader
     assert (first.name, second.name) == ("jobs", "jobs")
@@ -104,7 +104,6 @@ def test_any_child_of_the_cluster_killed_sweeps_go_on(system: System) -> None:
         # The sweep that was awaited may have been the last of the former cluster: the new one is still starting then.
         children = until(
             lambda depth=depth: sorted(pid for pid, at in _cluster_children(jobs).items() if at == depth),
-            seconds=60,
             what=f"a process at {depth}",
         )
         victims = children if depth != "depth 3" else [children[0], children[-1]]
@@ -117,7 +116,6 @@ def test_any_child_of_the_cluster_killed_sweeps_go_on(system: System) -> None:
             os.kill(victim, signal.SIGKILL)
             until(
                 lambda moment=moment: _swept_since(moment),
-                seconds=60,
                 what=f"a sweep after {depth} was killed",
             )
     system.no_faults()

@@ -39,7 +39,7 @@ class Shop:
             VAR_DIR=str(self._folder),
         )
         self._servers.append(server)
-        until(server.answers, seconds=90, what="the web server")
+        until(server.answers, what="the web server")
         return server
 
     def post(self, server: Server, key: str, **changes: Any) -> Answer:
@@ -70,7 +70,7 @@ def _finish(system: System, order_ids: set[str]) -> None:
     """Every order that was acknowledged is processed, and there is no other."""
     system.acknowledged = [UUID(order_id) for order_id in order_ids]
     system.start_all()
-    assert system.wait_until_ended(seconds=120) == ["processed"] * len(order_ids)
+    assert system.wait_until_ended() == ["processed"] * len(order_ids)
     system.check()
 
 
@@ -85,7 +85,6 @@ def test_the_web_killed_before_and_after_the_commit_of_an_order(
             posted = client.submit(shop.post, doomed, "key-1")
             until(
                 lambda: somebody_waits_for("orders_submissionmessage"),
-                seconds=60,
                 what="the web inside its transaction",
             )
             doomed.end()
@@ -95,7 +94,7 @@ def test_the_web_killed_before_and_after_the_commit_of_an_order(
         stall = proxy.cut(Moment.STALL, "orders_submissionmessage")
         doomed = shop.serve(proxy.url)
         posted = client.submit(shop.post, doomed, "key-2")
-        until(lambda: stall.stalled, seconds=60, what="a commit that the web has not heard of")
+        until(lambda: stall.stalled, what="a commit that the web has not heard of")
         doomed.end()
         with pytest.raises((OSError, HTTPException)):
             posted.result(60)

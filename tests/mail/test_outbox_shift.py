@@ -27,12 +27,12 @@ def test_a_shift_sends_what_is_posted_and_survives_its_connection_being_ended(
     with mailbox(settings) as box:
         shift = in_thread(lambda: jobs.outbox_shift(600))
         ask_for_an_email("ada@example.com")
-        until(lambda: len(box.emails) == 1, seconds=30, what="the first email")
+        until(lambda: len(box.emails) == 1, what="the first email")
         end_other_connections()
         ask_for_an_email("bob@example.com")
-        until(lambda: len(box.emails) >= 2, seconds=30, what="an email on a new connection")
+        until(lambda: len(box.emails) >= 2, what="an email on a new connection")
         over.set()
-        shift.result(timeout=30)
+        shift.result(timeout=60)
 
 
 def test_the_cluster_starts_with_the_jobs_of_this_release_and_no_others() -> None:

@@ -112,13 +112,13 @@ MUTANTS = (
         path="sandbox/effects.py",
         old="if books.is_barred(call.key):",
         new="if False:",
-        test="tests/sandbox/test_undo.py::test_an_undo_that_comes_first_bars_the_forward_key",
+        test="tests/sandbox/test_reversals.py::test_a_reversal_that_comes_first_bars_the_forward_key",
     ),
     Mutant(
         name="a-new-key-for-every-attempt",
         path=f"{ENGINE}/scheduler/order_pass.py",
-        old="key = step.compensation_key() if undo else step.key()",
-        new='key = step.compensation_key() if undo else f"{step.key()}/{step.attempt}"',
+        old="key = step.compensation_key() if compensates else step.key()",
+        new='key = step.compensation_key() if compensates else f"{step.key()}/{step.attempt}"',
         test="tests/unit/test_order_pass.py::test_an_automatic_retry_is_a_new_attempt_with_the_same_key",
     ),
     Mutant(
@@ -137,7 +137,7 @@ MUTANTS = (
         test="tests/unit/test_order_machine.py",
     ),
     Mutant(
-        name="undone-in-any-order",
+        name="compensated-in-any-order",
         path=f"{ENGINE}/scheduler/compensation.py",
         old="elif not blockers:",
         new="else:",
@@ -151,7 +151,7 @@ MUTANTS = (
         test="tests/unit/test_compensation.py::test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first",
     ),
     Mutant(
-        name="an-unknown-outcome-is-not-undone",
+        name="an-unknown-outcome-is-not-compensated",
         path=f"{ENGINE}/scheduler/compensation.py",
         old="row.outcome in (Outcome.NONE, Outcome.REFUSED)",
         new="row.outcome != Outcome.DONE",
@@ -211,15 +211,15 @@ MUTANTS = (
     Mutant(
         name="bulk-item-acted-twice",
         path="orders/services/operators/bulk_runner.py",
-        old='item.save(update_fields=["state", "said", "acted_at", "ended_at"])',
-        new='item.save(update_fields=["said", "acted_at", "ended_at"])',
+        old='item.save(update_fields=["state", "result", "acted_at", "ended_at"])',
+        new='item.save(update_fields=["result", "acted_at", "ended_at"])',
         test="tests/services/test_bulk_runner.py::test_runners_at_once_and_operators_at_once_act_on_each_order_once",
     ),
     Mutant(
         name="bulk-act-without-its-item",
         path="orders/services/operators/bulk_runner.py",
-        old="        item.state, item.said = _act(action, item)\n",
-        new="        item.state, item.said = _act(action, item)\n"
+        old="        item.state, item.result = _act(action, item)\n",
+        new="        item.state, item.result = _act(action, item)\n"
         "        __import__('django.db').db.connection.connection.commit()\n",
         test="tests/services/test_bulk_runner.py::test_a_runner_that_ends_at_any_statement_repeats_nothing_and_loses_nothing",
     ),

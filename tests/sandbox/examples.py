@@ -24,7 +24,7 @@ def create(order_id: str = "o-1") -> dict[str, Any]:
     return {"order_id": order_id, "ship_to": PARIS, "lines": LINES}
 
 
-def undo(forward_key: str, order_id: str = "o-1") -> dict[str, Any]:
+def reversal_of(forward_key: str, order_id: str = "o-1") -> dict[str, Any]:
     return {"order_id": order_id, "reverses": forward_key}
 
 
@@ -37,7 +37,7 @@ class Pair:
     forward: str
     body: dict[str, Any]
     gives: dict[str, str]
-    undo: str
+    reversal: str
     done: str
     amount: int | None = None
 
@@ -46,25 +46,25 @@ class Pair:
         return f"/{self.service}/{self.forward}"
 
     @property
-    def undo_path(self) -> str:
-        return f"/{self.service}/{self.undo}"
+    def reversal_path(self) -> str:
+        return f"/{self.service}/{self.reversal}"
 
 
 PAIRS = [
     Pair(
         service="warehouse", forward="reserve", body=reserve(), gives={"reservation": "rsv_"},
-        undo="release", done="released",
+        reversal="release", done="released",
     ),
     Pair(
         service="payments", forward="authorise", body=authorise(), gives={"authorisation": "auth_"},
-        undo="void", done="voided", amount=4200,
+        reversal="void", done="voided", amount=4200,
     ),
     Pair(
         service="payments", forward="capture", body=capture(), gives={"capture": "cap_"},
-        undo="refund", done="refunded", amount=4200,
+        reversal="refund", done="refunded", amount=4200,
     ),
     Pair(
         service="carrier", forward="create", body=create(), gives={"shipment": "shp_", "tracking": "trk_"},
-        undo="cancel", done="cancelled",
+        reversal="cancel", done="cancelled",
     ),
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent.parent
-BOUND = 10.0
+BOUND = 60.0
 """Seconds after which a test gives up waiting."""
 
 numbers = itertools.count(1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sandbox.examples import authorise, reserve, undo
+from tests.sandbox.examples import authorise, reserve, reversal_of
 from tests.sandbox.process import Sandbox, eventually, new_key, read_reply
 
 PATH = "/warehouse/reserve"
@@ -139,7 +139,7 @@ def test_a_hang_ends_when_the_faults_are_deleted_and_never_acts(sandbox: Sandbox
     sandbox.ask("DELETE", "/_faults")
     assert is_cut(running)
     assert sandbox.ledger("payments", key) == []
-    reply = sandbox.call("/payments/void", undo(key), new_key())
+    reply = sandbox.call("/payments/void", reversal_of(key), new_key())
     assert reply.content["result"] == "nothing_to_reverse"
 
 
@@ -185,13 +185,13 @@ def test_after_a_lost_reply_a_retry_gets_the_first_answer(sandbox: Sandbox) -> N
     assert sandbox.ledger("warehouse", key) == [entry]
 
 
-def test_a_lost_undo_is_done_once(sandbox: Sandbox) -> None:
+def test_a_lost_reversal_is_done_once(sandbox: Sandbox) -> None:
     forward, back = new_key(), new_key()
     sandbox.call(PATH, reserve(), forward)
     sandbox.faults("warehouse", lost_reply_rate=1)
-    assert sandbox.cuts("/warehouse/release", undo(forward), back)
+    assert sandbox.cuts("/warehouse/release", reversal_of(forward), back)
     sandbox.ask("DELETE", "/_faults")
-    assert sandbox.call("/warehouse/release", undo(forward), back).content["result"] == "reversed"
+    assert sandbox.call("/warehouse/release", reversal_of(forward), back).content["result"] == "reversed"
     assert len(sandbox.ledger("warehouse", back)) == 1
 
 

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.sandbox.examples import PAIRS, Pair, authorise, capture, create, reserve, undo
+from tests.sandbox.examples import PAIRS, Pair, authorise, capture, create, reserve, reversal_of
 from tests.sandbox.process import Sandbox, eventually, new_key, read_reply
 
 
@@ -38,7 +38,7 @@ def test_the_same_key_for_another_operation_is_refused(sandbox: Sandbox) -> None
     key = new_key()
     sandbox.call("/payments/authorise", authorise(), key)
     assert sandbox.call("/payments/capture", capture(), key).code == "idempotency_key_reused"
-    assert sandbox.call("/payments/void", undo(new_key()), key).code == "idempotency_key_reused"
+    assert sandbox.call("/payments/void", reversal_of(new_key()), key).code == "idempotency_key_reused"
 
 
 def test_a_key_belongs_to_one_service(sandbox: Sandbox) -> None:

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 import aiohttp
 import pytest
 
-from tests.sandbox.examples import authorise, capture, reserve, undo
+from tests.sandbox.examples import authorise, capture, reserve, reversal_of
 from tests.sandbox.process import BOUND, Sandbox, free_port, launch, new_key
 
 
@@ -23,7 +23,7 @@ def test_the_first_line_says_where_it_listens(sandbox: Sandbox) -> None:
 def test_ledger_and_answers_survive_kill_minus_nine(own_sandbox: Sandbox) -> None:
     done, lost, barred = new_key(), new_key(), new_key()
     first = own_sandbox.call("/payments/capture", capture(), done)
-    own_sandbox.call("/payments/void", undo(barred), new_key())
+    own_sandbox.call("/payments/void", reversal_of(barred), new_key())
     own_sandbox.faults("payments", lost_reply_rate=1)
     assert own_sandbox.cuts("/payments/capture", capture(), lost)
     before = own_sandbox.ledger("payments")

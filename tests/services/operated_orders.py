@@ -40,7 +40,7 @@ def pass_over() -> None:
 
 def audited(order: OrderProcess) -> list[tuple[str, str, str, str]]:
     entries = AuditEntry.objects.filter(target=f"order {order.pk}").order_by("id")
-    return [(entry.act, entry.actor, entry.ip_address, entry.said) for entry in entries]
+    return [(entry.act, entry.actor, entry.ip_address, entry.result) for entry in entries]
 
 
 def has_open_alert(order: OrderProcess) -> bool:

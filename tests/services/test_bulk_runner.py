@@ -136,7 +136,7 @@ def test_an_order_that_the_workflow_gives_up_counts_as_failed_again() -> None:
     action = a_bulk(ids, waves=(0,))
     carry_on(action)
     for order_id, who in ((given_up, "supervisor"), (cancelled, "customer")):
-        Event.objects.create(order_id=order_id, kind="undo_requested", actor_kind=who, actor_name="a")
+        Event.objects.create(order_id=order_id, kind="compensation_requested", actor_kind=who, actor_name="a")
     succeed(*ids, state="compensated")
     carry_on(action)
     assert (items_in(action, "failed"), items_in(action, "done")) == ([given_up], [cancelled])
@@ -149,7 +149,7 @@ def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None
     action = a_bulk([gone, mended, last], waves=(2, 0))
     carry_on(action)
     carry_on(action)
-    rows = action.items.order_by("position").values_list("state", "said")
+    rows = action.items.order_by("position").values_list("state", "result")
     assert list(rows) == [
         ("nothing", f"There is no order {gone} in the state store."),
         ("nothing", "The order is pending, so nothing was resubmitted."),
@@ -159,7 +159,7 @@ def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None
 
 
 @pytest.mark.pattern("C10")
-def test_an_undo_of_many_orders_ends_with_each_order_undone() -> None:
+def test_a_compensation_of_many_orders_ends_with_each_order_compensated() -> None:
     done, failed = make_order({"mix": "completed"}, process_state="processed").order_id, failed_orders(1)[0]
     action = a_bulk([done, failed], kind="compensate", waves=(0,))
     carry_on(action)
@@ -301,10 +301,10 @@ def test_a_shift_of_the_desk_survives_its_connection_being_ended(monkeypatch: py
     first, second = failed_orders(2)
     action = a_bulk([first])
     shift = in_thread(lambda: jobs.desk_shift(600))
-    until(lambda: items_in(action, "acted"), seconds=30, what="the first act")
+    until(lambda: items_in(action, "acted"), what="the first act")
     assert end_other_connections() == 1
     action = a_bulk([second])
-    until(lambda: items_in(action, "acted"), seconds=30, what="an act on a new connection")
+    until(lambda: items_in(action, "acted"), what="an act on a new connection")
     over.set()
-    shift.result(timeout=30)
+    shift.result(timeout=60)
     assert [times_resubmitted(one) for one in (first, second)] == [1, 1]

@@ -126,7 +126,7 @@ def test_an_action_that_does_not_exist_is_named(act: Callable[..., BulkAction]) 
 
 
 @pytest.mark.pattern("O2")
-def test_over_fifty_orders_and_every_undo_need_the_count_typed() -> None:
+def test_over_fifty_orders_and_every_refund_need_the_count_typed() -> None:
     ids = [uuid7() for _ in range(51)]
     for typed in (None, 50, 52):
         with pytest.raises(CountMismatchError) as refused:

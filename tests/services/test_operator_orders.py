@@ -79,7 +79,7 @@ REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
         "authorise-payment",
         "capture-payment needs the result of",
     ),
-    "being undone": (
+    "being compensated": (
         {"reserve-stock": "completed"},
         {"process_state": "pending", "goal": "compensate"},
         "create-shipment",
@@ -125,7 +125,7 @@ def test_without_a_reason_nothing_is_skipped_or_settled() -> None:
     assert everything(order) == before
 
 
-def test_a_skipped_step_of_unknown_outcome_is_undone_when_the_order_is() -> None:
+def test_a_skipped_step_of_unknown_outcome_is_compensated_with_its_order() -> None:
     order = in_error({"reserve-stock": UNKNOWN})
     skip(order_id=order.pk, step="reserve-stock", actor=OLGA, reason="r")
     compensate(order_id=order.pk, actor=OLGA, reason="r", typed="cancel")
@@ -175,7 +175,7 @@ def test_a_priority_holds_for_the_order_its_steps_and_what_is_already_asked() ->
     assert set_priority(order_id=ended.pk, priority=9, actor=OLGA).status is ResultStatus.REFUSED
 
 
-def test_undoing_asks_for_the_amount_when_money_goes_back() -> None:
+def test_compensating_asks_for_the_amount_when_money_goes_back() -> None:
     order = an_order({**BEFORE_SHIPMENT, "capture-payment": UNKNOWN}, process_state="pending")
     make_purchase(order.pk, currency="JPY")
     wrong = compensate(order_id=order.pk, actor=OLGA, reason="r", typed="cancel")
@@ -239,6 +239,6 @@ def test_a_skip_waits_for_the_scheduler_that_starts_the_step_and_is_refused_then
     skipping = operator.start(lambda: skip(order_id=order.pk, step="create-shipment", actor=OLGA, reason="r"))
     operator.await_wait()
     scheduler.commit()
-    result = skipping.result(timeout=30)
+    result = skipping.result(timeout=60)
     assert result.status is ResultStatus.REFUSED and "under way" in result.message
     assert states(order)["create-shipment"] == "running"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from orders.services.operators.orders import resubmit_now
-from orders.services.operators.settling import settle_done, settle_not_done, settle_undone
+from orders.services.operators.settling import settle_compensated, settle_done, settle_not_done
 from orders.services.results import ResultStatus
 from tests.services.operated_orders import (
     BEFORE_SHIPMENT,
@@ -67,31 +67,31 @@ def test_settled_as_not_done_its_next_try_has_a_new_key() -> None:
 
 
 @pytest.mark.pattern("C10", "F34")
-def test_what_was_undone_outside_is_settled_with_proof_and_the_rest_is_undone() -> None:
+def test_what_was_compensated_outside_is_settled_with_proof_and_the_rest_is_compensated() -> None:
     order = in_error(
         {
             "reserve-stock": "completed",
             "authorise-payment": "completed",
-            "create-shipment": {"state": "failed", "outcome": "done", "undo_failure_count": 6},
+            "create-shipment": {"state": "failed", "outcome": "done", "compensation_failure_count": 6},
         },
         goal="compensate",
         failure_count=6,
     )
     options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA}
-    assert settle_undone(reason="", **options).status is ResultStatus.REFUSED
-    assert settle_undone(reason="the carrier's letter", **options).status is ResultStatus.DONE
-    assert settle_undone(reason="the carrier's letter", **options).status is ResultStatus.ALREADY
+    assert settle_compensated(reason="", **options).status is ResultStatus.REFUSED
+    assert settle_compensated(reason="the carrier's letter", **options).status is ResultStatus.DONE
+    assert settle_compensated(reason="the carrier's letter", **options).status is ResultStatus.ALREADY
     for _ in range(3):
         pass_over()
         answer(order=order)
     pass_over()
     assert stored(order).process_state == "compensated"
-    assert event_of(order, "settled_undone").detail["reason"] == "the carrier's letter"
+    assert event_of(order, "settled_compensated").detail["reason"] == "the carrier's letter"
 
 
 def test_a_known_outcome_is_not_settled_over() -> None:
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
     before = everything(order)
     options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}
-    results = [settle_done(result={}, **options), settle_not_done(**options), settle_undone(**options)]
+    results = [settle_done(result={}, **options), settle_not_done(**options), settle_compensated(**options)]
     assert {one.status for one in results} == {ResultStatus.REFUSED} and everything(order) == before

@@ -134,7 +134,7 @@ def test_resubmitting_while_the_steps_own_reply_is_being_taken_does_not_run_it_a
     clicked = operator.start(lambda: resubmit(order_id=order.pk, by="ada"))
     operator.await_wait()
     scheduler.commit()
-    assert clicked.result(timeout=10).message == "Resubmitted the order."
+    assert clicked.result(timeout=60).message == "Resubmitted the order."
     a_scheduler().run_once()
     assert states(order) == {"mix": "completed", "heat-oven": "completed", "bake": "running"}
     assert (asked(), step_of(order, "mix").attempt) == ({"bake"}, 3)

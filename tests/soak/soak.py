@@ -121,7 +121,7 @@ class Soak:
             self._end_backends: 2,
             self._trouble_a_remote: 5,
             self._mend_the_remotes: 3,
-            self._undo_an_order: 2,
+            self._compensate_an_order: 2,
         }
         (act,) = self._chance.choices(list(acts), weights=list(acts.values()))
         with contextlib.suppress(*TROUBLE):
@@ -187,12 +187,12 @@ class Soak:
         self._system.no_faults()
         return "remotes mended"
 
-    def _undo_an_order(self) -> str:
+    def _compensate_an_order(self) -> str:
         if self._system.acknowledged:
             with contextlib.suppress(NoSuchOrderError):
                 order_id: UUID = self._chance.choice(self._system.acknowledged[-50:])
                 compensate(order_id=order_id, by="operator:soak")
-        return "order undone"
+        return "order compensated"
 
     def _replace_the_dead(self) -> None:
         """Restarts dead processes, as an installation's process manager does."""

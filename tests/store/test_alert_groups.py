@@ -74,13 +74,13 @@ def test_a_group_shows_how_it_was_resolved_before_and_who_acknowledged_it_since(
     old = alert(2)
     close_alerts(old[:1], by="olga", resolution="resubmitted")
     Alert.objects.filter(order_id=old[0]).update(closed_at=ago(600))
-    close_alerts(old[1:], by="otto", resolution="undone")
+    close_alerts(old[1:], by="otto", resolution="compensated")
     Alert.objects.update(opened_at=ago(900))
     AlertGroup.objects.update(acknowledged_at=ago(700), acknowledged_by="olga")
     alert()
     (found,) = summaries()
     assert found.resolved is not None
-    assert (found.open, found.resolved.how, found.resolved.by) == (1, "undone", "otto")
+    assert (found.open, found.resolved.how, found.resolved.by) == (1, "compensated", "otto")
     assert not found.acknowledged
     AlertGroup.objects.update(acknowledged_at=database_now())
     alert()

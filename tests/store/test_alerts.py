@@ -55,7 +55,7 @@ def test_of_twelve_that_alert_at_once_exactly_one_does() -> None:
     assert Alert.objects.get().message == f"by {opened.index(1)}"
 
 
-def test_an_alert_waits_for_one_that_is_being_opened_and_stands_if_that_is_undone(
+def test_an_alert_waits_for_one_that_is_being_opened_and_stands_if_that_is_rolled_back(
     new_session: NewSession,
 ) -> None:
     """I9: every Error has an alert, also when the first to see it was rolled back."""
@@ -84,7 +84,7 @@ def test_closing_says_who_and_why_and_makes_room_for_the_next() -> None:
     assert Alert.objects.get(order_id=other).closed_at is None
     assert close_alerts([order], by="eve", resolution="again") == 0
     assert open_alerts([alert(order, "second")]) == 1
-    assert close_alerts([order, other], by="bob", resolution="undone") == 2
+    assert close_alerts([order, other], by="bob", resolution="compensated") == 2
     closers = Alert.objects.filter(order_id=order).order_by("id").values_list("message", "closed_by")
     assert list(closers) == [("first", "ada"), ("second", "bob")]
 

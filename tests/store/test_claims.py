@@ -64,9 +64,9 @@ def test_only_what_wants_a_scheduler_is_claimed() -> None:
     make_order(process_state="error", not_before=None)
     make_order(process_state="compensated", goal="compensate")
     ready = make_order()
-    undone = make_order(goal="compensate")
+    compensated = make_order(goal="compensate")
     due_while_held = make_order(process_state="processing", not_before=ago(1))
-    assert claim() == [due_while_held.order_id, ready.order_id, undone.order_id]
+    assert claim() == [due_while_held.order_id, ready.order_id, compensated.order_id]
 
 
 @pytest.mark.django_db

@@ -73,12 +73,12 @@ def test_i2_effects_that_are_doubled_missing_left_over_or_nobodys() -> None:
     invariants.net_effects(ids(done), effects(done, *FORWARD))
     doubled = effects(done, *FORWARD)
     doubled["carrier"] *= 2
-    undone = make_order(process_state="compensated", goal="compensate")
+    compensated = make_order(process_state="compensated", goal="compensate")
     for order, ledgers, said in (
         (done, doubled, "more than once"),
         (done, effects(done, "reserve"), "is Processed with"),
-        (undone, effects(undone, "reserve"), "is Compensated with"),
-        (undone, effects(done, "reserve"), "that nobody has"),
+        (compensated, effects(compensated, "reserve"), "is Compensated with"),
+        (compensated, effects(done, "reserve"), "that nobody has"),
     ):
         with pytest.raises(AssertionError, match=f"I2: .*{said}"):
             invariants.net_effects(ids(order), ledgers)
@@ -189,14 +189,14 @@ def test_i9_an_outage_that_is_told_of_too_long_or_not_at_all() -> None:
         invariants.outages_are_told_while_they_last()
 
 
-def test_i10_a_step_undone_before_the_one_that_came_after_it() -> None:
+def test_i10_a_step_compensated_before_the_one_that_came_after_it() -> None:
     order = make_order()
     before = LATER.after[0]
     happened(order, ("step_completed", before, 1), ("step_completed", LATER.name, 1))
-    invariants.undone_in_reverse(ids(order), CAKE)
-    happened(order, ("undo_started", before, 2))
+    invariants.compensated_in_reverse(ids(order), CAKE)
+    happened(order, ("compensation_started", before, 2))
     with pytest.raises(AssertionError, match="I10"):
-        invariants.undone_in_reverse(ids(order), CAKE)
+        invariants.compensated_in_reverse(ids(order), CAKE)
 
 
 def test_i11_an_order_that_took_too_long() -> None:

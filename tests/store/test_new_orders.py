@@ -40,8 +40,8 @@ def test_a_new_order_is_pending_and_free_with_one_record_for_each_step(
     ]
     for step in steps:
         assert (step.state, step.attempt, step.answered, step.outcome) == ("not_started", 0, 0, "none")
-        assert (step.generation, step.undo_generation) == (1, 1)
-        assert (step.failure_count, step.undo_failure_count, step.extended_waits) == (0, 0, 0)
+        assert (step.generation, step.compensation_generation) == (1, 1)
+        assert (step.failure_count, step.compensation_failure_count, step.extended_waits) == (0, 0, 0)
         assert (step.complete_by, step.settles_at, step.not_before) == (None, None, None)
         assert (step.request, step.result, step.error) == ({"portions": 4}, None, None)
         assert (step.started_at, step.completed_at) == (None, None)

@@ -27,7 +27,7 @@ def ids(rows: Iterable[ProcessRow]) -> list[UUID]:
 def test_overdue_are_steps_and_orders_past_their_complete_by() -> None:
     now = database_now()
     late_step = make_order({"mix": {"state": "running", "complete_by": now}}, process_state="processing")
-    late_undo = make_order(
+    late_compensation = make_order(
         {"mix": {"state": "compensating", "complete_by": ago(5)}},
         process_state="processing",
         goal="compensate",
@@ -37,7 +37,7 @@ def test_overdue_are_steps_and_orders_past_their_complete_by() -> None:
     make_order({"mix": {"state": "running", "complete_by": ahead(5)}}, process_state="processing")
     make_order({"mix": "completed"}, process_state="processing", complete_by=ahead(5))
     make_order(complete_by=ago(5))
-    late = {late_step.order_id, late_undo.order_id, in_error.order_id, late_order.order_id}
+    late = {late_step.order_id, late_compensation.order_id, in_error.order_id, late_order.order_id}
     assert set(state_store.overdue(100, now)) == late
     assert state_store.overdue(100, now - timedelta(seconds=60)) == []
 

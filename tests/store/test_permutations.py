@@ -24,7 +24,7 @@ from tests.support.rivals import (
     a_pass,
     another_pass,
     answered,
-    being_undone,
+    being_compensated,
     cancel,
     due_again,
     in_error,
@@ -145,7 +145,7 @@ SCENARIOS = {
         end="processed",
     ),
     "an agent takes a request and it is recalled": Scenario(
-        prepare=being_undone,
+        prepare=being_compensated,
         acts=(take_request, a_pass),
         said=((1, None), (0, None)),
         left=(
@@ -224,7 +224,7 @@ def check_history(order: OrderProcess) -> None:
     ids = [order.order_id]
     invariants.predecessors_first(ids, CAKE)
     invariants.attempts_only_grow(ids)
-    invariants.undone_in_reverse(ids, CAKE)
+    invariants.compensated_in_reverse(ids, CAKE)
     invariants.one_instance_per_transition(ids)
     invariants.every_error_has_one_alert()
     assert not AgentRequest.objects.exists()

@@ -120,13 +120,13 @@ QUIET_THEN_BURST = """
     {replies} generate_series(21, 10000) AS n;
 """
 REQUESTS = """
-    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses, body,
-                                     complete_by, priority, deliveries)
+    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
+                                     body, complete_by, priority, deliveries)
     SELECT gen_random_uuid(), n, 'mix', 'kitchen', 'mix-it', 1, false, n::text, '', '{}',
            now() + interval '1 hour', 5, 0 FROM
 """
 REPLIES = """
-    INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
+    INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance)
     SELECT gen_random_uuid(), n, 1, false, 'done', '{}', 1, 'agents:1' FROM
 """
 

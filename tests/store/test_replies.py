@@ -36,14 +36,14 @@ def test_a_reply_is_taken_whole_and_its_body_as_the_agent_sent_it() -> None:
     order = make_order({"mix": "running", "box": "compensating"}, goal="compensate")
     body = {"id": "há", "deep": [{"a": None}, 1.5, 12345678901234567890]}
     made = make_reply(step_of(order, "mix"), body=body, calls=4, instance="agents:7")
-    undone = make_reply(step_of(order, "box"), "failed", body={})
-    taken = replies.take([undone.pk, made.pk])
-    assert [reply.id for reply in taken] == [made.pk, undone.pk]
+    compensated = make_reply(step_of(order, "box"), "failed", body={})
+    taken = replies.take([compensated.pk, made.pk])
+    assert [reply.id for reply in taken] == [made.pk, compensated.pk]
     fields = {name: getattr(made, name) for name in ReplyRow._fields if name not in ("body", "posted_at")}
     assert {name: value for name, value in taken[0]._asdict().items() if name in fields} == fields
     assert json.loads(taken[0].body) == body
     assert taken[0].posted_at is not None
-    assert (taken[1].undo, taken[1].outcome, taken[1].attempt) == (True, "failed", 2)
+    assert (taken[1].compensates, taken[1].outcome, taken[1].attempt) == (True, "failed", 2)
     assert AgentReply.objects.count() == 0
     assert replies.take([made.pk]) == []
     assert replies.take([]) == []

@@ -18,13 +18,13 @@ from tests.support.requests import ME, claim, complete, ids, make_one
 @pytest.mark.pattern("A4", "A6", "T5")
 @pytest.mark.parametrize("outcome", ["done", "refused", "declined", "failed"])
 def test_an_answer_in_time_replaces_the_request_by_its_reply(outcome: str) -> None:
-    request = make_one(attempt=3, undo=True)
+    request = make_one(attempt=3, compensates=True)
     other = make_one()
     first, second = claim()
     body = {"id": "há", "deep": [1, None, {"a": 2.5}]}
     assert complete(first, outcome, body=json.dumps(body), calls=4) == 1
     reply = AgentReply.objects.get()
-    assert (reply.order_id, reply.step_id, reply.attempt, reply.undo) == (
+    assert (reply.order_id, reply.step_id, reply.attempt, reply.compensates) == (
         request.order_id,
         request.step_id,
         3,

@@ -22,7 +22,13 @@ from tests.support.two_sessions import BAD_PLANS, PATIENCE, NewSession, all_at_o
 def test_a_lease_gives_the_agent_all_that_it_needs() -> None:
     body = {"data": {"portions": 3, "name": "há"}, "results": {"mix": None}}
     request = make_one(
-        attempt=4, undo=True, key="k/undo", reverses="k", body=body, complete_by=ahead(30), operation="x"
+        attempt=4,
+        compensates=True,
+        key="k/undo",
+        reverses="k",
+        body=body,
+        complete_by=ahead(30),
+        operation="x",
     )
     before = database_now()
     (lease,) = claim()
@@ -35,7 +41,7 @@ def test_a_lease_gives_the_agent_all_that_it_needs() -> None:
         agent="kitchen",
         operation="x",
         attempt=4,
-        undo=True,
+        compensates=True,
         key="k/undo",
         reverses="k",
         body=body,

@@ -22,7 +22,7 @@ def ask(step: StepState, **fields: Any) -> NewRequest:
         "step_id": step.pk,
         "operation": "bake-it",
         "needs": "",
-        "undo": False,
+        "compensates": False,
         "key": f"key of {step.pk}",
         "reverses": "",
         "priority": 5,
@@ -53,7 +53,7 @@ def test_a_request_carries_the_steps_own_data_and_the_results_that_it_needs() ->
     posted = AgentRequest.objects.get()
     assert (posted.order_id, posted.step_id, posted.step) == (order.order_id, bake.pk, "bake")
     assert (posted.agent, posted.operation, posted.attempt) == ("oven", "bake-it", 7)
-    assert (posted.undo, posted.key, posted.reverses) == (False, f"key of {bake.pk}", "")
+    assert (posted.compensates, posted.key, posted.reverses) == (False, f"key of {bake.pk}", "")
     assert posted.complete_by == bake.complete_by
     assert (posted.priority, posted.deliveries) == (8, 0)
     assert (posted.leased_by, posted.leased_until) == (None, None)
@@ -65,7 +65,7 @@ def test_a_request_carries_the_steps_own_data_and_the_results_that_it_needs() ->
 
 @pytest.mark.django_db
 @pytest.mark.pattern("C5", "C10")
-def test_an_undo_names_what_it_reverses_and_brings_that_steps_answer() -> None:
+def test_a_compensation_names_what_it_reverses_and_brings_that_steps_answer() -> None:
     order = make_order(
         {
             "mix": {"state": "completed", "result": {"dough": 1}},
@@ -73,9 +73,11 @@ def test_an_undo_names_what_it_reverses_and_brings_that_steps_answer() -> None:
         },
         goal="compensate",
     )
-    requests.post([ask(step_of(order, "bake"), needs="mix,bake", undo=True, key="k/undo", reverses="k")])
+    requests.post(
+        [ask(step_of(order, "bake"), needs="mix,bake", compensates=True, key="k/undo", reverses="k")]
+    )
     posted = AgentRequest.objects.get()
-    assert (posted.undo, posted.key, posted.reverses) == (True, "k/undo", "k")
+    assert (posted.compensates, posted.key, posted.reverses) == (True, "k/undo", "k")
     assert posted.body["results"] == {"mix": {"dough": 1}, "bake": {"cake": 2}}
 
 

@@ -63,7 +63,8 @@ def has_waiting(agent: str = "kitchen") -> bool:
 
 def failures(order: OrderProcess) -> int:
     return stored(order).failure_count + sum(
-        step.failure_count + step.undo_failure_count for step in StepState.objects.filter(process=order)
+        step.failure_count + step.compensation_failure_count
+        for step in StepState.objects.filter(process=order)
     )
 
 

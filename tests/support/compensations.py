@@ -18,17 +18,17 @@ def unknown(**fields: Any) -> dict[str, Any]:
     return {"attempt": 1, "outcome": "unknown", "settles_at": ago(1), **fields}
 
 
-def an_order_to_undo(steps: Mapping[str, Any], **process: Any) -> OrderProcess:
+def an_order_to_compensate(steps: Mapping[str, Any], **process: Any) -> OrderProcess:
     fields = {"goal": "compensate", "started_at": ago(60), "reply_to": "app-1"}
     return make_order(steps, **(fields | process))
 
 
-def undo_all(order: OrderProcess, *, turns: int = 12) -> list[set[str]]:
-    """Takes turns with agents that can undo everything, until the order has ended; returns what each turn asked."""
+def compensate_all(order: OrderProcess, *, turns: int = 12) -> list[set[str]]:
+    """Takes turns with agents that can compensate everything until the order ends; returns what each turn asked."""
     scheduler, waves = a_scheduler(), []
     for _ in range(turns):
         scheduler.run_once()
         if stored(order).process_state not in ("pending", "processing"):
             return waves
         waves.append(answer(order=order))
-    raise AssertionError(f"not undone after {turns} turns: {waves}, {states(order)}")
+    raise AssertionError(f"not compensated after {turns} turns: {waves}, {states(order)}")

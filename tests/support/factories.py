@@ -82,7 +82,11 @@ def step_of(order: OrderProcess | UUID, name: str) -> StepState:
 
 def make_reply(step: StepState, outcome: str = "done", body: Any = None, **fields: Any) -> AgentReply:
     """An agent's reply to the step's present attempt, in the reply queue."""
-    answers = {"attempt": step.attempt, "undo": step.state == "compensating", "instance": "agents:test"}
+    answers = {
+        "attempt": step.attempt,
+        "compensates": step.state == "compensating",
+        "instance": "agents:test",
+    }
     if body is None:
         body = {"ok": True} if outcome == "done" else {"code": "no", "message": "it said no"}
     return AgentReply.objects.create(
@@ -123,7 +127,7 @@ def new_order(*skus: str, quantity: int = 1, **fields: Any) -> NewOrder:
 
 def make_request(step: StepState, **fields: Any) -> AgentRequest:
     """The request of the step's present attempt, in the request queue."""
-    undo = step.state == "compensating"
+    compensates = step.state == "compensating"
     key = f"{step.process_id}/{step.name}/{step.generation}"
     asked: dict[str, Any] = {
         "order_id": step.process_id,
@@ -132,9 +136,9 @@ def make_request(step: StepState, **fields: Any) -> AgentRequest:
         "agent": step.agent,
         "operation": f"{step.name}-it",
         "attempt": step.attempt,
-        "undo": undo,
-        "key": f"{key}/undo" if undo else key,
-        "reverses": key if undo else "",
+        "compensates": compensates,
+        "key": f"{key}/undo" if compensates else key,
+        "reverses": key if compensates else "",
         "body": {"data": step.request, "results": {}},
         "complete_by": step.complete_by or ahead(30),
     }

@@ -32,14 +32,27 @@ FORWARD = {"reserve": "warehouse", "authorise": "payments", "create": "carrier",
 ONCE_AN_ATTEMPT = frozenset(
     {
         *("step_started", "step_completed", "step_refused", "step_declined", "step_failed", "step_timed_out"),
-        *("undo_started", "step_compensated", "undo_failed", "undo_timed_out", "step_recalled"),
+        *(
+            "compensation_started",
+            "step_compensated",
+            "compensation_failed",
+            "compensation_timed_out",
+            "step_recalled",
+        ),
     }
 )
 """The transitions that an attempt makes at most once, whoever makes them."""
 GRANTS = frozenset(
-    {"resubmitted", "paid_again", "step_timed_out", "undo_timed_out", "step_recalled", "step_deferred"}
+    {
+        "resubmitted",
+        "paid_again",
+        "step_timed_out",
+        "compensation_timed_out",
+        "step_recalled",
+        "step_deferred",
+    }
 )
-"""What a further attempt must follow from; also an undo's first, and one after an order's own complete-by."""
+"""What a further attempt must follow from; also a compensation's first, and one after an order's own complete-by."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +74,7 @@ class Limits:
 def check_when_quiet(
     *, acknowledged: Collection[UUID], workflow: Workflow, ledgers: Ledgers, limits: Limits | None = None
 ) -> None:
-    """Everything that must hold once no work is left: every acknowledged order is finished, undone or escalated."""
+    """Everything that must hold once no work is left: each acknowledged order is finished, compensated or escalated."""
     limits = limits or Limits()
     every_order_ended_once(acknowledged)
     net_effects(acknowledged, ledgers)
@@ -73,7 +86,7 @@ def check_when_quiet(
     calls_within_limits(acknowledged, workflow, limits)
     every_error_has_one_alert()
     outages_are_told_while_they_last()
-    undone_in_reverse(acknowledged, workflow)
+    compensated_in_reverse(acknowledged, workflow)
     ended_in_time(acknowledged, limits)
     events_give_the_state(acknowledged)
     channels_are_empty()
@@ -81,7 +94,7 @@ def check_when_quiet(
 
 
 def every_order_ended_once(acknowledged: Collection[UUID]) -> None:
-    """I1: each acknowledged order is there once, and finished, undone, in Error or set aside."""
+    """I1: each acknowledged order is there once, and finished, compensated, in Error or set aside."""
     states = dict(OrderProcess.objects.values_list("order_id", "process_state"))
     aside = set(SetAside.objects.filter(replayed_at=None).values_list("order_id", flat=True))
     ended = {"processed", "compensated", "error"}
@@ -146,7 +159,7 @@ def attempts_only_grow(acknowledged: Collection[UUID]) -> None:
         last: Counter[str] = Counter()
         answered: set[tuple[str, int]] = set()
         for kind, step, attempt in events:
-            if kind in ("step_started", "undo_started"):
+            if kind in ("step_started", "compensation_started"):
                 assert attempt == last[step] + 1, f"I4: {order_id} {step} went from {last[step]} to {attempt}"
                 last[step] = attempt
             elif kind in (
@@ -199,20 +212,20 @@ def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limi
     retries: list[datetime] = []
     for order_id, kind, step, attempt, detail, at in rows:
         failed.setdefault((order_id, step), False)
-        if kind in ("step_timed_out", "undo_timed_out", "resubmitted"):
+        if kind in ("step_timed_out", "compensation_timed_out", "resubmitted"):
             failed[order_id, step] = kind != "resubmitted" and detail["failures"] > 0
         if kind in GRANTS:
             granted[order_id, step] += 1
-        elif kind == "undo_requested":
+        elif kind == "compensation_requested":
             granted |= {
                 (order_id, declared.name): 1 + granted[order_id, declared.name] for declared in workflow.steps
             }
-        elif kind in ("step_started", "undo_started"):
+        elif kind in ("step_started", "compensation_started"):
             allowed = 1 + granted[order_id, step]
             assert attempt <= allowed, f"I8: {order_id} {step}: attempt {attempt}, {allowed} allowed"
             if failed[order_id, step]:
                 retries.append(at)
-        if kind in ("step_timed_out", "undo_timed_out"):
+        if kind in ("step_timed_out", "compensation_timed_out"):
             declared = workflow.by_name[step]
             most = limits.threshold + declared.remedy.extended_waits
             most = most if kind == "step_timed_out" else limits.threshold * limits.compensation_patience
@@ -257,20 +270,20 @@ def every_error_has_one_alert() -> None:
     assert alerts == Counter(in_error), f"I9: in Error {in_error}, alerts {alerts}"
 
 
-def undone_in_reverse(acknowledged: Collection[UUID], workflow: Workflow) -> None:
-    """I10: a step is undone after all that depend on it, and a Compensated order has nothing left to undo."""
+def compensated_in_reverse(acknowledged: Collection[UUID], workflow: Workflow) -> None:
+    """I10: a step is compensated after all that depend on it, and a Compensated order has nothing left to reverse."""
     for order_id, events in _histories(acknowledged).items():
-        undone: set[str] = set()
+        compensated: set[str] = set()
         standing = {step for kind, step, _ in events if kind == "step_completed"}
         for kind, step, _ in events:
             if kind == "step_compensated":
-                undone.add(step)
-            elif kind == "undo_started" and step in standing:
-                from_later = (set(workflow.dependents[step]) & standing) - undone
+                compensated.add(step)
+            elif kind == "compensation_started" and step in standing:
+                from_later = (set(workflow.dependents[step]) & standing) - compensated
                 from_later -= {
                     name for name in from_later if workflow.by_name[name].compensation.value != "reverse"
                 }
-                assert not from_later, f"I10: {order_id} undid {step} before {from_later}"
+                assert not from_later, f"I10: {order_id} compensated {step} before {from_later}"
 
 
 def ended_in_time(acknowledged: Collection[UUID], limits: Limits) -> None:
@@ -288,7 +301,7 @@ def ended_in_time(acknowledged: Collection[UUID], limits: Limits) -> None:
     for order_id, kind, at in rows.values_list("order_id", "kind", "at"):
         if kind in kinds:
             ends[order_id] = at
-        elif kind in ("resubmitted", "undo_requested", "paid_again", "step_declined"):
+        elif kind in ("resubmitted", "compensation_requested", "paid_again", "step_declined"):
             acts[order_id] = at
     for order_id, begun in arrived.items():
         since = max(begun, limits.calm_since, acts.get(order_id, begun))

@@ -27,8 +27,8 @@ FILL = [
     """,
     """
     INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation,
-                                  undo_generation, outcome, complete_by, failure_count, undo_failure_count,
-                                  extended_waits, request, priority)
+                                  compensation_generation, outcome, complete_by, failure_count,
+                                  compensation_failure_count, extended_waits, request, priority)
     SELECT p.order_id, s.name, s.position, 'kitchen', s.state,
            s.attempt, s.attempt, 1, 1, CASE s.state WHEN 'completed' THEN 'done' WHEN 'running' THEN 'unknown'
                                                     ELSE 'none' END,
@@ -48,8 +48,8 @@ FILL = [
     """,
     # 10,000 requests that are leased, or wait for the oven, and a few that the kitchen could take
     """
-    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses, body,
-                                     complete_by, priority, deliveries, leased_by, leased_until)
+    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
+                                     body, complete_by, priority, deliveries, leased_by, leased_until)
     SELECT gen_random_uuid(), n, 'mix', CASE WHEN n % 500 = 0 OR n % 2 = 1 THEN 'kitchen' ELSE 'oven' END, 'mix-it',
            1, false, n::text, '', jsonb_build_object('data', repeat('x', 300)), now() + interval '1 hour',
            n % 10, n % 2,
@@ -58,7 +58,7 @@ FILL = [
       FROM generate_series(1, 10000) AS n
     """,
     """
-    INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
+    INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance)
     SELECT gen_random_uuid(), n, 1, false, 'done', '{}', 1, 'agents:1' FROM generate_series(1, 20000) AS n
     """,
     """

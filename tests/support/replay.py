@@ -16,13 +16,13 @@ STEPS = {
     "step_failed": "failed",
     "step_recalled": "not_started",
     "step_given_up": "failed",
-    "undo_started": "compensating",
+    "compensation_started": "compensating",
     "step_compensated": "compensated",
-    "undo_failed": "failed",
+    "compensation_failed": "failed",
     "paid_again": "not_started",
     "step_skipped": "skipped",
     "settled_done": "completed",
-    "settled_undone": "compensated",
+    "settled_compensated": "compensated",
 }
 
 
@@ -59,19 +59,19 @@ def replayed(order_ids: Collection[UUID]) -> dict[UUID, Told]:
 
 def _after(told: Told, kind: str, step: str, attempt: int, detail: dict[str, Any]) -> Told:
     state = "processing" if kind == "claimed" else ENDS.get(kind, told.state)
-    if kind in FREES or (kind == "undo_requested" and told.state not in ("processing",)):
+    if kind in FREES or (kind == "compensation_requested" and told.state not in ("processing",)):
         state = "pending"
     if detail.get("goes_on") and kind.startswith(("step_skipped", "settled")):
         state = "pending"
-    goal = "compensate" if kind == "undo_requested" else told.goal
+    goal = "compensate" if kind == "compensation_requested" else told.goal
     if not step:
         return Told(state, goal, told.steps)
     is_now, attempts = told.steps.get(step, ("not_started", 0))
-    if kind in ("step_started", "undo_started"):
+    if kind in ("step_started", "compensation_started"):
         attempts = attempt
-    if kind in ("step_timed_out", "undo_timed_out"):
+    if kind in ("step_timed_out", "compensation_timed_out"):
         again = "not_started" if kind == "step_timed_out" else "compensating"
-        is_now = "failed" if detail["ruling"] in ("fail", "undo") else again
+        is_now = "failed" if detail["ruling"] in ("fail", "compensate") else again
     elif kind == "step_deferred":
         is_now = "compensating" if is_now == "compensating" else "not_started"
     elif kind == "resubmitted":

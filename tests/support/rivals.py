@@ -18,7 +18,7 @@ from tests.support.roles import a_leader, a_scheduler, a_supervisor, all_due, an
 from tests.support.workflows import CAKE
 
 Act = Callable[[OrderProcess], Any]
-BOUND = 30.0
+BOUND = 60.0
 TABLES = ("agentreply", "agentrequest", "statusmessage", "alert", "event", "stepstate", "orderprocess")
 HOST = "agents:a"
 
@@ -169,8 +169,8 @@ def lapsed() -> OrderProcess:
     return overdue(with_reply=False)()
 
 
-def being_undone() -> OrderProcess:
-    """It is to be undone while its first request waits for an agent."""
+def being_compensated() -> OrderProcess:
+    """It is to be compensated while its first request waits for an agent."""
     order = make_order({"mix": "running", "heat-oven": "completed"}, goal="compensate")
     make_request(step_of(order, "mix"))
     return with_history(order)

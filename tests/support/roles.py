@@ -112,12 +112,12 @@ def running(host: AgentHost) -> Iterator["Future[None]"]:
     finally:
         host.stop()
         try:
-            ended.result(timeout=10)
+            ended.result(timeout=60)
         except BaseException:
             # A host that broke has left its connections open; they would trouble the tests after this one.
             for executor in (host._exchanges, host._care, host._reports):
                 with suppress(RuntimeError):
-                    executor.submit(lambda: connection.close()).result(timeout=10)
+                    executor.submit(lambda: connection.close()).result(timeout=60)
             raise
 
 
@@ -195,7 +195,7 @@ def answer(
     for request in taken:
         step = StepState.objects.get(pk=request.step_id)
         said = {"did": request.step} if outcome == "done" and body is None else body
-        make_reply(step, outcome, said, attempt=request.attempt, undo=request.undo)
+        make_reply(step, outcome, said, attempt=request.attempt, compensates=request.compensates)
         request.delete()
     return {request.step for request in taken}
 
@@ -204,9 +204,9 @@ def answer_everything() -> int:
     """Plays all agents in one statement: every request is done; returns how many there were."""
     return run(
         """
-        WITH taken AS (DELETE FROM orders_agentrequest RETURNING order_id, step_id, attempt, undo)
-        INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
-        SELECT order_id, step_id, attempt, undo, 'done', '{}', 1, 'agents:test' FROM taken
+        WITH taken AS (DELETE FROM orders_agentrequest RETURNING order_id, step_id, attempt, compensates)
+        INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance)
+        SELECT order_id, step_id, attempt, compensates, 'done', '{}', 1, 'agents:test' FROM taken
         """
     )
 
@@ -240,7 +240,7 @@ def reply_to_all(order_ids: Sequence[UUID], step: str, outcome: str = "done") ->
     """A reply to the present attempt of one step of each of these orders, in one statement."""
     run(
         """
-        INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance)
+        INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance)
         SELECT order_id, id, attempt, false, %s, '{"code": "no", "message": "no"}', 1, 'agents:test'
           FROM orders_stepstate WHERE order_id = ANY(%s) AND name = %s
         """,

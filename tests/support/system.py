@@ -205,7 +205,7 @@ class System:
         return sorted(found.get(order_id, "not inserted") for order_id in wanted)
 
     def wait_until_ended(
-        self, order_ids: Collection[UUID] | None = None, *, seconds: float = 120.0
+        self, order_ids: Collection[UUID] | None = None, *, seconds: float = 240.0
     ) -> list[str]:
         """Waits until these orders, or all, have ended; returns their states."""
         try:
@@ -241,7 +241,7 @@ class System:
     def check(self) -> None:
         """All invariants, against the store and the ledgers."""
         (workflow,) = wiring.workflows().values()
-        until(_is_quiet, seconds=60, what="empty channels")
+        until(_is_quiet, what="empty channels")
         invariants.check_when_quiet(
             acknowledged=self.acknowledged,
             workflow=workflow,

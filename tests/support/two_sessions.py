@@ -17,7 +17,7 @@ from tests.support.wait import until
 
 T = TypeVar("T")
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds after which something that does not come fails the test."""
 
 PROMPT = 3.0

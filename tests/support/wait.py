@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(question: Callable[[], T], *, seconds: float = 60.0, what: str = "the condition") -> T:
+def until(question: Callable[[], T], *, seconds: float = 180.0, what: str = "the condition") -> T:
     """Asks every 10 ms until the answer is truthy, and returns it. Fails the test after `seconds`."""
     ends = time.monotonic() + seconds
     while True:

@@ -35,5 +35,5 @@ def take(one: OrderPass, name: str, outcome: str = "done", **fields: Any) -> Non
     one.take(reply_to(one.steps[name], outcome, **fields), NOW)
 
 
-def undoing(states: Mapping[str, str | Mapping[str, Any]], **process: Any) -> OrderPass:
+def compensating(states: Mapping[str, str | Mapping[str, Any]], **process: Any) -> OrderPass:
     return processing(states, goal="compensate", **process)

@@ -30,7 +30,7 @@ def lease(seconds_left: float = PLENTY, **fields: Any) -> Lease:
         "agent": "kitchen",
         "operation": "mix-it",
         "attempt": 2,
-        "undo": False,
+        "compensates": False,
         "key": f"{ORDER}/mix/1",
         "reverses": "",
         "body": {"data": {"portions": 3}, "results": {}},
@@ -88,8 +88,8 @@ def test_the_agent_is_given_the_whole_request() -> None:
 
 
 @pytest.mark.pattern("C10")
-@pytest.mark.parametrize(("undo", "method"), [(False, "perform"), (True, "compensate")])
-def test_an_undo_is_the_agents_compensate(undo: bool, method: str) -> None:
+@pytest.mark.parametrize(("compensates", "method"), [(False, "perform"), (True, "compensate")])
+def test_a_compensating_request_calls_the_agents_compensate(compensates: bool, method: str) -> None:
     class Twofold(ScriptedAgent):
         async def perform(self, request: Request) -> Json:
             return {"method": "perform"}
@@ -98,7 +98,7 @@ def test_an_undo_is_the_agents_compensate(undo: bool, method: str) -> None:
             return {"method": "compensate"}
 
     async def in_loop() -> Answer:
-        return await make(Twofold("kitchen"), lease(undo=undo)).run()
+        return await make(Twofold("kitchen"), lease(compensates=compensates)).run()
 
     assert json.loads(asyncio.run(in_loop()).body) == {"method": method}
 
@@ -166,7 +166,7 @@ def test_one_try_that_hangs_does_not_use_up_the_others() -> None:
 @pytest.mark.pattern("A5")
 @pytest.mark.parametrize("seconds_left", [MARGIN, 0.0, -1.0])
 def test_a_call_whose_time_is_up_before_it_begins_asks_nobody(seconds_left: float) -> None:
-    """Another instance may already have been given the step, or its undo may already have been sent."""
+    """Another instance may already have been given the step, or its compensation may already have been sent."""
     agent = scripted({"too": "late"})
     answer, _ = run(agent, seconds_left)
     assert (answer.outcome, agent.asked) == (ReplyOutcome.ABANDONED, [])

@@ -1,4 +1,4 @@
-"""What an order needs next while it is being undone: what is undone, in which order, and what is waited for (C10)."""
+"""What an order needs next while it is being compensated: which steps, in which order, after which waits (C10)."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def names(moves: Moves) -> list[str]:
 
 
 def rounds(workflow: Workflow, steps: list[StepRow]) -> list[list[str]]:
-    """Which steps are undone together, round by round, when each undo succeeds."""
+    """Which steps are compensated together, round by round, when each compensation succeeds."""
     found = []
     while (moves := next_compensation_moves(workflow, steps, NOW)).decision is Decision.CONTINUE:
         found.append(names(moves))
@@ -33,11 +33,11 @@ def rounds(workflow: Workflow, steps: list[StepRow]) -> list[list[str]]:
     return found
 
 
-def test_a_whole_order_is_undone_in_reverse_and_its_notice_is_sent_last() -> None:
+def test_a_whole_order_is_compensated_in_reverse_and_its_notice_is_sent_last() -> None:
     assert rounds(CAKE, step_rows(DONE)) == [["deliver"], ["box", "decorate"], ["bake"], ["mix"], ["tell"]]
 
 
-def test_only_what_was_done_is_undone() -> None:
+def test_only_what_was_done_is_compensated() -> None:
     states = {"mix": "completed", "heat-oven": "completed"}
     assert rounds(CAKE, step_rows(states)) == [["mix"], ["tell"]]
 
@@ -46,17 +46,17 @@ def test_a_notice_is_sent_even_when_nothing_was_ever_done() -> None:
     assert rounds(CAKE, step_rows()) == [["tell"]]
 
 
-def test_an_order_with_nothing_to_undo_and_nobody_to_tell_is_finished() -> None:
+def test_an_order_with_nothing_to_compensate_and_nobody_to_tell_is_finished() -> None:
     workflow = chain("first", "second")
     assert next_compensation_moves(workflow, step_rows({}, workflow), NOW) == Moves(decision=Decision.FINISH)
 
 
-def test_a_step_that_the_remote_refused_has_nothing_to_undo() -> None:
+def test_a_step_that_the_remote_refused_has_nothing_to_compensate() -> None:
     states = {"mix": "completed", "heat-oven": "completed", "bake": "failed"}
     assert rounds(CAKE, step_rows(states)) == [["mix"], ["tell"]]
 
 
-def test_a_skipped_step_that_was_never_asked_has_nothing_to_undo() -> None:
+def test_a_skipped_step_that_was_never_asked_has_nothing_to_compensate() -> None:
     workflow = chain("first", "second")
     assert rounds(workflow, step_rows({"first": "completed", "second": "skipped"}, workflow)) == [["first"]]
 
@@ -71,7 +71,7 @@ def test_a_step_without_an_effect_does_not_break_the_reverse_order() -> None:
 
 
 @pytest.mark.parametrize("state", ["completed", "failed", "not_started", "skipped"])
-def test_a_step_without_an_effect_is_never_undone(state: str) -> None:
+def test_a_step_without_an_effect_is_never_compensated(state: str) -> None:
     assert is_settled(
         step_row("heat-oven", {"state": state, "outcome": "unknown"}), CAKE.by_name["heat-oven"]
     )
@@ -79,7 +79,7 @@ def test_a_step_without_an_effect_is_never_undone(state: str) -> None:
 
 @pytest.mark.parametrize("running", ["bake", "heat-oven", "tell"])
 def test_a_forward_call_under_way_is_awaited(running: str) -> None:
-    """Also of a step that has nothing to undo: the order has not ended while something of it runs."""
+    """Also of a step that has nothing to compensate: the order has not ended while something of it runs."""
     workflow_states = {"mix": "completed", running: "running"}
     moves = next_compensation_moves(CAKE, step_rows(workflow_states), NOW)
     assert moves.decision is Decision.CONTINUE
@@ -87,12 +87,12 @@ def test_a_forward_call_under_way_is_awaited(running: str) -> None:
     assert running not in names(moves)
 
 
-def test_nothing_is_undone_before_a_forward_call_that_depends_on_it_has_ended() -> None:
+def test_nothing_is_compensated_before_a_forward_call_that_depends_on_it_has_ended() -> None:
     moves = next_compensation_moves(CAKE, step_rows({"mix": "completed", "bake": "running"}), NOW)
     assert moves == Moves(decision=Decision.CONTINUE, start=[], in_flight=True)
 
 
-def test_what_nothing_under_way_depends_on_is_undone_meanwhile() -> None:
+def test_what_nothing_under_way_depends_on_is_compensated_meanwhile() -> None:
     states = {"mix": "completed", "heat-oven": "completed", "bake": "completed"}
     moves = next_compensation_moves(
         CAKE, step_rows(states | {"decorate": "completed", "box": "running"}), NOW
@@ -100,7 +100,7 @@ def test_what_nothing_under_way_depends_on_is_undone_meanwhile() -> None:
     assert (names(moves), moves.in_flight) == (["decorate"], True)
 
 
-def test_no_notice_is_sent_while_something_is_still_to_be_undone() -> None:
+def test_no_notice_is_sent_while_something_is_still_to_be_compensated() -> None:
     moves = next_compensation_moves(CAKE, step_rows({"mix": "compensating"}), NOW)
     assert (names(moves), moves.in_flight) == ([], True)
 
@@ -113,27 +113,27 @@ def test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first(state: s
 
 
 @pytest.mark.parametrize("state", ["not_started", "failed"])
-def test_a_call_whose_outcome_is_unknown_is_undone_once_it_can_no_longer_land(state: str) -> None:
+def test_a_call_whose_outcome_is_unknown_is_compensated_once_it_can_no_longer_land(state: str) -> None:
     unknown = {"state": state, "attempt": 1, "outcome": "unknown", "settles_at": NOW}
     assert names(next_compensation_moves(CAKE, step_rows({"mix": unknown}), NOW)) == ["mix"]
 
 
-def test_the_wait_before_a_retry_forward_does_not_delay_the_undo() -> None:
+def test_the_wait_before_a_retry_forward_does_not_delay_the_compensation() -> None:
     unknown = {"attempt": 1, "outcome": "unknown", "settles_at": NOW, "not_before": at(60)}
     assert names(next_compensation_moves(CAKE, step_rows({"mix": unknown}), NOW)) == ["mix"]
 
 
-def test_a_completed_step_is_undone_without_any_wait() -> None:
+def test_a_completed_step_is_compensated_without_any_wait() -> None:
     states = {"mix": {"state": "completed", "settles_at": at(30)}}
     assert names(next_compensation_moves(CAKE, step_rows(states), NOW)) == ["mix"]
 
 
-def test_an_undo_under_way_is_not_sent_again() -> None:
+def test_a_compensation_under_way_is_not_sent_again() -> None:
     moves = next_compensation_moves(CAKE, step_rows({"mix": "compensating"}), NOW)
     assert moves == Moves(decision=Decision.CONTINUE, start=[], in_flight=True)
 
 
-def test_an_undo_that_timed_out_is_sent_again_after_its_backoff() -> None:
+def test_a_compensation_that_timed_out_is_sent_again_after_its_backoff() -> None:
     timed_out = {"state": "compensating", "complete_by": None, "not_before": at(4)}
     steps = step_rows({"mix": timed_out})
     assert next_compensation_moves(CAKE, steps, NOW) == Moves(
@@ -142,14 +142,14 @@ def test_an_undo_that_timed_out_is_sent_again_after_its_backoff() -> None:
     assert names(next_compensation_moves(CAKE, steps, at(4))) == ["mix"]
 
 
-def test_the_undos_before_it_wait_for_one_that_is_to_be_sent_again() -> None:
+def test_the_compensations_before_it_wait_for_one_that_is_to_be_sent_again() -> None:
     timed_out = {"state": "compensating", "complete_by": None, "not_before": at(4)}
     moves = next_compensation_moves(CAKE, step_rows({"mix": "completed", "bake": timed_out}), NOW)
     assert (names(moves), moves.wake_at) == ([], at(4))
 
 
 @pytest.mark.pattern("O2")
-def test_a_resubmitted_undo_still_waits_until_the_forward_call_can_no_longer_land() -> None:
+def test_a_resubmitted_compensation_still_waits_until_the_forward_call_can_no_longer_land() -> None:
     """The operator was quicker than the settle time (rule 8)."""
     resubmitted = {
         "state": "compensating",

@@ -33,9 +33,9 @@ def test_only_a_first_attempt_that_nobody_began_is_known_to_have_done_nothing(
     [
         ("complete", {}, False),
         ("complete", {"failure_count": 1}, True),
-        ("complete", {"undo_failure_count": 1}, False),
+        ("complete", {"compensation_failure_count": 1}, False),
         ("compensate", {"failure_count": 2}, False),
-        ("compensate", {"undo_failure_count": 1}, True),
+        ("compensate", {"compensation_failure_count": 1}, True),
     ],
 )
 def test_a_retry_follows_a_failure_of_the_same_direction(

@@ -1,4 +1,4 @@
-"""The workflow that ships: its graph, what each agent is told, and how each step is undone."""
+"""The workflow that ships: its graph, what each agent is told, and how each step is compensated."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_every_effect_is_reversed_and_the_mail_is_answered_by_a_notice() -> None
 
 
 @pytest.mark.pattern("V4")
-def test_no_remote_service_that_fails_undoes_an_order() -> None:
+def test_no_remote_service_that_fails_compensates_an_order() -> None:
     assert {one.remedy.then for one in workflow().steps} == {"error"}
     assert step("send-confirmation").remedy.extended_waits > 0
 

@@ -61,7 +61,7 @@ class WholeWorld(World):
         for name in waiting:
             assert self.steps[name].failure_count <= before[name].failure_count, self.story
         for call in self.calls:
-            if not call.undo:
+            if not call.compensates:
                 self.sent.setdefault(call.key, self.now)
         self.check_what_waits_is_looked_at_again()
         self.check_keys_are_given_up_only_when_they_may_be_forgotten(before)
@@ -78,7 +78,7 @@ class WholeWorld(World):
     def land(self, call: Call) -> None:
         """P2: nothing lands so long after its key was first sent that the remote might do it again."""
         sent = self.sent.get(call.key)
-        if not call.undo and sent is not None:
+        if not call.compensates and sent is not None:
             late = timedelta(seconds=KEY_RETENTION + COMPLETE_BY + SETTLE)
             assert self.now - sent <= late, (call.key, self.story)
         super().land(call)
@@ -95,7 +95,11 @@ class WholeWorld(World):
         self.grants += 1
         if self.now < call.step.complete_by:
             reply = reply_to(
-                call.step, "deferred", undo=call.undo, id=len(self.posted) + 1, calls=int(was_called)
+                call.step,
+                "deferred",
+                compensates=call.compensates,
+                id=len(self.posted) + 1,
+                calls=int(was_called),
             )
             self.posted.append(reply)
             self.unread.append(reply)
@@ -111,7 +115,7 @@ class WholeWorld(World):
         )
 
     def _failures(self) -> int:
-        return sum(step.failure_count + step.undo_failure_count for step in self.steps.values())
+        return sum(step.failure_count + step.compensation_failure_count for step in self.steps.values())
 
     def check_what_waits_is_looked_at_again(self) -> None:
         """I7: a step that waits for its agent has neither a complete-by nor a request, and its patience will end."""

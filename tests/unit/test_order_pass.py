@@ -7,7 +7,7 @@ from orders.engine.channels.status import Status
 from orders.engine.errors import WorkflowError
 from orders.engine.scheduler.order_pass import OrderPass
 from tests.support.workflows import BAKED, CAKE
-from tests.unit.order_passes import DONE, asked, kinds, order, processing, take, undoing, written
+from tests.unit.order_passes import DONE, asked, compensating, kinds, order, processing, take, written
 from tests.unit.rows import ME, NOW, ORDER, at, process_row, step_row, step_rows
 
 # Claiming
@@ -53,7 +53,7 @@ def test_a_request_carries_operation_key_needs_and_the_orders_priority() -> None
             step_id=6,
             operation="deliver-it",
             needs="bake,box",
-            undo=False,
+            compensates=False,
             key=f"{ORDER}/deliver/1",
             reverses="",
             priority=8,
@@ -173,22 +173,22 @@ def test_the_next_generation_has_a_key_of_its_own() -> None:
 
 
 @pytest.mark.pattern("A3", "C10", "T5")
-def test_an_undo_names_the_forward_key_and_carries_the_steps_own_result() -> None:
-    one = undoing(BAKED | {"bake": {"state": "completed", "generation": 2}})
+def test_a_compensation_names_the_forward_key_and_carries_the_steps_own_result() -> None:
+    one = compensating(BAKED | {"bake": {"state": "completed", "generation": 2}})
     one.advance(NOW)
     assert one.new_requests == [
         NewRequest(
             step_id=3,
             operation="bake-it",
             needs="mix,bake",
-            undo=True,
+            compensates=True,
             key=f"{ORDER}/bake/2/undo",
             reverses=f"{ORDER}/bake/2",
             priority=5,
         )
     ]
-    undone = one.steps["bake"]
-    assert (undone.state, undone.attempt, undone.outcome, undone.complete_by) == (
+    compensated = one.steps["bake"]
+    assert (compensated.state, compensated.attempt, compensated.outcome, compensated.complete_by) == (
         "compensating",
         2,
         "done",
@@ -197,16 +197,16 @@ def test_an_undo_names_the_forward_key_and_carries_the_steps_own_result() -> Non
 
 
 @pytest.mark.pattern("A3", "C10")
-def test_an_undo_that_was_refused_is_tried_again_under_another_key() -> None:
-    one = undoing({"mix": "compensating", "heat-oven": "completed"})
+def test_a_compensation_that_was_refused_is_tried_again_under_another_key() -> None:
+    one = compensating({"mix": "compensating", "heat-oven": "completed"})
     take(one, "mix", "refused")
     step = one.steps["mix"]
     assert (step.compensation_key(), step.key()) == (f"{ORDER}/mix/1/undo2", f"{ORDER}/mix/1")
 
 
 @pytest.mark.pattern("A3", "C10")
-def test_an_undo_whose_outcome_is_unknown_keeps_its_key() -> None:
-    one = undoing({"mix": "compensating", "heat-oven": "completed"})
+def test_a_compensation_whose_outcome_is_unknown_keeps_its_key() -> None:
+    one = compensating({"mix": "compensating", "heat-oven": "completed"})
     take(one, "mix", "failed")
     assert one.steps["mix"].compensation_key() == f"{ORDER}/mix/1/undo"
 

@@ -7,15 +7,15 @@ import pytest
 from orders.engine.alerts import NewAlert
 from orders.engine.channels.status import Status
 from orders.engine.rows import StepRow
-from tests.unit.order_passes import kinds, order, take, undoing, written
+from tests.unit.order_passes import compensating, kinds, order, take, written
 from tests.unit.rows import ME, NOW, ORDER, at, reply_to
 
-# Undoing
+# Compensating
 
 
 @pytest.mark.pattern("C10", "Q3")
-def test_the_last_undo_ends_the_order_as_compensated_and_tells_the_application() -> None:
-    one = undoing({"tell": "compensating"}, reply_to="shop")
+def test_the_last_compensation_ends_the_order_as_compensated_and_tells_the_application() -> None:
+    one = compensating({"tell": "compensating"}, reply_to="shop")
     take(one, "tell")
     one.advance(NOW)
     assert (one.row.process_state, one.row.goal, one.row.locked_by) == ("compensated", "compensate", None)
@@ -24,8 +24,8 @@ def test_the_last_undo_ends_the_order_as_compensated_and_tells_the_application()
 
 
 @pytest.mark.pattern("T5")
-def test_the_answer_to_an_undo_does_not_replace_the_answer_to_the_step() -> None:
-    one = undoing({"mix": "compensating"})
+def test_the_answer_to_a_compensation_does_not_replace_the_answer_to_the_step() -> None:
+    one = compensating({"mix": "compensating"})
     take(one, "mix", body={"thrown_away": True})
     assert [(write.step.state, write.result) for write in one.step_writes()] == [("compensated", None)]
     assert one.events[0].detail == {
@@ -38,41 +38,43 @@ def test_the_answer_to_an_undo_does_not_replace_the_answer_to_the_step() -> None
 
 
 @pytest.mark.pattern("C10", "C7", "O1")
-@pytest.mark.parametrize(("outcome", "undo_generation"), [("refused", 2), ("declined", 2), ("failed", 1)])
-def test_an_undo_that_fails_puts_the_order_into_error_with_an_alert_of_its_own_kind(
-    outcome: str, undo_generation: int
+@pytest.mark.parametrize(
+    ("outcome", "compensation_generation"), [("refused", 2), ("declined", 2), ("failed", 1)]
+)
+def test_a_compensation_that_fails_puts_the_order_into_error_with_an_alert_of_its_own_kind(
+    outcome: str, compensation_generation: int
 ) -> None:
-    one = undoing({"mix": "compensating"}, reply_to="shop")
+    one = compensating({"mix": "compensating"}, reply_to="shop")
     take(one, "mix", outcome)
     one.advance(NOW)
     failed = one.steps["mix"]
-    assert (failed.state, failed.outcome, failed.undo_failure_count) == ("failed", "done", 1)
-    assert failed.undo_generation == undo_generation
+    assert (failed.state, failed.outcome, failed.compensation_failure_count) == ("failed", "done", 1)
+    assert failed.compensation_generation == compensation_generation
     assert (one.row.process_state, one.row.failure_count, one.row.locked_by) == ("error", 1, None)
     assert one.alerts == [NewAlert(ORDER, "compensation_failed", "no", "it said no", "mix", "kitchen")]
     assert one.statuses == [Status("shop", ORDER, "failed", {"step": "mix", "code": "no"})]
-    assert kinds(one) == ["undo_failed", "error"]
+    assert kinds(one) == ["compensation_failed", "error"]
 
 
 @pytest.mark.pattern("C10")
-def test_a_late_answer_to_the_forward_call_changes_nothing_once_its_undo_was_sent() -> None:
-    one = undoing({"mix": {"state": "compensating", "attempt": 3, "outcome": "unknown"}}, locked_by=ME)
-    one.take(reply_to(one.steps["mix"], "done", attempt=2, undo=False), NOW)
+def test_a_late_answer_to_the_forward_call_changes_nothing_once_its_compensation_was_sent() -> None:
+    one = compensating({"mix": {"state": "compensating", "attempt": 3, "outcome": "unknown"}}, locked_by=ME)
+    one.take(reply_to(one.steps["mix"], "done", attempt=2, compensates=False), NOW)
     one.advance(NOW)
     assert (written(one), kinds(one)) == ([], ["reply_ignored"])
 
 
 @pytest.mark.pattern("C10")
-def test_a_forward_call_that_completes_while_the_order_is_undone_is_undone_at_once() -> None:
-    one = undoing({"mix": "completed", "heat-oven": "completed", "bake": "running"})
+def test_a_forward_call_that_completes_while_the_order_is_compensated_is_compensated_at_once() -> None:
+    one = compensating({"mix": "completed", "heat-oven": "completed", "bake": "running"})
     take(one, "bake")
     one.advance(NOW)
     assert [request.key for request in one.new_requests] == [f"{ORDER}/bake/1/undo"]
 
 
 @pytest.mark.pattern("C10")
-def test_a_forward_call_that_is_refused_while_the_order_is_undone_is_no_error() -> None:
-    one = undoing({"mix": "completed", "heat-oven": "completed", "bake": "running"})
+def test_a_forward_call_that_is_refused_while_the_order_is_compensated_is_no_error() -> None:
+    one = compensating({"mix": "completed", "heat-oven": "completed", "bake": "running"})
     take(one, "bake", "refused")
     one.advance(NOW)
     assert ([request.key for request in one.new_requests], one.alerts) == ([f"{ORDER}/mix/1/undo"], [])
@@ -90,8 +92,8 @@ def test_a_call_that_may_still_land_is_waited_for_and_nobody_holds_the_order() -
 
 
 @pytest.mark.pattern("C10")
-def test_what_runs_of_an_order_that_is_undone_can_be_taken_back() -> None:
-    one = undoing({"mix": "running", "heat-oven": "running", "bake": "not_started"})
+def test_what_runs_of_an_order_that_is_compensated_can_be_taken_back() -> None:
+    one = compensating({"mix": "running", "heat-oven": "running", "bake": "not_started"})
     assert [step.name for step in one.recallable()] == ["mix", "heat-oven"]
 
 
@@ -101,7 +103,7 @@ def test_what_runs_of_an_order_that_is_undone_can_be_taken_back() -> None:
     [{"goal": "complete"}, {"goal": "compensate", "process_state": "error", "locked_by": None}],
     ids=["the order goes forward", "the order is in Error"],
 )
-def test_nothing_is_taken_back_unless_the_order_is_being_undone(process: dict[str, Any]) -> None:
+def test_nothing_is_taken_back_unless_the_order_is_being_compensated(process: dict[str, Any]) -> None:
     fields = {"process_state": "processing", "locked_by": ME, "complete_by": at(600)} | process
     assert order({"mix": "running"}, **fields).recallable() == []
 
@@ -110,7 +112,7 @@ def test_nothing_is_taken_back_unless_the_order_is_being_undone(process: dict[st
 @pytest.mark.parametrize(("attempt", "outcome"), [(1, "none"), (2, "unknown")])
 def test_a_request_taken_back_before_any_agent_had_it_has_done_nothing(attempt: int, outcome: str) -> None:
     """But an attempt before it may have."""
-    one = undoing({"mix": {"state": "running", "attempt": attempt}})
+    one = compensating({"mix": {"state": "running", "attempt": attempt}})
     one.recalled(one.steps["mix"].id)
     back = one.steps["mix"]
     assert (back.state, back.outcome, back.answered, back.complete_by) == (
@@ -123,8 +125,8 @@ def test_a_request_taken_back_before_any_agent_had_it_has_done_nothing(attempt: 
 
 
 @pytest.mark.pattern("C10")
-def test_an_order_whose_only_request_was_taken_back_is_undone_without_waiting() -> None:
-    one = undoing({"mix": "running"})
+def test_an_order_whose_only_request_was_taken_back_is_compensated_without_waiting() -> None:
+    one = compensating({"mix": "running"})
     one.recalled(one.steps["mix"].id)
     one.advance(NOW)
     assert [request.key for request in one.new_requests] == [f"{ORDER}/tell/1/undo"]
@@ -132,7 +134,7 @@ def test_an_order_whose_only_request_was_taken_back_is_undone_without_waiting() 
 
 @pytest.mark.pattern("A7")
 def test_a_reply_to_a_request_that_was_taken_back_changes_nothing() -> None:
-    one = undoing({"mix": "running"})
+    one = compensating({"mix": "running"})
     reply = reply_to(one.steps["mix"])
     one.recalled(one.steps["mix"].id)
     recalled: StepRow = one.steps["mix"]

@@ -218,10 +218,10 @@ def test_while_one_step_waits_for_the_customer_the_order_is_held_for_what_runs()
 
 
 @pytest.mark.pattern("C10", "V4")
-def test_an_order_that_the_customer_did_not_mend_in_time_is_undone() -> None:
+def test_an_order_that_the_customer_did_not_mend_in_time_is_compensated() -> None:
     declined = {"state": "failed", "not_before": NOW}
     one = order({"mix": declined, "heat-oven": "completed"}, not_before=NOW, started_at=at(-60))
     one.advance(NOW)
     assert (one.row.goal, one.row.process_state, one.row.not_before) == ("compensate", "processing", None)
     assert [request.key for request in one.new_requests] == [f"{ORDER}/tell/1/undo"]
-    assert kinds(one) == ["claimed", "undo_requested", "undo_started"]
+    assert kinds(one) == ["claimed", "compensation_requested", "compensation_started"]

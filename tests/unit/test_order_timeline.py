@@ -40,7 +40,7 @@ def step(**facts: Any) -> StepFacts:
         "attempt": 0,
         "generation": 1,
         "failure_count": 0,
-        "undo_failure_count": 0,
+        "compensation_failure_count": 0,
         "extended_waits": 0,
         "complete_by": None,
         "settles_at": None,
@@ -70,23 +70,23 @@ def said(found: Lane) -> list[tuple[str, float, float, str]]:
     ]
 
 
-def test_attempts_waits_and_the_undo_are_stretches_one_after_the_other() -> None:
+def test_attempts_waits_and_the_compensation_are_stretches_one_after_the_other() -> None:
     found = lane(
         step(state="compensated", attempt=3),
         event(0, "step_started"),
         event(4, "step_timed_out", until=at(9).isoformat()),
         event(9, "step_started", 2),
         event(10, "step_completed", 2),
-        event(50, "undo_started", 3),
+        event(50, "compensation_started", 3),
         event(51, "step_compensated", 3),
     )
     assert said(found) == [
         ("attempt", 0, 4, "timed out"),
         ("wait", 4, 9, ""),
         ("attempt", 9, 10, "done"),
-        ("attempt", 50, 51, "undone"),
+        ("attempt", 50, 51, "compensated"),
     ]
-    assert [span.undo for span in found.spans] == [False, False, False, True]
+    assert [span.compensates for span in found.spans] == [False, False, False, True]
     assert found.ticks == [at(0), at(9), at(50)]
 
 

@@ -114,7 +114,7 @@ def test_a_declined_step_waits_for_the_customer_while_the_others_go_on() -> None
 
 @pytest.mark.pattern("V4", "C10")
 @pytest.mark.parametrize("other", ["not_started", "running", "completed"])
-def test_a_declined_step_that_the_customer_did_not_mend_undoes_the_order(other: str) -> None:
+def test_a_declined_step_that_the_customer_did_not_mend_compensates_the_order(other: str) -> None:
     states = {"mix": {"state": "failed", "not_before": NOW}, "heat-oven": other}
     assert next_moves(CAKE, step_rows(states), NOW) == Moves(decision=Decision.COMPENSATE)
 

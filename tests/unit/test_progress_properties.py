@@ -20,7 +20,7 @@ EVENTS = [
     "declined",
     "failed",
     "copy",
-    "undo",
+    "compensate",
 ]
 courses = st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, 4)), max_size=40)
 
@@ -30,13 +30,13 @@ def happen(world: World, event: str, which: int) -> None:
     if event == "wait":
         world.wait()
         world.sweep()
-    elif event == "undo" and world.row.goal == "complete":
+    elif event == "compensate" and world.row.goal == "complete":
         world.row = world.row._replace(
             goal="compensate", process_state="pending", locked_by=None, not_before=None
         )
     elif event == "copy" and world.posted:
         world.unread.append(world.posted[which % len(world.posted)])
-    elif event not in ("copy", "undo") and world.calls:
+    elif event not in ("copy", "compensate") and world.calls:
         call = world.calls[which % len(world.calls)]
         if event == "begin":
             call.begun = True
@@ -114,12 +114,12 @@ def test_an_order_to_which_nothing_happens_is_processed_with_one_attempt_a_step(
 @pytest.mark.pattern("C10")
 @settings(max_examples=100, deadline=None, database=None, print_blob=True)
 @given(workflow=workflows(), turns=st.integers(0, 8))
-def test_an_order_is_undone_from_any_point_also_after_its_end(workflow: Workflow, turns: int) -> None:
+def test_an_order_is_compensated_from_any_point_also_after_its_end(workflow: Workflow, turns: int) -> None:
     world = World(workflow)
     world.run_pass()
     for _ in range(turns):
         happen(world, "done", 0)
-    happen(world, "undo", 0)
+    happen(world, "compensate", 0)
     leave_in_peace(world)
     assert world.row.process_state == "compensated"
     check_the_end(world)

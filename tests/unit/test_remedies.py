@@ -30,7 +30,7 @@ def overdue(name: str, **fields: object) -> StepRow:
     return step_row(name, {"state": "running", "complete_by": NOW, "attempt": 4, **fields})
 
 
-def overdue_undo(name: str, **fields: object) -> StepRow:
+def overdue_compensation(name: str, **fields: object) -> StepRow:
     return step_row(name, {"state": "compensating", "complete_by": NOW, "attempt": 4, **fields})
 
 
@@ -102,13 +102,13 @@ def test_no_extended_wait_is_used_up_below_the_threshold() -> None:
 
 
 @pytest.mark.pattern("V4")
-def test_a_step_whose_remedy_is_to_undo_asks_for_it_at_the_threshold() -> None:
+def test_a_step_whose_remedy_is_to_compensate_asks_for_it_at_the_threshold() -> None:
     step = overdue("box", failure_count=2)
-    assert rule(step) == (Ruling.UNDO, step._replace(state="failed", complete_by=None, failure_count=3))
+    assert rule(step) == (Ruling.COMPENSATE, step._replace(state="failed", complete_by=None, failure_count=3))
 
 
 @pytest.mark.pattern("C10", "V2")
-def test_a_forward_call_that_times_out_while_the_order_is_undone_is_given_up_and_not_counted() -> None:
+def test_a_forward_call_that_times_out_while_the_order_is_compensated_is_given_up_and_not_counted() -> None:
     step = overdue("mix", failure_count=2)
     assert rule(step, goal="compensate") == (
         Ruling.SETTLE,
@@ -118,31 +118,35 @@ def test_a_forward_call_that_times_out_while_the_order_is_undone_is_given_up_and
 
 @pytest.mark.pattern("C10", "V2")
 @pytest.mark.parametrize("failures", [0, 4])
-def test_an_undo_is_tried_again_and_counted_apart_from_the_step(failures: int) -> None:
-    step = overdue_undo("mix", failure_count=3, undo_failure_count=failures)
+def test_a_compensation_is_tried_again_and_counted_apart_from_the_step(failures: int) -> None:
+    step = overdue_compensation("mix", failure_count=3, compensation_failure_count=failures)
     assert rule(step, goal="compensate") == (
         Ruling.RETRY,
-        step._replace(complete_by=None, undo_failure_count=failures + 1, not_before=at(10 * (failures + 1))),
+        step._replace(
+            complete_by=None, compensation_failure_count=failures + 1, not_before=at(10 * (failures + 1))
+        ),
     )
 
 
 @pytest.mark.pattern("C10", "V3")
-def test_an_undo_is_given_more_tries_than_a_step_and_then_fails() -> None:
-    step = overdue_undo("mix", undo_failure_count=5)
+def test_a_compensation_is_given_more_tries_than_a_step_and_then_fails() -> None:
+    step = overdue_compensation("mix", compensation_failure_count=5)
     assert rule(step, goal="compensate") == (
         Ruling.FAIL,
-        step._replace(state="failed", complete_by=None, undo_failure_count=6),
+        step._replace(state="failed", complete_by=None, compensation_failure_count=6),
     )
 
 
 @pytest.mark.pattern("C10")
 @pytest.mark.parametrize("outcome", ["done", "unknown"])
-def test_an_undo_that_failed_for_good_keeps_what_is_known_of_the_effect(outcome: str) -> None:
-    _, after = rule(overdue_undo("mix", outcome=outcome, undo_failure_count=5), goal="compensate")
+def test_a_compensation_that_failed_for_good_keeps_what_is_known_of_the_effect(outcome: str) -> None:
+    _, after = rule(
+        overdue_compensation("mix", outcome=outcome, compensation_failure_count=5), goal="compensate"
+    )
     assert (after.state, after.outcome) == ("failed", outcome)
 
 
 @pytest.mark.pattern("C10", "V4")
-def test_the_remedy_of_a_step_is_not_for_its_undo() -> None:
-    ruling, _ = rule(overdue_undo("decorate", undo_failure_count=5), goal="compensate")
+def test_the_remedy_of_a_step_is_not_for_its_compensation() -> None:
+    ruling, _ = rule(overdue_compensation("decorate", compensation_failure_count=5), goal="compensate")
     assert ruling is Ruling.FAIL

@@ -98,7 +98,7 @@ def test_what_others_wrote_is_quoted_as_it_is_and_cut_short(kind: EventKind) -> 
     [
         (event("resubmitted", "", reason="it is back"), "The order was resubmitted: it is back"),
         (
-            event("undo_timed_out", ruling="retry", failures=7, until="2026-03-01T12:00:09+00:00"),
+            event("compensation_timed_out", ruling="retry", failures=7, until="2026-03-01T12:00:09+00:00"),
             "Compensation of bake got no answer by its complete-by time, attempt 2: failure 7, next try in 9.0 s",
         ),
         (
@@ -117,7 +117,7 @@ def test_what_others_wrote_is_quoted_as_it_is_and_cut_short(kind: EventKind) -> 
     ],
 )
 def test_a_sentence_says_what_is_known_and_leaves_out_the_rest(happened: EventFacts, sentence: str) -> None:
-    assert event_sentence(happened, Tries(forward=3, undo=6)) == sentence
+    assert event_sentence(happened, Tries(forward=3, backward=6)) == sentence
 
 
 def test_calls_that_failed_alike_are_one_sentence() -> None:

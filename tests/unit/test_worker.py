@@ -15,7 +15,7 @@ from orders.engine.runtime.loop import LOCKED_PAUSE, Counts, Worker, instance_id
 
 NEVER = 3_600.0
 """Seconds between polls in tests in which no poll is to help."""
-BOUND = 10.0
+BOUND = 60.0
 """Seconds that no test here comes near, unless it fails."""
 IDLE = Counts()
 BUSY = Counts(busy=True, done={"orders": 1})

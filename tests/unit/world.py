@@ -62,7 +62,7 @@ class Call:
     """A request that was sent, until it is answered or may no longer land. `step` is as it was then."""
 
     step: StepRow
-    undo: bool
+    compensates: bool
     key: str
     reverses: str
     begun: bool = False
@@ -98,7 +98,7 @@ class World:
         unread, self.unread = self.unread, []
         for reply in unread:
             one.take(reply, self.now)
-        never_begun = {call.step.id for call in self.calls if not call.begun and not call.undo}
+        never_begun = {call.step.id for call in self.calls if not call.begun and not call.compensates}
         for step in one.recallable():
             if step.id in never_begun:
                 one.recalled(step.id)
@@ -110,11 +110,11 @@ class World:
         by_id = {step.id: step for step in one.steps.values()}
         for request in one.new_requests:
             step = by_id[request.step_id]
-            if request.undo:
-                self.check_everything_after_it_is_undone(step, one.steps)
+            if request.compensates:
+                self.check_everything_after_it_is_compensated(step, one.steps)
             else:
                 self.check_everything_before_it_is_finished(step, one.steps)
-            self.calls.append(Call(step, request.undo, request.key, request.reverses))
+            self.calls.append(Call(step, request.compensates, request.key, request.reverses))
         self.row, self.steps = one.row, dict(one.steps)
         self.check_what_is_in_flight_has_an_end()
 
@@ -127,7 +127,7 @@ class World:
     def land(self, call: Call) -> None:
         """The remote does what it was asked, unless it has done or refused it before."""
         call.begun = True
-        if call.undo:
+        if call.compensates:
             self.effects.discard(call.reverses)
         elif call.key not in self.performed | self.refused:
             self.effects.add(call.key)
@@ -147,7 +147,7 @@ class World:
             self.refused |= {call.key} - self.performed
             self.calls.remove(call)
         if self.now < call.step.complete_by:
-            reply = reply_to(call.step, outcome, undo=call.undo, id=len(self.posted) + 1)
+            reply = reply_to(call.step, outcome, compensates=call.compensates, id=len(self.posted) + 1)
             self.posted.append(reply)
             self.unread.append(reply)
 
@@ -170,7 +170,7 @@ class World:
             assert after.attempt == step.attempt
             self.steps[step.name] = after
             failed |= ruling is Ruling.FAIL
-            if ruling is Ruling.UNDO:
+            if ruling is Ruling.COMPENSATE:
                 self.row = self.row._replace(goal="compensate")
         overran = self.row.process_state == "processing" and self.row.complete_by <= self.now
         if failed and not self.ended:
@@ -191,7 +191,7 @@ class World:
         self.calls = [
             call
             for call in self.calls
-            if call.step.complete_by + timedelta(seconds=0 if call.undo else SETTLE) > self.now
+            if call.step.complete_by + timedelta(seconds=0 if call.compensates else SETTLE) > self.now
         ]
 
     # What must hold
@@ -208,7 +208,7 @@ class World:
         for earlier in self.workflow.by_name[step.name].after:
             assert steps[earlier].state in FINISHED, (step.name, earlier, self.story)
 
-    def check_everything_after_it_is_undone(self, step: StepRow, steps: dict[str, StepRow]) -> None:
+    def check_everything_after_it_is_compensated(self, step: StepRow, steps: dict[str, StepRow]) -> None:
         """And the step's own forward call can no longer land either (rule 8)."""
         declared = self.workflow.by_name[step.name]
         assert declared.compensation is not Compensation.NONE, (step.name, self.story)
@@ -226,7 +226,7 @@ class World:
         return any(
             call.step.name == name
             and call.begun
-            and not call.undo
+            and not call.compensates
             and call.key not in self.performed | self.refused
             for call in self.calls
         )

@@ -91,7 +91,7 @@ def test_edits_of_the_catalogue_are_in_the_audit_log(root: Client, catalogue: No
     assert (poster.title, poster.price) == ("Found again", 250)
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.act, entry.target) == ("root", "edit", "product sold-out")
-    assert "title" in entry.said.lower()
+    assert "title" in entry.result.lower()
     assert root.post("/admin/orders/product/sold-out/delete/", {"post": "yes"}).status_code == 403
 
 

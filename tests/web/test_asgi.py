@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-SOON = 5.0
+SOON = 60.0
 LARGE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
 SMALL = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css"
 

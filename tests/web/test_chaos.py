@@ -84,20 +84,17 @@ def test_it_kills_a_process_of_this_installation_and_of_no_other(
 ) -> None:
     mine = system.start("scheduler")
     other = system.start("scheduler", VAR_DIR=str(tmp_path / "other"))
-    until(
-        lambda: living.pids_of("scheduler", var_dir=tmp_path) == [mine.pid], seconds=30, what="the scheduler"
-    )
+    until(lambda: living.pids_of("scheduler", var_dir=tmp_path) == [mine.pid], what="the scheduler")
     until(
         lambda: living.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid],
-        seconds=30,
         what="another's scheduler",
     )
     assert admin.get(PANEL).context["workers"] == {"submission": 0, "scheduler": 1, "agents": 0, "jobs": 0}
     page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
     assert f"Killed process {mine.pid} of scheduler." in page.content.decode()
-    until(lambda: living.pids_of("scheduler", var_dir=tmp_path) == [], seconds=30, what="its end")
+    until(lambda: living.pids_of("scheduler", var_dir=tmp_path) == [], what="its end")
     assert living.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid]
-    assert AuditEntry.objects.get().said == f"killed process {mine.pid}"
+    assert AuditEntry.objects.get().result == f"killed process {mine.pid}"
     page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
     assert "No scheduler process is running on this machine." in page.content.decode()
     assert admin.post(f"{PANEL}kill/web/").status_code == 404

@@ -126,7 +126,7 @@ def test_a_role_may_what_the_table_says_and_every_refused_act_is_written_down(
             if not is_right:
                 wrong.append((method, name, answer.status_code, answer.headers.get("Location")))
     assert wrong == []
-    entries = AuditEntry.objects.filter(allowed=False, said__startswith="needs ")
+    entries = AuditEntry.objects.filter(allowed=False, result__startswith="needs ")
     assert set(entries.values_list("actor", "act", "target")) == refused
     if role in ("customer", "viewer"):
         assert state() == before
@@ -147,7 +147,7 @@ def test_a_forged_request_does_nothing_and_is_written_down(places: dict[str, str
     assert {(one.actor, one.act, one.target, one.allowed) for one in entries} == {
         ("admin", *kept_as(name, places[name], "admin"), False) for name in acts
     }
-    assert all(one.said.startswith("forged: ") for one in entries)
+    assert all(one.result.startswith("forged: ") for one in entries)
 
 
 def test_a_forged_request_in_the_shop_is_no_operators_act() -> None:

@@ -197,7 +197,7 @@ def test_more_than_fifty_orders_need_the_count_typed(desk: Desk) -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_an_undo_of_many_needs_the_count_typed_too(desk: Desk) -> None:
+def test_a_refund_of_many_needs_the_count_typed_too(desk: Desk) -> None:
     failed_orders(2)
     client = desk("operator")
     query = f"group={group_of().pk}&do=compensate"

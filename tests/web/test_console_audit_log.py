@@ -67,7 +67,7 @@ def test_what_a_service_refused_is_kept_as_refused(places: dict[str, str]) -> No
     client.post(places["order-compensate"], BODIES["order-compensate"])
     client.post(places["force-circuit"], BODIES["force-circuit"] | {"reason": " "})
     client.post(places["pause-agent"], BODIES["pause-agent"])
-    kept = AuditEntry.objects.order_by("id").values_list("act", "allowed", "said")
+    kept = AuditEntry.objects.order_by("id").values_list("act", "allowed", "result")
     assert list(kept) == [
         ("compensate", False, "To confirm, type cancel."),
         ("force-circuit", False, "Give a reason for forcing the circuit."),
@@ -79,7 +79,7 @@ def test_what_a_service_refused_is_kept_as_refused(places: dict[str, str]) -> No
 def entries() -> None:
     rows = [
         AuditEntry(
-            actor="olga", act="pause-agent", target="kitchen", said="kitchen is paused", reason="it burns"
+            actor="olga", act="pause-agent", target="kitchen", result="kitchen is paused", reason="it burns"
         ),
         AuditEntry(
             actor="=olga()",
@@ -89,7 +89,7 @@ def entries() -> None:
             after={"a": 1, "b": {"c": "y"}},
         ),
         AuditEntry(
-            actor="otto", act="compensate", target="order 2", allowed=False, said="needs orders.operate"
+            actor="otto", act="compensate", target="order 2", allowed=False, result="needs orders.operate"
         ),
     ]
     for row, at in zip(rows, ("2026-11-01", "2026-11-02", "2026-11-03"), strict=True):

@@ -108,7 +108,7 @@ def test_a_step_nobody_knows_the_outcome_of_is_settled_first(desk: Desk) -> None
     )
 
 
-def test_undoing_an_order_that_was_paid_needs_the_amount_typed(desk: Desk) -> None:
+def test_compensating_an_order_that_was_paid_needs_the_amount_typed(desk: Desk) -> None:
     paid = an_order({**BEFORE_SHIPMENT, "capture-payment": "completed"}, process_state="pending")
     client = desk("operator")
     at = f"/console/orders/{paid.pk}/compensate/"
@@ -122,9 +122,12 @@ def test_undoing_an_order_that_was_paid_needs_the_amount_typed(desk: Desk) -> No
     assert "already been cancelled" in client.get(at).content.decode()
 
 
-def test_the_desk_shows_what_could_not_be_undone_and_settles_it_with_proof(desk: Desk) -> None:
+def test_the_desk_shows_what_could_not_be_compensated_and_settles_it_with_proof(desk: Desk) -> None:
     order = an_order(
-        {**BEFORE_SHIPMENT, "reserve-stock": {"state": "failed", "outcome": "done", "undo_failure_count": 6}},
+        {
+            **BEFORE_SHIPMENT,
+            "reserve-stock": {"state": "failed", "outcome": "done", "compensation_failure_count": 6},
+        },
         process_state="error",
         goal="compensate",
     )
@@ -135,9 +138,9 @@ def test_the_desk_shows_what_could_not_be_undone_and_settles_it_with_proof(desk:
     at = f"/console/orders/{order.pk}/steps/reserve-stock/settle/"
     assert at in page and str(going.pk) in page
     assert at not in desk("operator").get("/console/compensation/").content.decode()
-    admin.post(at, {"how": "undone", "reason": ""})
+    admin.post(at, {"how": "compensated", "reason": ""})
     assert stored(order).process_state == "error"
-    admin.post(at, {"how": "undone", "reason": "mail of the warehouse, 12 March"})
+    admin.post(at, {"how": "compensated", "reason": "mail of the warehouse, 12 March"})
     assert step_of(order, "reserve-stock").state == "compensated"
     assert stored(order).process_state == "pending"
     assert "No compensation has failed." in admin.get("/console/compensation/").content.decode()

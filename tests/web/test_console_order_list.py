@@ -31,8 +31,8 @@ def found(**asked: str) -> set[UUID]:
 
 def test_each_filter_finds_exactly_its_orders() -> None:
     failed = in_error()
-    undoing = an_order(
-        {"reserve-stock": {"state": "failed", "outcome": "done", "undo_failure_count": 6}},
+    compensating = an_order(
+        {"reserve-stock": {"state": "failed", "outcome": "done", "compensation_failure_count": 6}},
         process_state="error",
         goal="compensate",
     )
@@ -63,11 +63,11 @@ def test_each_filter_finds_exactly_its_orders() -> None:
     )
     OrderProcess.objects.filter(pk=done.pk).update(created_at=ago(7200))
     wanted: list[tuple[dict[str, str], set[OrderProcess]]] = [
-        ({}, {failed, undoing, running, waiting, retrying, declined, asked, done}),
-        ({"state": "error"}, {failed, undoing}),
+        ({}, {failed, compensating, running, waiting, retrying, declined, asked, done}),
+        ({"state": "error"}, {failed, compensating}),
         ({"state": "processed"}, {done}),
         ({"kind": "error"}, {failed}),
-        ({"kind": "compensation failed"}, {undoing}),
+        ({"kind": "compensation failed"}, {compensating}),
         ({"kind": "running"}, {running}),
         ({"kind": "waiting for agent"}, {waiting, asked}),
         ({"kind": "retrying"}, {retrying}),
@@ -90,7 +90,7 @@ def test_each_filter_finds_exactly_its_orders() -> None:
         ({"older": "soon"}, set()),
         ({"priority": "ten"}, set()),
         ({"q": "'; drop table"}, set()),
-        ({"unknown": "x", "state": "error"}, {failed, undoing}),
+        ({"unknown": "x", "state": "error"}, {failed, compensating}),
     ]
     for asked_for, orders in wanted:
         assert found(**asked_for) == {order.pk for order in orders}, asked_for
@@ -167,4 +167,4 @@ def test_a_file_of_orders_runs_no_formula_and_is_in_the_audit_log(desk: Desk) ->
         "alert_code": "'@SUM(1)",
     }
     entry = AuditEntry.objects.get(act="export")
-    assert entry.said == "exported orders in state processing"
+    assert entry.result == "exported orders in state processing"

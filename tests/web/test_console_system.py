@@ -182,7 +182,7 @@ def test_an_operator_pauses_and_resumes_an_agent_and_both_are_audited() -> None:
     assert not circuit.paused
     assert circuit.closed_at is not None  # what waited is met by a ramp
     entries = list(AuditEntry.objects.order_by("id"))
-    assert [(entry.act, entry.target, entry.said) for entry in entries] == [
+    assert [(entry.act, entry.target, entry.result) for entry in entries] == [
         (
             "pause-agent",
             "agent payments",

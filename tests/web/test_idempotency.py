@@ -77,7 +77,7 @@ def test_twenty_concurrent_requests_with_one_key_place_one_order(ada: APIClient)
         response = client.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
         return response.status_code, response.json()["id"], "Idempotent-Replayed" in response
 
-    answers = [future.result(timeout=20) for future in in_threads(TWENTY, post)]
+    answers = [future.result(timeout=60) for future in in_threads(TWENTY, post)]
     assert {status for status, _, _ in answers} == {202}
     assert len({order_id for _, order_id, _ in answers}) == 1
     assert [replayed for _, _, replayed in answers].count(False) == 1

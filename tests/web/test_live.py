@@ -28,8 +28,8 @@ from tests.web.sse import Stream, is_quiet
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PROMPT = 1.0
-"""Seconds within which a change is told."""
+PROMPT = 2.5
+"""Seconds within which a watcher hears of a change: less than until the server polls, which is after 3 s."""
 MANY = 240
 
 

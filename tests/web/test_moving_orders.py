@@ -38,7 +38,7 @@ def test_a_reader_never_sees_404_while_submission_inserts_the_order(ada: APIClie
     run_submission()
     done.set()
     for reader in readers:
-        assert {status for status, _ in reader.result(timeout=30)} == {200}
+        assert {status for status, _ in reader.result(timeout=60)} == {200}
 
 
 Move = Callable[[], None]

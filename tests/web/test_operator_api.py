@@ -63,7 +63,7 @@ def test_only_operators_may_act_and_every_refusal_is_recorded() -> None:
         assert_problem(APIClient().post(path, body), "not_authenticated")
         for client in refused.values():
             assert_problem(client.post(path, body), "permission_denied")
-    entries = AuditEntry.objects.values_list("actor", "act", "target", "allowed", "said", "ip_address")
+    entries = AuditEntry.objects.values_list("actor", "act", "target", "allowed", "result", "ip_address")
     order, group = f"order {OrderProcess.objects.get().pk}", f"group {AlertGroup.objects.get().pk}"
     expected = [
         *(("resubmit", order), ("skip", order), ("compensate", order), ("bulk resubmit", group)),

@@ -164,7 +164,7 @@ REFUNDS: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_a_cancelled_order_says_why_and_what_happened_to_the_money(client: Client, name: str) -> None:
     steps, why, said = REFUNDS[name]
     order = shop_order(steps, goal="compensate", process_state="compensated", finished_at=timezone.now())
-    note(order, "undo_requested", why=why)
+    note(order, "compensation_requested", why=why)
     note(order, "compensated")
     text = words(client, order)
     assert "Your order was cancelled" in text

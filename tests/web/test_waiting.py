@@ -16,7 +16,7 @@ from sasweb import shutdown
 from tests.web.helpers import in_threads, place, run_submission
 
 LONG = 30
-SOON = 5.0
+SOON = 20.0
 """Seconds within which a response arrives once nothing holds it back."""
 
 

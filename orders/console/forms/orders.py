@@ -8,7 +8,7 @@ from django.http import QueryDict
 from orders.console.forms.fields import Reason, ReasonForm, exact_input, text_input
 
 LONGEST_RESULT = 4_000
-DONE, NOT_DONE, UNDONE = "done", "not done", "undone"
+DONE, NOT_DONE, COMPENSATED = "done", "not done", "compensated"
 PRIORITIES = range(10)
 
 
@@ -48,11 +48,11 @@ class TypedForm(ReasonForm):
             field.widget.attrs["required"] = True
         self.fields["typed"].label = f"Type {word} to confirm"
 
-    def show_refusal(self, said: str) -> None:
+    def show_refusal(self, message: str) -> None:
         """Shows why the service refused: beside the word if it was not typed exactly, otherwise above the form."""
         typed = self.cleaned_data["typed"].replace(" ", "").lower() == self.word.lower()
         wrong = f"Nothing has been changed. Type {self.word} to confirm."
-        self.add_error(None if typed else "typed", said if typed else wrong)
+        self.add_error(None if typed else "typed", message if typed else wrong)
 
 
 class SettleForm(forms.Form):
@@ -78,11 +78,11 @@ class SettleForm(forms.Form):
     )
     reason = Reason(label="Proof", widget=text_input(required=True))
 
-    def __init__(self, data: QueryDict | None = None, *, is_undo: bool) -> None:
+    def __init__(self, data: QueryDict | None = None, *, is_compensation: bool) -> None:
         super().__init__(data, label_suffix="", auto_id="%s")
-        if is_undo:
+        if is_compensation:
             self.fields["how"] = forms.ChoiceField(
-                choices=[(UNDONE, "")], widget=forms.HiddenInput, initial=UNDONE
+                choices=[(COMPENSATED, "")], widget=forms.HiddenInput, initial=COMPENSATED
             )
             del self.fields["result"]
 

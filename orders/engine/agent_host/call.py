@@ -166,7 +166,7 @@ class Call:
             key=lease.key,
             data=lease.body["data"],
             results=lease.body["results"],
-            compensates=lease.undo,
+            compensates=lease.compensates,
             reverses=lease.reverses,
             seconds_left=lease.seconds_left,
         )

@@ -32,7 +32,7 @@ class Lease(NamedTuple):
     agent: str
     operation: str
     attempt: int
-    undo: bool
+    compensates: bool
     key: str
     reverses: str
     body: Any
@@ -110,7 +110,7 @@ def _lease(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
                leased_until = clock_timestamp() + %(seconds)s * interval '1 second',
                deliveries = deliveries + 1
          WHERE id = ANY(%(ids)s)
-     RETURNING id, deliveries, order_id, step, agent, operation, attempt, undo, key, reverses, body,
+     RETURNING id, deliveries, order_id, step, agent, operation, attempt, compensates, key, reverses, body,
                extract(epoch FROM complete_by - clock_timestamp())::float8
         """,
         {"me": me, "seconds": seconds, "ids": ids},
@@ -148,12 +148,12 @@ def complete(answers: Sequence[Answer], *, me: str) -> int:
                AND request.id IN (SELECT id FROM held)
                AND request.leased_by = %(me)s
                AND request.deliveries = answer.deliveries
-         RETURNING request.order_id, request.step_id, request.attempt, request.undo, request.complete_by,
+         RETURNING request.order_id, request.step_id, request.attempt, request.compensates, request.complete_by,
                    request.posted_at, answer.outcome, answer.body, answer.calls, answer.seconds
         )
-        INSERT INTO orders_agentreply (order_id, step_id, attempt, undo, outcome, body, calls, instance, seconds,
+        INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance, seconds,
                                        waited)
-        SELECT order_id, step_id, attempt, undo, outcome, body::jsonb, calls, %(me)s, seconds,
+        SELECT order_id, step_id, attempt, compensates, outcome, body::jsonb, calls, %(me)s, seconds,
                greatest(0, round((extract(epoch FROM clock_timestamp() - posted_at) - seconds)::numeric, 3))
           FROM answered
          WHERE outcome <> %(abandoned)s

@@ -17,7 +17,7 @@ class NewRequest(NamedTuple):
     operation: str
     needs: str
     """The names of the steps whose results travel with the request, separated by commas."""
-    undo: bool
+    compensates: bool
     key: str
     reverses: str
     priority: int
@@ -32,9 +32,9 @@ def post(new_requests: Sequence[NewRequest]) -> None:
         return
     run(
         """
-        INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, undo, key, reverses,
+        INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
                                          body, complete_by, priority, deliveries)
-        SELECT step.order_id, step.id, step.name, step.agent, new.operation, step.attempt, new.undo, new.key,
+        SELECT step.order_id, step.id, step.name, step.agent, new.operation, step.attempt, new.compensates, new.key,
                new.reverses,
                jsonb_build_object(
                    'data', step.request,
@@ -47,7 +47,7 @@ def post(new_requests: Sequence[NewRequest]) -> None:
                ),
                step.complete_by, new.priority, 0
           FROM json_to_recordset(%s::json)
-            AS new(step_id bigint, operation text, needs text, undo boolean, key text, reverses text,
+            AS new(step_id bigint, operation text, needs text, compensates boolean, key text, reverses text,
                    priority smallint)
           JOIN orders_stepstate AS step
             ON step.id = new.step_id

@@ -37,7 +37,7 @@ class Counts:
 
 def instance_id(role: str) -> str:
     """A unique and readable name for this process: role, host, process id and a random part."""
-    return f"{role}:{socket.gethostname()[:32]}:{os.getpid()}:{token_hex(2)}"
+    return f"{role}:{socket.gethostname()[:32]}:{os.getpid()}:{token_hex(4)}"
 
 
 def stop_on_signals(stop: Callable[[], None]) -> None:

@@ -19,7 +19,7 @@ def unlimited(agent: str, is_retry: bool) -> bool:
 
 def is_retry(step: StepRow, goal: str) -> bool:
     """Whether the step has failed before in the same direction, so that its dispatch draws on the retry budget."""
-    return (step.undo_failure_count if goal == Goal.COMPENSATE else step.failure_count) > 0
+    return (step.compensation_failure_count if goal == Goal.COMPENSATE else step.failure_count) > 0
 
 
 def reset_unanswered(step: StepRow, *, was_begun: bool) -> StepRow:

@@ -92,13 +92,13 @@ class OrderPass:
         call |= {"instance": reply.instance}
         if reply.outcome == ReplyOutcome.DONE:
             self._succeeded(step, reply, call)
-        elif reply.undo:
+        elif reply.compensates:
             self._compensation_failed(step, reply, call)
         else:
             self._failed(step, reply, call, now)
 
     def _succeeded(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
-        if reply.undo:
+        if reply.compensates:
             self.steps[step.name] = step._replace(state=StepStatus.COMPENSATED, error=None)
             self._note(EventKind.STEP_COMPENSATED, step, answer=json.loads(reply.body), **call)
         else:
@@ -123,7 +123,7 @@ class OrderPass:
 
     def _deferred(self, step: StepRow, reply: ReplyRow) -> None:
         """Has the step wait for its agent, which cannot be used at present; no failure is counted (rule 9)."""
-        if reply.undo:
+        if reply.compensates:
             self.steps[step.name] = step._replace(state=StepStatus.COMPENSATING)
         else:
             self.steps[step.name] = dispatch.reset_unanswered(step, was_begun=bool(reply.calls))
@@ -136,8 +136,8 @@ class OrderPass:
         failed = step._replace(
             state=StepStatus.FAILED,
             error=error,
-            undo_failure_count=step.undo_failure_count + 1,
-            undo_generation=step.undo_generation + (1 if refused else 0),
+            compensation_failure_count=step.compensation_failure_count + 1,
+            compensation_generation=step.compensation_generation + (1 if refused else 0),
         )
         self.steps[step.name] = self._failed_compensation = failed
         self.row = self.row._replace(failure_count=self.row.failure_count + 1)
@@ -306,14 +306,14 @@ class OrderPass:
         self.row = self.row._replace(locked_by=self._instance, not_before=wake_at)
 
     def _start(self, step: StepRow, declared: Step, now: datetime) -> None:
-        undo = self.row.goal == Goal.COMPENSATE
+        compensates = self.row.goal == Goal.COMPENSATE
         if step.attempt:
             self.superseded.append(step.id)
         complete_by = now + timedelta(seconds=declared.complete_by)
         started = step._replace(
             attempt=step.attempt + 1, complete_by=complete_by, not_before=None, waiting_since=None
         )
-        if undo:
+        if compensates:
             started = started._replace(state=StepStatus.COMPENSATING)
         else:
             settles_at = complete_by + timedelta(seconds=declared.settle)
@@ -324,19 +324,19 @@ class OrderPass:
                 sent_at=step.sent_at or now,
             )
         self.steps[step.name] = started
-        key = step.compensation_key() if undo else step.key()
+        key = step.compensation_key() if compensates else step.key()
         self.new_requests.append(
             NewRequest(
                 step_id=step.id,
                 operation=declared.operation,
-                needs=",".join((*declared.needs, step.name) if undo else declared.needs),
-                undo=undo,
+                needs=",".join((*declared.needs, step.name) if compensates else declared.needs),
+                compensates=compensates,
                 key=key,
-                reverses=step.key() if undo else "",
+                reverses=step.key() if compensates else "",
                 priority=self.row.priority,
             )
         )
-        kind = EventKind.COMPENSATION_STARTED if undo else EventKind.STEP_STARTED
+        kind = EventKind.COMPENSATION_STARTED if compensates else EventKind.STEP_STARTED
         self._note(kind, started, key=key, agent=step.agent)
 
     def _note(

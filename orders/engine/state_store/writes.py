@@ -33,13 +33,13 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
                attempt = v.attempt,
                answered = v.answered,
                generation = v.generation,
-               undo_generation = v.undo_generation,
+               compensation_generation = v.compensation_generation,
                outcome = v.outcome,
                complete_by = v.complete_by,
                settles_at = v.settles_at,
                not_before = v.not_before,
                failure_count = v.failure_count,
-               undo_failure_count = v.undo_failure_count,
+               compensation_failure_count = v.compensation_failure_count,
                extended_waits = v.extended_waits,
                error = v.error,
                waiting_since = v.waiting_since,
@@ -55,8 +55,8 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
                                    ELSE s.completed_at END
           FROM json_to_recordset(%s::json)
             AS v(id bigint, read_attempt int, state text, attempt int, answered int, generation int,
-                 undo_generation int, outcome text, complete_by timestamptz, settles_at timestamptz,
-                 not_before timestamptz, failure_count int, undo_failure_count int, extended_waits int,
+                 compensation_generation int, outcome text, complete_by timestamptz, settles_at timestamptz,
+                 not_before timestamptz, failure_count int, compensation_failure_count int, extended_waits int,
                  error jsonb, waiting_since timestamptz, priority smallint, sent_at timestamptz,
                  wanted_since timestamptz, result text)
          WHERE s.id = v.id AND s.attempt = v.read_attempt
@@ -160,8 +160,8 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
     run(
         """
         INSERT INTO orders_stepstate (order_id, name, position, agent, request, state, attempt, answered, generation,
-                                      undo_generation, outcome, failure_count, undo_failure_count, extended_waits,
-                                      priority)
+                                      compensation_generation, outcome, failure_count, compensation_failure_count,
+                                      extended_waits, priority)
         SELECT order_id, name, position, agent, request, 'not_started', 0, 0, 1, 1, 'none', 0, 0, 0, priority
           FROM json_to_recordset(%s::json)
             AS v(order_id uuid, name text, position smallint, agent text, request jsonb, priority smallint)

@@ -17,7 +17,7 @@ class Ruling(Enum):
     """The step is tried again (V2)."""
     WAIT = auto()
     """The step is tried again after an extended wait (V4)."""
-    UNDO = auto()
+    COMPENSATE = auto()
     """The whole order is compensated (V4)."""
     FAIL = auto()
     """The cause is assumed to be nontransient: Error, and an alert (V3)."""
@@ -45,8 +45,8 @@ def rule_on(
     """
     given_up = step._replace(complete_by=None, not_before=None)
     if not is_available and (goal == Goal.COMPLETE or step.state == StepStatus.COMPENSATING):
-        undoing = step.state == StepStatus.COMPENSATING
-        return Ruling.DEFER, given_up if undoing else given_up._replace(state=StepStatus.NOT_STARTED)
+        compensating = step.state == StepStatus.COMPENSATING
+        return Ruling.DEFER, given_up if compensating else given_up._replace(state=StepStatus.NOT_STARTED)
     given_up = given_up._replace(wanted_since=None)
     if step.state == StepStatus.COMPENSATING:
         return _rule_on_compensation(given_up, rules=rules, now=now, jitter=jitter)
@@ -61,14 +61,14 @@ def rule_on(
         not_before = now + timedelta(seconds=declared.remedy.wait)
         return Ruling.WAIT, again._replace(not_before=not_before, extended_waits=step.extended_waits + 1)
     failed = given_up._replace(state=StepStatus.FAILED, failure_count=failures, outcome=Outcome.UNKNOWN)
-    return (Ruling.UNDO if declared.remedy.then == "compensate" else Ruling.FAIL), failed
+    return (Ruling.COMPENSATE if declared.remedy.then == "compensate" else Ruling.FAIL), failed
 
 
 def _rule_on_compensation(
     step: StepRow, *, rules: RetryRules, now: datetime, jitter: Callable[[int], float]
 ) -> tuple[Ruling, StepRow]:
-    failures = step.undo_failure_count + 1
-    counted = step._replace(undo_failure_count=failures)
+    failures = step.compensation_failure_count + 1
+    counted = step._replace(compensation_failure_count=failures)
     if failures < rules.compensation_threshold:
         return Ruling.RETRY, counted._replace(not_before=now + timedelta(seconds=jitter(failures)))
     return Ruling.FAIL, counted._replace(state=StepStatus.FAILED)

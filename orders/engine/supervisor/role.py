@@ -177,22 +177,25 @@ class Supervisor:
             is_available=is_available,
         )
         counted = (
-            after.failure_count + after.undo_failure_count - step.failure_count - step.undo_failure_count
+            after.failure_count
+            + after.compensation_failure_count
+            - step.failure_count
+            - step.compensation_failure_count
         )
         finding.row = finding.row._replace(failure_count=finding.row.failure_count + counted)
         finding.writes.append(StepWrite(after, step.attempt))
-        undoing = step.state == StepStatus.COMPENSATING
-        kind = EventKind.COMPENSATION_TIMED_OUT if undoing else EventKind.STEP_TIMED_OUT
-        failures = after.undo_failure_count if undoing else after.failure_count
+        compensating = step.state == StepStatus.COMPENSATING
+        kind = EventKind.COMPENSATION_TIMED_OUT if compensating else EventKind.STEP_TIMED_OUT
+        failures = after.compensation_failure_count if compensating else after.failure_count
         detail = {"ruling": ruling.name.lower(), "failures": failures, "until": after.not_before}
         finding.events.append(self._event(finding.row, kind, step, **detail))
-        if ruling is Ruling.UNDO and finding.row.process_state != ProcessState.ERROR:
+        if ruling is Ruling.COMPENSATE and finding.row.process_state != ProcessState.ERROR:
             finding.row = finding.row._replace(goal=Goal.COMPENSATE)
             finding.events.append(
                 self._event(finding.row, EventKind.COMPENSATION_REQUESTED, step, why=Reason.STEP_REMEDY)
             )
         elif ruling is Ruling.FAIL:
-            finding.failed = (AlertKind.COMPENSATION_FAILED if undoing else AlertKind.STEP_FAILED, after)
+            finding.failed = (AlertKind.COMPENSATION_FAILED if compensating else AlertKind.STEP_FAILED, after)
 
     def _back_to_pending(self, finding: Finding, row: ProcessRow, now: datetime) -> ProcessRow:
         """The process free and Pending, with a new complete-by, due when its first wait is over (V2)."""
@@ -214,7 +217,11 @@ class Supervisor:
             if kind is None or step is None:
                 continue
             cause = reasons.get((step.order_id, step.name))
-            tries = step.undo_failure_count if kind is AlertKind.COMPENSATION_FAILED else step.failure_count
+            tries = (
+                step.compensation_failure_count
+                if kind is AlertKind.COMPENSATION_FAILED
+                else step.failure_count
+            )
             last = f"its last call: {cause['message']}" if cause else "no call to it was answered"
             error = {
                 "code": cause["code"] if cause else "timed_out",

@@ -26,6 +26,6 @@ class Command(BaseCommand):
             actor=audit.Actor(name=operator_name()),
             act="second-factor-remove",
             target=user.username[:120],
-            said="has no second factor",
+            result="has no second factor",
         )
         self.stdout.write(f"{user.username} has no second factor")

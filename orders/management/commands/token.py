@@ -40,17 +40,17 @@ def _mint(user: User) -> str:
 def _revoke(user: User) -> str:
     with transaction.atomic():
         revoked, _ = get_token_model().objects.filter(user=user).delete()
-        said = f"{counted(revoked, 'token')} revoked"
-        _record("token-revoke", user, said, before=revoked, after=0)
-    return said
+        result = f"{counted(revoked, 'token')} revoked"
+        _record("token-revoke", user, result, before=revoked, after=0)
+    return result
 
 
-def _record(act: str, user: User, said: str, *, before: int, after: int) -> None:
+def _record(act: str, user: User, result: str, *, before: int, after: int) -> None:
     audit.record(
         actor=audit.Actor(name=operator_name()),
         act=act,
         target=user.username[:120],
-        said=said,
+        result=result,
         before={"tokens": before},
         after={"tokens": after},
     )

@@ -16,7 +16,7 @@ MOST_ROWS = 10_000
 """The most rows of a download."""
 RECENT = 5_000
 """How many of the latest entries `acts` looks at."""
-COLUMNS = ("at", "actor", "ip_address", "act", "target", "allowed", "said", "reason", "before", "after")
+COLUMNS = ("at", "actor", "ip_address", "act", "target", "allowed", "result", "reason", "before", "after")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class Entry:
     act: str
     target: str
     allowed: bool
-    said: str
+    result: str
     reason: str
     changes: Sequence[Change]
 
@@ -88,7 +88,7 @@ def rows(wanted: AuditFilter) -> Iterator[Sequence[Any]]:
     for row in _matching(wanted)[:MOST_ROWS]:
         yield (
             *(row.at.isoformat(), row.actor, row.ip_address, row.act, row.target),
-            *("yes" if row.allowed else "no", row.said, row.reason),
+            *("yes" if row.allowed else "no", row.result, row.reason),
             *(
                 "" if value is None else json.dumps(value, ensure_ascii=False)
                 for value in (row.before, row.after)

@@ -176,4 +176,4 @@ def results(
 ) -> list[tuple[UUID, int, str, str, datetime | None, datetime | None]]:
     """Each order of an action with its wave, state, result and times, for a file. One query."""
     rows = BulkItem.objects.filter(action_id=action_id).order_by("position")
-    return list(rows.values_list("order_id", "wave", "state", "said", "acted_at", "ended_at")[:most])
+    return list(rows.values_list("order_id", "wave", "state", "result", "acted_at", "ended_at")[:most])

@@ -75,7 +75,7 @@ NAMES = tuple(one.name for one in fields(OrderFilter) if one.name != "problems")
 
 def in_words(wanted: OrderFilter) -> str:
     """Which orders it wants, for people: "orders in state error, at step create-shipment"."""
-    said = {
+    phrases = {
         "q": "found by %(value)s",
         "state": "in state %(value)s",
         "kind": "that stand at %(value)s",
@@ -86,7 +86,7 @@ def in_words(wanted: OrderFilter) -> str:
         "priority": "of priority %(value)s",
     }
     parts = [
-        words % {"value": getattr(wanted, name)} for name, words in said.items() if getattr(wanted, name)
+        words % {"value": getattr(wanted, name)} for name, words in phrases.items() if getattr(wanted, name)
     ]
     if wanted.waiting == NOTHING_DONE:
         parts.append("that wait")

@@ -91,7 +91,7 @@ class _Order:
     queued: bool = True
     stopped: bool = False
     ended: bool = False
-    undoing: bool = False
+    compensating: bool = False
     unanswered: set[str] = field(default_factory=set)
     in_flight: dict[str, str] = field(default_factory=dict)
     given_up: set[str] = field(default_factory=set)
@@ -112,7 +112,7 @@ class _Order:
                 self.queued, self.stopped = True, False
             case EventKind.RESUBMITTED | EventKind.COMPENSATION_REQUESTED:
                 self.stopped = self.ended = False
-                self.undoing |= event.kind == EventKind.COMPENSATION_REQUESTED
+                self.compensating |= event.kind == EventKind.COMPENSATION_REQUESTED
                 self.waits = {}
             case EventKind.PAID_AGAIN | EventKind.HURRIED:
                 self.waits.pop(event.step, None)
@@ -162,7 +162,7 @@ class _Order:
             steps = {step: until for step, (why, until) in self.waits.items() if why is cause}
             if steps:
                 return cause, " and ".join(sorted(steps)), min(steps.values())
-        if self.undoing and self.unanswered:
+        if self.compensating and self.unanswered:
             return Cause.SETTLING, " and ".join(sorted(self.unanswered)), None
         return Cause.SCHEDULER, "", None
 

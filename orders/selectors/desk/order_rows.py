@@ -12,7 +12,7 @@ from orders.selectors.desk.standing import ProcessFacts, Standing, StepFacts, Tr
 from orders.vocabulary import BulkItemState, BulkState, StepStatus
 
 _STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
-_UNDO = frozenset({StepStatus.COMPENSATING.value, StepStatus.COMPENSATED.value})
+_BACKWARD = frozenset({StepStatus.COMPENSATING.value, StepStatus.COMPENSATED.value})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class PendingAct:
     action: int
     kind: str
     by: str
-    said: str
+    result: str
     state: str
     until: datetime | None
 
@@ -87,7 +87,7 @@ def _progress(process: OrderProcess, steps: list[StepFacts], tries: Tries, now: 
                 name=step.name,
                 agent=step.agent,
                 attempt=step.attempt,
-                failures=step.failure_count + step.undo_failure_count,
+                failures=step.failure_count + step.compensation_failure_count,
                 standing=stands,
             )
             for step, stands in current
@@ -138,7 +138,7 @@ def acts_on(order_ids: Sequence[UUID], now: datetime) -> dict[UUID, PendingAct]:
             action=item.action_id,
             kind=item.action.kind,
             by=item.action.by,
-            said=item.said or item.get_state_display(),
+            result=item.result or item.get_state_display(),
             state=item.state if item.action.state != BulkState.UNDONE else BulkState.UNDONE,
             until=item.action.starts_at if _can_undo(item, now) else None,
         )
@@ -192,12 +192,12 @@ def _step(
         attempt=row.attempt,
         generation=row.generation,
         failure_count=row.failure_count,
-        undo_failure_count=row.undo_failure_count,
+        compensation_failure_count=row.compensation_failure_count,
         extended_waits=row.extended_waits,
         complete_by=row.complete_by,
         settles_at=row.settles_at,
         not_before=row.not_before,
-        key=row.compensation_key() if row.state in _UNDO else row.key(),
+        key=row.compensation_key() if row.state in _BACKWARD else row.key(),
         error=row.error,
         started_at=started_at,
         completed_at=completed_at,

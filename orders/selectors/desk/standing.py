@@ -40,7 +40,7 @@ class Tries:
     """How many failures of a step are allowed, going forward and compensating."""
 
     forward: int = 3
-    undo: int = 6
+    backward: int = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Standing:
     """Where an order or a step stands.
 
     `on` is its agent. `since` is when it began to stand there, `until` when its wait ends or its time is up.
-    `failures` of at most `limit` have been counted. `undoing` says that it is being compensated.
+    `failures` of at most `limit` have been counted. `compensating` says that it is being compensated.
     """
 
     kind: Kind
@@ -58,7 +58,7 @@ class Standing:
     attempt: int = 0
     failures: int = 0
     limit: int = 0
-    undoing: bool = False
+    compensating: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class StepFacts:
     attempt: int
     generation: int
     failure_count: int
-    undo_failure_count: int
+    compensation_failure_count: int
     extended_waits: int
     complete_by: datetime | None
     settles_at: datetime | None
@@ -105,14 +105,14 @@ class ProcessFacts:
 
 def step_standing(step: StepFacts, goal: str, *, tries: Tries, now: datetime) -> Standing | None:
     """Where a step of an order under way stands; None if it is finished or its turn has not come."""
-    undoing = goal == Goal.COMPENSATE
+    compensating = goal == Goal.COMPENSATE
     if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
         return _in_flight(step, tries, now)
     if step.waiting_since is not None:
         return _for_agent(step, tries)
     if step.state == StepStatus.COMPENSATING:
         return _put_off(step, tries, now)
-    if undoing and step.state in (StepStatus.NOT_STARTED, StepStatus.FAILED):
+    if compensating and step.state in (StepStatus.NOT_STARTED, StepStatus.FAILED):
         if step.outcome != Outcome.UNKNOWN:
             return None
         settling = step.settles_at is not None and step.settles_at > now
@@ -174,7 +174,7 @@ def _put_off(step: StepFacts, tries: Tries, now: datetime) -> Standing:
 
 def _counted(step: StepFacts, tries: Tries) -> tuple[int, int]:
     if step.state == StepStatus.COMPENSATING:
-        return step.undo_failure_count, tries.undo
+        return step.compensation_failure_count, tries.backward
     return step.failure_count, tries.forward
 
 
@@ -182,28 +182,30 @@ def order_standing(
     process: ProcessFacts, steps: Sequence[StepFacts], *, tries: Tries, now: datetime
 ) -> tuple[Standing, list[tuple[StepFacts, Standing]]]:
     """Where an order stands, and its current steps with where each of them stands."""
-    undoing = process.goal == Goal.COMPENSATE
+    compensating = process.goal == Goal.COMPENSATE
     if process.state in (ProcessState.PROCESSED, ProcessState.COMPENSATED):
-        return Standing(kind=Kind(process.state), undoing=undoing), []
+        return Standing(kind=Kind(process.state), compensating=compensating), []
     if process.state == ProcessState.ERROR:
-        return _in_error(steps, undoing)
+        return _in_error(steps, compensating)
     current = [
         (step, stands)
         for step in steps
         if (stands := step_standing(step, process.goal, tries=tries, now=now)) is not None
     ]
     worst = min((stands for _, stands in current), key=lambda stands: URGENCY[stands.kind], default=None)
-    return replace(_whole(process, worst, now), undoing=undoing), current
+    return replace(_whole(process, worst, now), compensating=compensating), current
 
 
-def _in_error(steps: Sequence[StepFacts], undoing: bool) -> tuple[Standing, list[tuple[StepFacts, Standing]]]:
+def _in_error(
+    steps: Sequence[StepFacts], compensating: bool
+) -> tuple[Standing, list[tuple[StepFacts, Standing]]]:
     """An order in Error is at the steps that failed or, if it was being compensated, whose compensation failed."""
     failed = [step for step in steps if step.state == StepStatus.FAILED and step.not_before is None]
-    if undoing:
-        failed = [step for step in failed if step.undo_failure_count] or failed
-    kind = Kind.COMPENSATION_FAILED if undoing else Kind.ERROR
-    at = [(step, Standing(kind=kind, on=step.agent, undoing=undoing)) for step in failed]
-    return Standing(kind=kind, on=failed[0].agent if failed else "", undoing=undoing), at
+    if compensating:
+        failed = [step for step in failed if step.compensation_failure_count] or failed
+    kind = Kind.COMPENSATION_FAILED if compensating else Kind.ERROR
+    at = [(step, Standing(kind=kind, on=step.agent, compensating=compensating)) for step in failed]
+    return Standing(kind=kind, on=failed[0].agent if failed else "", compensating=compensating), at
 
 
 def _whole(process: ProcessFacts, worst: Standing | None, now: datetime) -> Standing:

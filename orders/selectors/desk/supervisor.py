@@ -64,7 +64,7 @@ def is_late(swept_seconds: float | None) -> bool:
 def retry_limits() -> Tries:
     """How many failures of a step the supervisor allows in this installation."""
     rules = RetryRules(threshold=settings.CONFIG.failure_threshold)
-    return Tries(forward=rules.threshold, undo=rules.compensation_threshold)
+    return Tries(forward=rules.threshold, backward=rules.compensation_threshold)
 
 
 def last_sweep_at() -> datetime | None:

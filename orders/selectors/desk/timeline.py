@@ -13,8 +13,8 @@ STARTED = frozenset({EventKind.STEP_STARTED, EventKind.COMPENSATION_STARTED})
 OUTCOMES: Mapping[str, str] = {
     EventKind.STEP_COMPLETED: "done",
     EventKind.SETTLED_DONE: "done",
-    EventKind.STEP_COMPENSATED: "undone",
-    EventKind.SETTLED_COMPENSATED: "undone",
+    EventKind.STEP_COMPENSATED: "compensated",
+    EventKind.SETTLED_COMPENSATED: "compensated",
     EventKind.STEP_REFUSED: "failed",
     EventKind.STEP_DECLINED: "failed",
     EventKind.STEP_FAILED: "failed",
@@ -25,7 +25,7 @@ OUTCOMES: Mapping[str, str] = {
     EventKind.STEP_DEFERRED: "put off",
 }
 """How an attempt ended, by the event that ended it."""
-OVER = frozenset({"done", "undone"})
+OVER = frozenset({"done", "compensated"})
 
 
 class SpanKind(StrEnum):
@@ -43,7 +43,7 @@ class Span:
     begins: datetime
     ends: datetime
     attempt: int = 0
-    undo: bool = False
+    compensates: bool = False
     outcome: str = ""
 
 
@@ -88,14 +88,14 @@ class _Lane:
     def _end(self, at: datetime, outcome: str) -> None:
         if self.started is not None:
             attempt = self.started
-            undo = attempt.kind == EventKind.COMPENSATION_STARTED
+            compensates = attempt.kind == EventKind.COMPENSATION_STARTED
             self.spans.append(
                 Span(
                     kind=SpanKind.ATTEMPT,
                     begins=attempt.at,
                     ends=at,
                     attempt=attempt.attempt,
-                    undo=undo,
+                    compensates=compensates,
                     outcome=outcome,
                 )
             )

@@ -32,7 +32,7 @@ def act_on(
             actor=actor,
             act=act,
             target=f"order {order_id}",
-            said=result.message,
+            result=result.message,
             reason=reason,
             allowed=result.status is not ResultStatus.REFUSED,
             before=_state(row, steps, step),
@@ -83,7 +83,7 @@ def continue_order(
 def _needs_a_person(step: StepRow, goal: str) -> bool:
     if step.state != StepStatus.FAILED or step.not_before is not None:
         return False
-    return goal != Goal.COMPENSATE or step.undo_failure_count > 0
+    return goal != Goal.COMPENSATE or step.compensation_failure_count > 0
 
 
 def add_event(

@@ -54,7 +54,7 @@ def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reaso
             actor=actor,
             act="force-circuit",
             target=f"agent {agent}",
-            said=refusal,
+            result=refusal,
             reason=reason,
             allowed=False,
         )
@@ -113,7 +113,7 @@ def _act(
             actor=actor,
             act=act,
             target=f"agent {agent}",
-            said=result.message,
+            result=result.message,
             reason=reason,
             before=before,
             after=_controls(agent),

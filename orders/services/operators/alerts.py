@@ -44,7 +44,7 @@ def add_note(*, group_id: int, actor: audit.Actor, text: str) -> GroupNote:
         group = _lock_group(group_id)
         note = GroupNote.objects.create(group=group, by=actor.name, text=note_text)
         audit.record(
-            actor=actor, act="note", target=f"group {group.pk}", said=note_text, after={"note": note.pk}
+            actor=actor, act="note", target=f"group {group.pk}", result=note_text, after={"note": note.pk}
         )
     return note
 
@@ -65,7 +65,7 @@ def _change(group: AlertGroup, *, actor: audit.Actor, act: str, by: str, reason:
         actor=actor,
         act=act,
         target=f"group {group.pk}",
-        said=f"{group.kind} {group.agent} {group.code}",
+        result=f"{group.kind} {group.agent} {group.code}",
         reason=reason,
         before={"acknowledged_by": before},
         after={"acknowledged_by": by},

@@ -36,7 +36,7 @@ TOKEN_LIFETIME = timedelta(hours=1)
 """How long a form that is submitted twice is recognised."""
 
 _ITEMS = """
-    INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, said)
+    INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, result)
     SELECT %s, n - 1, width_bucket(n - 1, %s::bigint[]), order_id, 'waiting', ''
       FROM unnest(%s::uuid[]) WITH ORDINALITY AS selected(order_id, n)
 """
@@ -193,7 +193,7 @@ def _create(
         actor=actor,
         act=kind if len(order_ids) == 1 else f"bulk {kind}",
         target=target or f"bulk {action.pk}",
-        said=f"{action.total:,} {'order' if action.total == 1 else 'orders'} from {starts_at:%H:%M:%S} UTC: {what}.",
+        result=f"{action.total:,} {'order' if action.total == 1 else 'orders'} from {starts_at:%H:%M:%S} UTC: {what}.",
         reason=reason,
         before=None,
         after={"action": action.pk, "orders": action.total, "waves": sizes, "starts_at": str(starts_at)},

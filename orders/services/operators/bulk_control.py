@@ -86,7 +86,7 @@ def _require(action: BulkAction, *states: str) -> None:
 def _cancel_waiting(action: BulkAction, *, message: str) -> None:
     """Ends the items that are still waiting for their turn."""
     action.items.filter(state=BulkItemState.WAITING).update(
-        state=BulkItemState.NOTHING, said=message, ended_at=database_now()
+        state=BulkItemState.NOTHING, result=message, ended_at=database_now()
     )
 
 
@@ -102,7 +102,7 @@ def _change(
         actor=actor,
         act=act,
         target=f"bulk {action.pk}",
-        said=f"The action is {action.state}.",
+        result=f"The action is {action.state}.",
         reason=reason,
         before={"state": before},
         after={"state": state},

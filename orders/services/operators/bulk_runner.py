@@ -41,7 +41,7 @@ _SETTLE = """
                CASE WHEN failure.code IS NOT NULL OR given_up.id IS NOT NULL THEN 'failed' ELSE 'done' END AS state,
                CASE WHEN failure.code IS NOT NULL THEN left(failure.code || ': ' || failure.message, 300)
                     WHEN given_up.id IS NOT NULL THEN 'given up, cancelled and refunded'
-                    ELSE p.process_state END AS said
+                    ELSE p.process_state END AS result
           FROM orders_bulkaction AS a
           JOIN orders_bulkitem AS i ON i.action_id = a.id AND i.state = 'acted'
           JOIN orders_orderprocess AS p ON p.order_id = i.order_id
@@ -51,7 +51,7 @@ _SETTLE = """
           ) AS failure ON true
           LEFT JOIN LATERAL (
                SELECT id FROM orders_event
-                WHERE order_id = i.order_id AND kind = 'undo_requested' AND at > i.acted_at
+                WHERE order_id = i.order_id AND kind = 'compensation_requested' AND at > i.acted_at
                   AND a.kind = 'resubmit' AND actor_kind IN ('supervisor', 'scheduler') LIMIT 1
           ) AS given_up ON true
          WHERE (a.state = 'running' OR (a.state IN ('paused', 'stopped') AND a.ended_at IS NULL
@@ -62,7 +62,7 @@ _SETTLE = """
          LIMIT %s
            FOR UPDATE OF i SKIP LOCKED
     )
-    UPDATE orders_bulkitem AS i SET state = ended.state, said = ended.said, ended_at = clock_timestamp()
+    UPDATE orders_bulkitem AS i SET state = ended.state, result = ended.result, ended_at = clock_timestamp()
       FROM ended WHERE i.id = ended.id
 """
 _END_STOPPED = """
@@ -134,7 +134,7 @@ def _why_pause(action: BulkAction) -> str:
     count, size = failed.count(), counted.exclude(state=BulkItemState.NOTHING).count()
     if count == 0 or count <= action.stop_share * size:
         return ""
-    last = failed.order_by("-ended_at").values_list("said", flat=True).first()
+    last = failed.order_by("-ended_at").values_list("result", flat=True).first()
     if size == 1:
         return f"The only order of wave {action.wave + 1} failed again: {last}"
     return f"{count} of the {size} orders of wave {action.wave + 1} failed again. The last: {last}"
@@ -154,13 +154,13 @@ def _act_on_next(action_id: int) -> bool:
         )
         if item is None:
             return False
-        item.state, item.said = _act(action, item)
+        item.state, item.result = _act(action, item)
         item.acted_at = action.acted_at = database_now()
         if item.state != BulkItemState.ACTED:
             item.ended_at = item.acted_at
-        item.save(update_fields=["state", "said", "acted_at", "ended_at"])
+        item.save(update_fields=["state", "result", "acted_at", "ended_at"])
         action.save(update_fields=["acted_at"])
-    log.info("acted", action="bulk", bulk=action_id, order_id=str(item.order_id), result=item.said)
+    log.info("acted", action="bulk", bulk=action_id, order_id=str(item.order_id), result=item.result)
     return True
 
 
@@ -202,7 +202,7 @@ def _pause(action: BulkAction, why: str) -> None:
         actor=DESK,
         act="pause action",
         target=f"bulk {action.pk}",
-        said=f"The action paused itself. {why}",
+        result=f"The action paused itself. {why}",
         before={"state": BulkState.RUNNING},
         after={"state": BulkState.PAUSED},
     )

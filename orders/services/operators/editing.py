@@ -93,7 +93,7 @@ def _resubmit_edited(row: ProcessRow, step: StepRow, actor: Actor, reason: str) 
         result = resubmit(order_id=row.order_id, by=actor.name, reason=reason)
         return done(f"Edited {step.name}. {result.message}")
     reset = reset_step(step, row.goal)._replace(error=None, sent_at=None)
-    forgiven = row.failure_count - step.failure_count - step.undo_failure_count
+    forgiven = row.failure_count - step.failure_count - step.compensation_failure_count
     state_store.write_steps([StepWrite(reset, step.attempt)])
     release_order(row._replace(failure_count=forgiven), by=actor.name, resolution="edited")
     return done(f"Edited {step.name}. It will be tried again.")

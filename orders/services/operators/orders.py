@@ -170,7 +170,7 @@ def replay_set_aside(*, set_aside_id: int, actor: Actor) -> Result:
     """Puts a submission that was set aside back on the queue (S3)."""
     with transaction.atomic():
         result = order_services.replay_set_aside(set_aside_id=set_aside_id, by=actor.name)
-        audit.record(actor=actor, act="replay", target=f"submission {set_aside_id}", said=result.message)
+        audit.record(actor=actor, act="replay", target=f"submission {set_aside_id}", result=result.message)
     return result
 
 

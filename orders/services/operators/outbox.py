@@ -42,7 +42,7 @@ def retry(*, message_id: int, actor: audit.Actor) -> OutgoingMessage:
             actor=actor,
             act="retry message",
             target=f"message {message.pk}",
-            said=f"The {message.kind.replace('_', ' ')} {message.channel} will be sent again.",
+            result=f"The {message.kind.replace('_', ' ')} {message.channel} will be sent again.",
             before=before,
             after={"state": MessageState.QUEUED.value},
         )

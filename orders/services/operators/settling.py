@@ -93,7 +93,7 @@ def settle_not_done(*, order_id: UUID, step: str, actor: Actor, reason: str) -> 
     return act_on("settle", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
 
-def settle_undone(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Result:
+def settle_compensated(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Result:
     """Records that a step whose compensation failed was compensated outside.
 
     `reason` is the proof. Raises `NoSuchOrderError`.
