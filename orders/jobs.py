@@ -15,7 +15,7 @@ from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.sql import DATABASE_TROUBLE
 from orders.engine.supervisor.role import Supervisor
-from orders.mail import outbox
+from orders.outbox import queue
 from orders.services.operators import bulk_runner, notifications
 from sasweb.launcher.jobs_cluster import is_stopping
 
@@ -85,7 +85,7 @@ def desk_shift(seconds: float = DESK_SHIFT) -> None:
 
 def outbox_shift(seconds: float = OUTBOX_SHIFT) -> None:
     """Sends what is due in the outbox. Two shifts at once share the work."""
-    _work(outbox.deliver_due, seconds=seconds, pause=OUTBOX_POLL)
+    _work(queue.deliver_due, seconds=seconds, pause=OUTBOX_POLL)
 
 
 def _work(once: Callable[[], object], *, seconds: float, pause: float) -> None:

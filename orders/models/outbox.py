@@ -19,7 +19,7 @@ class Priority(models.IntegerChoices):
 
 
 class OutgoingMessage(models.Model):
-    """One email, or one call of the alert webhook. `orders.mail.outbox` posts it and describes its life.
+    """One email, or one call of the alert webhook. `orders.outbox.queue` posts it and describes its life.
 
     Its text is not stored: it is composed from the kind and the arguments each time it is sent, so that a link which
     opens an account or an order is never stored.

@@ -1,7 +1,7 @@
 """What customers may do with their accounts and postal addresses. Each act is one transaction.
 
 Asking for an email takes the same time and gets the same answer whether or not there is an account: the account is
-looked up when the email is composed (`orders.mail.accounts`).
+looked up when the email is composed (`orders.outbox.accounts`).
 """
 
 from dataclasses import asdict, dataclass
@@ -12,8 +12,8 @@ from django.db import IntegrityError, transaction
 
 from orders.engine.errors import SaswebError
 from orders.fields.email import normalise
-from orders.mail import outbox
 from orders.models import Address
+from orders.outbox import queue
 from orders.vocabulary import MessageKind
 
 MOST_ADDRESSES = 20
@@ -41,7 +41,7 @@ def ask_to_sign_up(*, email: str, site: str, following: str, language: str) -> N
 
     `site` is the scheme and host of its links; `following` is the page to continue to.
     """
-    outbox.post(
+    queue.post(
         kind=MessageKind.SIGN_UP,
         recipient=normalise(email),
         arguments={"site": site, "following": following, "language": language},
@@ -50,7 +50,7 @@ def ask_to_sign_up(*, email: str, site: str, following: str, language: str) -> N
 
 def ask_for_new_password(*, email: str, site: str, language: str) -> None:
     """Requests an email with a link to set a new password. It is sent only if the account exists."""
-    outbox.post(
+    queue.post(
         kind=MessageKind.NEW_PASSWORD,
         recipient=normalise(email),
         arguments={"site": site, "language": language},

@@ -12,7 +12,7 @@ from orders.engine import state_store
 from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow, StepRow
 from orders.engine.state_store.writes import StepWrite
-from orders.mail import outbox
+from orders.outbox import queue
 from orders.selectors.order_page import GUEST
 from orders.services import placing
 from orders.services.order_lock import lock_order, release_order, reset_step
@@ -119,7 +119,7 @@ def ask_for_link(*, order_id: UUID, email: str, site: str, language: str) -> Non
     That is checked when the email is composed, so the answer, and how long it takes, reveal nothing. `site` is the
     scheme and host of the link.
     """
-    outbox.post(
+    queue.post(
         kind=MessageKind.ORDER_LINK,
         recipient=email.strip(),
         order_id=order_id,

@@ -70,10 +70,10 @@ ROOMS = {
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
-        *("orders.engine.errors", "orders.engine.rows", "orders.mail"),
+        *("orders.engine.errors", "orders.engine.rows", "orders.outbox"),
         *("orders.workflow.editing", "orders.workflow.customer_steps"),
     ),
-    "orders.mail": (
+    "orders.outbox": (
         *("sasweb.mail_server", "orders.access", "orders.wording", "orders.selectors"),
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime", "orders.engine.state_store", "orders.engine.rows"),

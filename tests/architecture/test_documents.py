@@ -22,8 +22,8 @@ from orders.engine.scheduler.role import SchedulerConfig
 from orders.engine.supervisor.role import SupervisorConfig
 from orders.live.hub import HubConfig
 from orders.live.streams import StreamsConfig
-from orders.mail import outbox
 from orders.models import AgentRequest
+from orders.outbox import queue
 from orders.selectors.desk import supervisor as supervisor_page
 from orders.services.operators import bulk, notifications
 from orders.vocabulary import MessageKind
@@ -186,12 +186,12 @@ FIGURES = [
         SupervisorConfig(instance="").lease + 2,
     ),
     ("docs/operations.md", r"less than (\w+) minutes old", notifications.QUIET / timedelta(minutes=1)),
-    ("docs/operations.md", r"at most (\d+) minutes apart", outbox.LONGEST_WAIT / 60),
-    ("docs/operations.md", r"apart, for (\d+) days", outbox.patience(MessageKind.ALERT) / timedelta(days=1)),
+    ("docs/operations.md", r"at most (\d+) minutes apart", queue.LONGEST_WAIT / 60),
+    ("docs/operations.md", r"apart, for (\d+) days", queue.patience(MessageKind.ALERT) / timedelta(days=1)),
     (
         "docs/operations.md",
         r"to customers: for (\d+) day",
-        outbox.GIVE_UP_CUSTOMERS_AFTER / timedelta(days=1),
+        queue.GIVE_UP_CUSTOMERS_AFTER / timedelta(days=1),
     ),
     ("docs/operations.md", r"more than (\d+) orders", bulk.COUNT_FROM),
     ("docs/operations.md", r"undo the bulk action for (\d+) seconds", bulk.GRACE / timedelta(seconds=1)),

@@ -9,7 +9,7 @@ from orders import vocabulary
 from orders.vocabulary import ActorKind, EventKind, Reason, ReplyOutcome
 from tests.architecture.source import modules, tree, within
 
-WRITERS = [*within("orders.engine"), *within("orders.services"), *within("orders.mail")]
+WRITERS = [*within("orders.engine"), *within("orders.services"), *within("orders.outbox")]
 
 
 def members(enumeration: type[StrEnum], where: list[str]) -> set[str]:

@@ -11,8 +11,8 @@ from django.db.models import F
 from uuid_utils.compat import uuid7
 
 from orders.engine.alerts import NewAlert, close_alerts, open_alerts, open_outage
-from orders.mail.outbox import deliver_due
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
+from orders.outbox.queue import deliver_due
 from orders.services.operators.notifications import notify_operators
 from tests.support.factories import ago, make_order
 from tests.support.mailbox import Mailbox, mailbox

@@ -12,7 +12,7 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from orders.mail.outbox import deliver_due
+from orders.outbox.queue import deliver_due
 from tests.support.system import free_ports
 
 TAKEN = "250 OK"

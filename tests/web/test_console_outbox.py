@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from orders.mail.outbox import deliver_due
 from orders.models import AlertGroup, AuditEntry, OutgoingMessage
+from orders.outbox.queue import deliver_due
 from orders.selectors.desk.outbox import SHOWN, mask
 from orders.services import accounts as account_services
 from tests.support.factories import ago, ahead

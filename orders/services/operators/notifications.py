@@ -12,8 +12,8 @@ from django.conf import settings
 from django.db import transaction
 
 from orders.engine.runtime.sql import database_now, fetch
-from orders.mail import outbox
 from orders.models import AlertGroup, OutgoingMessage
+from orders.outbox import queue
 from orders.vocabulary import MessageChannel, MessageKind
 
 log = structlog.get_logger()
@@ -59,7 +59,7 @@ def _post_messages(group_id: int) -> int:
             return 0
         recipients = _recipients()
         for channel, recipient in recipients.items():
-            outbox.post(
+            queue.post(
                 kind=MessageKind.ALERT,
                 channel=channel,
                 recipient=recipient,

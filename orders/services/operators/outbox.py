@@ -4,8 +4,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from orders.engine.errors import SaswebError
-from orders.mail.outbox import patience
 from orders.models import OutgoingMessage
+from orders.outbox.queue import patience
 from orders.services import audit
 from orders.vocabulary import MessageState
 

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
-from orders.mail.content import Content, Email, WebhookCall
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
+from orders.outbox.content import Content, Email, WebhookCall
 from orders.vocabulary import AlertKind, MessageChannel
 from orders.wording.states import ALERT_KINDS
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import EmailMessage
 
-from orders.mail.content import Content, Email, WebhookCall
+from orders.outbox.content import Content, Email, WebhookCall
 from sasweb import mail_server
 from sasweb.mail_server import NotSentError
 

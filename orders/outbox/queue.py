@@ -27,11 +27,11 @@ from django.utils import translation
 
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.sql import DATABASE_TROUBLE, database_now
-from orders.mail import accounts, alerts, order_links
-from orders.mail.content import Content
-from orders.mail.delivery import deliver
 from orders.models import AlertGroup, OutgoingMessage
 from orders.models.outbox import Priority
+from orders.outbox import accounts, alerts, order_links
+from orders.outbox.content import Content
+from orders.outbox.delivery import deliver
 from orders.vocabulary import MessageChannel, MessageKind, MessageState
 from sasweb.mail_server import NotSentError
 

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from orders.access import guest_links
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
-from orders.mail.content import Email
 from orders.models import OutgoingMessage
+from orders.outbox.content import Email
 from orders.selectors import order_page as customer_selectors
 from orders.vocabulary import ActorKind, EventKind
 

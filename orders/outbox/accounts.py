@@ -14,8 +14,8 @@ from django.utils.http import urlencode, urlsafe_base64_encode
 
 from orders.access import sign_up_links
 from orders.access.sign_up_links import SignUp
-from orders.mail.content import Email
 from orders.models import OutgoingMessage
+from orders.outbox.content import Email
 
 
 def compose_sign_up(message: OutgoingMessage) -> list[Email]:

@@ -1,4 +1,4 @@
-"""The job that sends what is in the outbox: it starts by itself, and survives a lost connection."""
+"""The job that sends what is in the outbox: it starts automatically, and survives a lost connection."""
 
 import threading
 from typing import Any

@@ -14,9 +14,9 @@ from django.db.models import F
 
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.engine.runtime.sql import database_now
-from orders.mail import outbox
-from orders.mail.outbox import deliver_due, post
 from orders.models import AlertGroup, OutgoingMessage
+from orders.outbox import queue
+from orders.outbox.queue import deliver_due, post
 from orders.vocabulary import MessageKind, MessageState
 from sasweb import mail_server
 from tests.architecture.source import ROOT
@@ -124,7 +124,7 @@ def test_a_server_that_is_down_is_tried_again_until_it_is_up(box: Mailbox, setti
     waiting = now_of(message)
     assert (waiting.state, waiting.attempts) == (MessageState.QUEUED, 1)
     assert waiting.due_at is not None
-    assert waiting.due_at <= database_now() + timedelta(seconds=outbox.FIRST_WAIT)
+    assert waiting.due_at <= database_now() + timedelta(seconds=queue.FIRST_WAIT)
     with serving(Mailbox(), port=port) as up:
         later()
         assert deliver_due() == 1
@@ -206,7 +206,7 @@ def test_waits_double_up_to_a_cap_with_full_jitter(box: Mailbox, monkeypatch: py
         drawn.append((tries, first, cap))
         return min(cap, first * 2 ** (tries - 1))
 
-    monkeypatch.setattr(outbox, "full_jitter", longest)
+    monkeypatch.setattr(queue, "full_jitter", longest)
     box.to_text = "451 try again later"
     message = a_sign_up()
     waits = []
@@ -226,7 +226,7 @@ def test_a_message_that_cannot_be_composed_stops_no_other(
     def broken(_: OutgoingMessage) -> Any:
         raise KeyError("link")
 
-    monkeypatch.setattr(outbox, "COMPOSERS", {**outbox.COMPOSERS, MessageKind.ORDER_LINK: broken})
+    monkeypatch.setattr(queue, "COMPOSERS", {**queue.COMPOSERS, MessageKind.ORDER_LINK: broken})
     message = post(kind=MessageKind.ORDER_LINK, recipient=BOB)
     a_sign_up()
     assert deliver_due() == 1
@@ -243,7 +243,7 @@ def test_a_message_that_cannot_be_composed_stops_no_other(
 def test_a_sender_that_is_killed_while_it_sends_is_repeated_with_the_same_message_id(box: Mailbox) -> None:
     message = a_sign_up()
     box.delay = 1.0
-    code = "import django; django.setup(); from orders.mail.outbox import deliver_due; deliver_due()"
+    code = "import django; django.setup(); from orders.outbox.queue import deliver_due; deliver_due()"
     environment = {
         "DJANGO_SETTINGS_MODULE": "sasweb.settings",
         "DATABASE_URL": database_url(),
@@ -267,14 +267,14 @@ def test_a_sender_whose_lease_has_lapsed_changes_nothing(
     box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message = a_sign_up()
-    real = outbox.deliver
+    real = queue.deliver
 
     def overtaken(*args: Any, **kwargs: Any) -> None:
-        monkeypatch.setattr(outbox, "deliver", real)
+        monkeypatch.setattr(queue, "deliver", real)
         OutgoingMessage.objects.filter(pk=message.pk).update(due_at=ago(1))
         assert deliver_due() == 1  # another sender
         raise mail_server.NotSentError("a late failure", is_final=True)
 
-    monkeypatch.setattr(outbox, "deliver", overtaken)
+    monkeypatch.setattr(queue, "deliver", overtaken)
     deliver_due()
     assert (now_of(message).state, now_of(message).error) == (MessageState.SENT, "")
