@@ -1,10 +1,10 @@
-"""Runs a family of tests, and looks closely at what fails: ten more times, under the same load.
+"""Runs families of tests side by side, and looks closely at what fails: ten more times, under the same load.
 
-    python -m tests.flaky [PYTEST ARGUMENT …]     runs the family
-    python -m tests.flaky --table                 prints the table of the tests that failed, and why
+    python -m tests.flaky [PYTEST ARGUMENT … [+ PYTEST ARGUMENT …]]     runs the families
+    python -m tests.flaky --table                                       prints the table of the tests that failed
 
 A test that fails beside other tests and passes alone has not been proved right: what makes it fail is load, and load is
-what this product is about. So a test that failed runs ten more times while the whole family runs again beside it. If it
+what this product is about. So a test that failed runs ten more times while all families run again beside it. If it
 fails once more, the run has failed. If it does not, the run goes on, and the test is in the table, which is printed at
 the end and kept in `reports/flaky.txt`. Every line of that table is a bug in a test or in the product.
 
@@ -19,9 +19,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -31,49 +33,85 @@ TABLE = ROOT / "reports" / "flaky.txt"
 TIMES = 10
 MOST = 20
 """More failures than this are no matter of chance, and running each ten more times would take an hour."""
+OWN_SERVER = [sys.executable, "-m", "sasweb.embedded_postgres", "--"]
 FAILURES_TO, REPEAT = "SAS_FAILURES_TO", "SAS_REPEAT"
 STARTING, STOPPING = 180.0, 60.0
 """Seconds that the second run may take until its first test runs, and to end when it is told to."""
 
 Failures = dict[str, list[str]]
 """The reason of each failure of a test, by the test's id."""
+Family = list[str]
+"""Pytest's arguments."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the family and then what failed; gives the exit status."""
+    """Runs the families and then what failed; gives the exit status."""
     if list(arguments) == ["--table"]:
         print(TABLE.read_text() if TABLE.exists() else "No test failed beside the others.")
         return 0
-    status, failures = run(arguments)
+    families = [list(family) for is_plus, family in groupby(arguments, "+".__eq__) if not is_plus] or [[]]
+    results = run_side_by_side(families)
+    status = max(status for status, _ in results)
+    count = sum(len(failures) for _, failures in results)
     if status != pytest.ExitCode.TESTS_FAILED:
         return status
-    if len(failures) > MOST:
-        print(f"sasweb: {len(failures)} tests failed: too many to be a matter of load", file=sys.stderr)
+    if count > MOST:
+        print(f"sasweb: {count} tests failed: too many to be a matter of load", file=sys.stderr)
         return status
-    print(
-        f"sasweb: {len(failures)} failed; each runs {TIMES} more times under the same load", file=sys.stderr
-    )
-    with load(arguments):
-        status, again = run([*failures, "-n", "0"], repeat=TIMES)
+    print(f"sasweb: {count} failed; each runs {TIMES} more times under the same load", file=sys.stderr)
+    with contextlib.ExitStack() as stack:
+        for family in families:
+            stack.enter_context(load(family))
+        return max(run_again(failures) for _, failures in results if failures)
+
+
+def run_side_by_side(families: Sequence[Family]) -> list[tuple[int, Failures]]:
+    """Runs all families at once.
+
+    The first prints as it goes, on the server of DATABASE_URL. Each of the others has a server of its own, since their
+    databases have the same names, and what it prints follows when all have ended.
+    """
+    with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(families)) as pool:
+        outputs = [None, *(stack.enter_context(TemporaryFile()) for _ in families[1:])]
+        results = list(pool.map(lambda family, output: run(family, output=output), families, outputs))
+        for output in outputs[1:]:
+            _print(output)
+    return results
+
+
+def _print(output: IO[bytes] | None) -> None:
+    if output is not None:
+        output.seek(0)
+        print(output.read().decode(errors="replace"), flush=True)
+
+
+def run_again(failures: Failures) -> int:
+    """Runs each test that failed ten more times, and adds it to the table; gives the exit status."""
+    status, again = run([*failures, "-n", "0"], repeat=TIMES)
     write_table(failures, again)
     return status
 
 
-def run(arguments: Sequence[str], *, repeat: int = 1) -> tuple[int, Failures]:
+def run(family: Family, *, repeat: int = 1, output: IO[bytes] | None = None) -> tuple[int, Failures]:
     """Runs pytest; gives its exit status and what failed."""
     with TemporaryDirectory(prefix="sasweb-failures-") as folder:
         path = Path(folder) / "failures.json"
-        env = {**os.environ, FAILURES_TO: str(path), REPEAT: str(repeat)}
-        status = subprocess.run(_pytest(arguments), env=env, check=False).returncode
+        marks = {FAILURES_TO: str(path), REPEAT: str(repeat)}
+        if output is None:
+            status = subprocess.run(_pytest(family), env={**os.environ, **marks}, check=False).returncode
+        else:
+            command = [*OWN_SERVER, *_pytest(family)]
+            env = {**_without_server(), **marks}
+            status = subprocess.run(command, env=env, stdout=output, stderr=output, check=False).returncode
         return status, json.loads(path.read_text()) if path.exists() else {}
 
 
 @contextlib.contextmanager
-def load(arguments: Sequence[str]) -> Iterator[None]:
+def load(family: Family) -> Iterator[None]:
     """Runs the same family again and again meanwhile, on a database server of its own. How it ends does not matter."""
     with TemporaryDirectory(prefix="sasweb-load-") as folder:
         output = Path(folder) / "output"
-        process = _start_load(arguments, output)
+        process = _start_load(family, output)
         deadline = time.monotonic() + STARTING
         while "%]" not in output.read_text() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.2)
@@ -83,18 +121,21 @@ def load(arguments: Sequence[str]) -> Iterator[None]:
             _stop(process)
 
 
-def _start_load(arguments: Sequence[str], output: Path) -> subprocess.Popen[bytes]:
+def _start_load(family: Family, output: Path) -> subprocess.Popen[bytes]:
     for_ever = 'while :; do "$@"; done'
-    command = [sys.executable, "-m", "sasweb.embedded_postgres", "--", "sh", "-c", for_ever, "sh"]
-    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    command = [*OWN_SERVER, "sh", "-c", for_ever, "sh", *_pytest([*family, "-p", "no:cacheprovider"])]
     with output.open("wb") as file:
         return subprocess.Popen(
-            [*command, *_pytest([*arguments, "-p", "no:cacheprovider"])],
-            env=env,
+            command,
+            env=_without_server(),
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+
+
+def _without_server() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -107,8 +148,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             return
 
 
-def _pytest(arguments: Sequence[str]) -> list[str]:
-    return [sys.executable, "-m", "pytest", "-p", "tests.flaky", *arguments]
+def _pytest(family: Family) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-p", "tests.flaky", *family]
 
 
 def write_table(failures: Failures, again: Failures) -> None:
@@ -147,15 +188,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Runs a test as often as the environment says, each time with new fixtures of its own."""
+    """Runs a test as often as the environment says.
+
+    Every time all fixtures are new, those of the session too: what a failure leaves behind must not fail the next.
+    """
     times = _times(os.environ)
     if times == 1:
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for time_left in reversed(range(times)):
-        # To pytest the next item is the one whose fixtures are kept: the parent's, until the last time.
-        following: Any = item.parent if time_left else nextitem
-        runtestprotocol(item, nextitem=following)
+        # Pytest keeps the fixtures that the next item shares. Without a next item it keeps none.
+        runtestprotocol(item, nextitem=None if time_left else nextitem)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 

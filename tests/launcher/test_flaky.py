@@ -22,6 +22,15 @@ def test_that_counts():
 def test_that_passes():
     pass
 """
+SESSION = """
+import pytest
+from pathlib import Path
+
+@pytest.fixture(scope="session")
+def session():
+    with Path(__file__).with_suffix(".sessions").open("a") as file:
+        file.write(".")
+"""
 Family = Callable[[set[int]], Path]
 
 
@@ -74,6 +83,25 @@ def test_one_more_failure_of_ten_is_red(family: Family, table: Path) -> None:
     assert flaky.main([str(path)]) == pytest.ExitCode.TESTS_FAILED
     assert path.with_suffix(".count").read_text() == "11"
     assert table.read_text().splitlines()[1].startswith("1 of 10 more")
+
+
+def test_families_run_side_by_side_and_each_failure_is_looked_at(
+    family: Family, table: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path, other = family({1}), tmp_path / "test_other.py"
+    other.write_text(COUNTING.format(bad={1, 2}).replace("test_that", "test_other"))
+    assert flaky.main([str(path), "+", str(other)]) == pytest.ExitCode.TESTS_FAILED
+    assert [file.with_suffix(".count").read_text() for file in (path, other)] == ["11", "11"]
+    lines = table.read_text().splitlines()
+    assert [line.split("  ")[0] for line in lines if "more  " in line] == ["0 of 10 more", "1 of 10 more"]
+    assert "test_other_counts" in capfd.readouterr().out
+
+
+def test_every_time_even_the_fixtures_of_the_session_are_new(family: Family, table: Path) -> None:
+    path = family({1})
+    path.write_text(SESSION + path.read_text().replace("that_counts()", "that_counts(session)"))
+    assert flaky.main([str(path)]) == 0
+    assert path.with_suffix(".sessions").read_text() == "." * 11
 
 
 def test_an_error_that_is_no_failed_test_is_not_run_again(family: Family, table: Path) -> None:
