@@ -248,7 +248,7 @@ def test_an_operation_that_is_not_there_is_refused(case: Case, sandbox: Sandbox)
 @pytest.mark.parametrize(
     ("method", "code"), [("card_declined", "card_declined"), ("card_unheard_of", "unknown_payment_method")]
 )
-def test_a_card_that_is_declined_or_unknown_is_for_the_customer_to_mend(
+def test_a_card_that_is_declined_or_unknown_is_for_the_customer_to_resolve(
     method: str, code: str, sandbox: Sandbox
 ) -> None:
     agent = Payments(f"http://127.0.0.1:{sandbox.port}/payments")

@@ -43,14 +43,14 @@ def set_aside(number: int = 1) -> SetAside:
 @pytest.mark.pattern("O2")
 def test_resubmit_has_processing_go_on_from_the_failed_step() -> None:
     order = failed_order()
-    ran = run("resubmit", order.order_id.hex[-8:], "--reason", "mended the oven")
+    ran = run("resubmit", order.order_id.hex[-8:], "--reason", "fixed the oven")
     assert (ran.code, ran.out) == (0, f"{order.order_id}: Resubmitted bake.\n")
     one_pass()
     (request,) = AgentRequest.objects.values_list("step", "attempt", "key")
     assert request == ("bake", 2, f"{order.order_id}/bake/2")
     assert step_of(order, "mix").attempt == 1, "what was completed is not done again"
     event = Event.objects.get(kind="resubmitted")
-    assert (event.actor_name, event.detail) == (ME, {"reason": "mended the oven"})
+    assert (event.actor_name, event.detail) == (ME, {"reason": "fixed the oven"})
     alert = Alert.objects.get()
     assert (alert.closed_by, alert.resolution) == (ME, "resubmitted")
 

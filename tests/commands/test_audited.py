@@ -33,9 +33,9 @@ def entry(act: str) -> AuditEntry:
 
 def test_a_resubmission_is_recorded_with_what_it_changed() -> None:
     order = failed_order()
-    run("resubmit", order.order_id, "--step", "bake", "--reason", "mended the oven")
+    run("resubmit", order.order_id, "--step", "bake", "--reason", "fixed the oven")
     done = entry("resubmit")
-    assert (done.actor, done.target, done.reason) == (ME, f"order {order.order_id}", "mended the oven")
+    assert (done.actor, done.target, done.reason) == (ME, f"order {order.order_id}", "fixed the oven")
     assert done.result == "Resubmitted bake."
     assert (done.before["state"], done.after["state"]) == ("error", "pending")
     assert (done.before["bake"]["state"], done.after["bake"]["state"]) == ("failed", "not_started")

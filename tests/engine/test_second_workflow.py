@@ -185,7 +185,7 @@ def test_an_order_survives_a_fault_a_time_out_and_a_refusal_on_its_way_and_does_
     leader = a_leader(workflows=WORKFLOWS)
     assert leader.run_once().done["steps_timed_out"] == 2
     all_due(order_id)
-    # Then a fault that passes, and later a definite no that an operator mends.
+    # Then a fault that passes, and later a definite no that an operator resolves.
     turns(order_id, {"kitchen": [Transient("busy", "later"), do_it, Refused("no", "no"), do_it]})
     assert stored(order_id).process_state == "error"
     assert resubmit(order_id=order_id, by="ada").status is ResultStatus.DONE

@@ -57,7 +57,7 @@ def test_a_remote_that_hangs_past_complete_by_is_tried_again(system: System) -> 
 
 
 @pytest.mark.pattern("V3", "O1", "O2", "C7")
-def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_mends_it(system: System) -> None:
+def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_fixes_it(system: System) -> None:
     """Past its patience: Error, one alert; resubmitted with the same key once the cause is gone."""
     system.faults("carrier", down=True)
     system.environment |= {"FAILURE_THRESHOLD": "2", "PATIENCE": "3", "PROBE_PERIOD": "60"}
@@ -84,7 +84,7 @@ def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_mends_it(syst
 
 @pytest.mark.pattern("C10", "A6")
 def test_a_declined_card_waits_for_the_customer_and_is_then_compensated(system: System) -> None:
-    """A refusal that the customer can mend is nobody's alert; when she does not, nothing of the order is left."""
+    """A refusal that the customer can resolve is nobody's alert; when she does not, nothing of the order is left."""
     system.start_all()
     (order_id,) = system.place(payment_method="card_declined")
     assert system.wait_until_ended() == ["compensated"]
@@ -98,7 +98,7 @@ def test_a_declined_card_waits_for_the_customer_and_is_then_compensated(system: 
 
 @pytest.mark.pattern("A6", "C7", "O1", "O2")
 def test_a_definite_refusal_is_an_error_at_once_and_is_resubmitted_under_a_new_key(system: System) -> None:
-    """The refusal is kept under its key, so a mended cause can only succeed under the next one."""
+    """The refusal is kept under its key, so a cause that is fixed can only succeed under the next one."""
     system.faults("carrier", refuse_rate=1.0)
     system.start_all()
     (order_id,) = system.place()

@@ -119,7 +119,7 @@ def test_the_stop_rule_does_not_wait_for_the_end_of_a_wave() -> None:
 
 
 @pytest.mark.pattern("O2")
-def test_an_order_that_failed_again_and_was_mended_meanwhile_counts_as_failed_again() -> None:
+def test_an_order_that_failed_again_and_was_fixed_meanwhile_counts_as_failed_again() -> None:
     (order_id,) = failed_orders(1)
     action = a_bulk([order_id])
     carry_on(action)
@@ -144,9 +144,9 @@ def test_an_order_that_the_workflow_gives_up_counts_as_failed_again() -> None:
 
 @pytest.mark.pattern("O2", "F33")
 def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None:
-    gone, mended, last = uuid7(), *failed_orders(2)
-    resubmit(order_id=mended, by=OTTO.name)
-    action = a_bulk([gone, mended, last], waves=(2, 0))
+    gone, fixed, last = uuid7(), *failed_orders(2)
+    resubmit(order_id=fixed, by=OTTO.name)
+    action = a_bulk([gone, fixed, last], waves=(2, 0))
     carry_on(action)
     carry_on(action)
     rows = action.items.order_by("position").values_list("state", "result")
@@ -155,7 +155,7 @@ def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None
         ("nothing", "The order is pending, so nothing was resubmitted."),
         ("acted", "Resubmitted mix."),
     ]
-    assert times_resubmitted(mended) == 1
+    assert times_resubmitted(fixed) == 1
 
 
 @pytest.mark.pattern("C10")

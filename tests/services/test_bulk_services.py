@@ -43,7 +43,7 @@ def a_bulk(order_ids: list[Any], **asked: Any) -> BulkAction:
 @pytest.mark.pattern("O2")
 def test_a_resubmission_waits_ten_seconds_and_then_happens_once() -> None:
     (order_id,) = failed_orders(1)
-    action = bulk_services.resubmit_one(order_id=order_id, actor=OLGA, reason="mended")
+    action = bulk_services.resubmit_one(order_id=order_id, actor=OLGA, reason="fixed")
     assert (action.starts_at - action.created_at).total_seconds() == pytest.approx(10, abs=2)
     assert run_once().done["acted"] == 0
     assert (stored(order_id).process_state, times_resubmitted(order_id)) == ("error", 0)

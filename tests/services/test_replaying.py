@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.pattern("S3", "O2")
-def test_a_set_aside_submission_is_replayed_once_its_cause_is_mended(product: None) -> None:
+def test_a_set_aside_submission_is_replayed_once_its_cause_is_fixed(product: None) -> None:
     placed = place_order(client="guest", order=an_order())
     Product.objects.update(currency="HUF")
     assert take_in()["rejected"] == 1

@@ -43,7 +43,7 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
         reply_to="app-1",
         announced=False,
     )
-    result = resubmit(order_id=order.pk, by="operator:ada", reason="mended the ribbon")
+    result = resubmit(order_id=order.pk, by="operator:ada", reason="fixed the ribbon")
     assert (result.status, result.message) == (ResultStatus.DONE, "Resubmitted box.")
     box, row = step_of(order, "box"), stored(order)
     assert (box.state, box.attempt, box.generation) == ("not_started", 3, generation)
@@ -56,7 +56,7 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
     assert (event.step, event.actor_name, event.detail) == (
         "box",
         "operator:ada",
-        {"reason": "mended the ribbon"},
+        {"reason": "fixed the ribbon"},
     )
     a_scheduler().run_once()
     request = AgentRequest.objects.get()  # it goes on from that step, and from no other

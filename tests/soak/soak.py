@@ -185,7 +185,7 @@ class Soak:
 
     def _mend_the_remotes(self) -> str:
         self._system.no_faults()
-        return "remotes mended"
+        return "remote services fixed"
 
     def _compensate_an_order(self) -> str:
         if self._system.acknowledged:

@@ -136,7 +136,7 @@ def test_a_bad_message_twice_is_set_aside_once() -> None:
     assert [type(answer) for answer in take(sent, sent)] == [RejectedSubmission, DuplicateSubmission]
 
 
-def test_a_mended_message_is_taken_even_beside_the_bad_one() -> None:
+def test_a_corrected_message_is_taken_even_beside_the_bad_one() -> None:
     bad = submission(total=1)
     assert [type(answer) for answer in take(bad, submission(order_id=bad.order_id))] == [
         RejectedSubmission,

@@ -194,7 +194,7 @@ def test_what_had_been_wrong_is_forgotten_when_the_step_succeeds() -> None:
     assert one.steps["mix"].error is None
 
 
-# Declined: the customer can mend it
+# Declined: the customer can resolve it
 
 
 @pytest.mark.pattern("V4")

@@ -50,7 +50,7 @@ def test_429_may_name_a_date() -> None:
     assert fault.retry_after == 5.0
 
 
-def test_402_is_for_the_customer_to_mend() -> None:
+def test_402_is_for_the_customer_to_resolve() -> None:
     body = json.dumps({"error": {"code": "card_declined", "message": "The card was declined"}})
     fault = fault_of(answering(402, body))
     assert type(fault) is Declined

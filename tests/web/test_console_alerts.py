@@ -159,10 +159,10 @@ def test_a_group_is_resubmitted_as_a_whole_and_what_joins_later_is_shown_apart(d
     page = client.get(f"/console/alerts/{group.pk}/")
     (query,) = re.findall(r'/console/bulk/new/\?(group=[^"]*?upto=\d+)"', page.content.decode())
     (later,) = failed_orders(1, message="it said no")
-    made = ask_for(client, query.replace("&amp;", "&"), reason="mended")
+    made = ask_for(client, query.replace("&amp;", "&"), reason="fixed")
     action = BulkAction.objects.get()
     assert made.headers["Location"] == f"/console/bulk/{action.pk}/"
-    assert (action.total, action.group, action.by, action.reason) == (3, group, "olga", "mended")
+    assert (action.total, action.group, action.by, action.reason) == (3, group, "olga", "fixed")
     assert items_in(action, "waiting") == ids
     carry_on(action)
     (joined,) = failed_orders(1, message="it said no")
@@ -222,10 +222,10 @@ def test_a_form_that_makes_no_sense_begins_nothing_and_keeps_what_was_typed(
 ) -> None:
     failed_orders(2)
     client = desk("operator")
-    refused = ask_for(client, f"group={group_of().pk}", reason="mended <it>", **changes)
+    refused = ask_for(client, f"group={group_of().pk}", reason="fixed <it>", **changes)
     assert refused.status_code == 422
     assert said in refused.content.decode()
-    assert escape("mended <it>") in refused.content.decode()
+    assert escape("fixed <it>") in refused.content.decode()
     assert not BulkAction.objects.exists()
 
 

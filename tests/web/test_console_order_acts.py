@@ -49,9 +49,7 @@ def test_a_resubmission_waits_shows_that_and_can_be_undone(desk: Desk) -> None:
 def test_at_once_is_at_once_and_a_second_time_says_so(desk: Desk) -> None:
     order = in_error()
     client = desk("operator")
-    first = client.post(
-        f"/console/orders/{order.pk}/resubmit/", {"now": "1", "reason": "mended"}, follow=True
-    )
+    first = client.post(f"/console/orders/{order.pk}/resubmit/", {"now": "1", "reason": "fixed"}, follow=True)
     again = client.post(f"/console/orders/{order.pk}/resubmit/", {"now": "1"}, follow=True)
     assert "Resubmitted create-shipment." in first.content.decode()
     assert "nothing was resubmitted" in again.content.decode()
