@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from orders.selectors.desk.timeline import Lane, Span, SpanKind
+from orders.selectors.desk.timeline import AttemptOutcome, Lane, Span, SpanKind
 
 LEFT, WIDTH, TOP, ROW, BAR = 150, 900, 24, 26, 14
 """The left edge of the axis (step names go before it), the whole width, and the heights of the top margin, a row and a
@@ -18,7 +18,13 @@ CUT_TO = 0.12
 """and then takes this share of the width."""
 LEAST = 3.0
 """The smallest width of a bar. A call of a few milliseconds would otherwise be invisible."""
-TONES = {"done": "good", "compensated": "idle", "failed": "bad", "timed out": "warn", "": "busy"}
+TONES = {
+    AttemptOutcome.DONE: "good",
+    AttemptOutcome.COMPENSATED: "idle",
+    AttemptOutcome.FAILED: "bad",
+    AttemptOutcome.TIMED_OUT: "warn",
+    AttemptOutcome.UNDER_WAY: "busy",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

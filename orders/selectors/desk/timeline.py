@@ -10,22 +10,36 @@ from orders.selectors.desk.standing import StepFacts
 from orders.vocabulary import EventKind
 
 STARTED = frozenset({EventKind.STEP_STARTED, EventKind.COMPENSATION_STARTED})
-OUTCOMES: Mapping[str, str] = {
-    EventKind.STEP_COMPLETED: "done",
-    EventKind.SETTLED_DONE: "done",
-    EventKind.STEP_COMPENSATED: "compensated",
-    EventKind.SETTLED_COMPENSATED: "compensated",
-    EventKind.STEP_REFUSED: "failed",
-    EventKind.STEP_DECLINED: "failed",
-    EventKind.STEP_FAILED: "failed",
-    EventKind.COMPENSATION_FAILED: "failed",
-    EventKind.STEP_TIMED_OUT: "timed out",
-    EventKind.COMPENSATION_TIMED_OUT: "timed out",
-    EventKind.STEP_RECALLED: "taken back",
-    EventKind.STEP_DEFERRED: "put off",
+
+
+class AttemptOutcome(StrEnum):
+    """How an attempt ended, in the word that the chart shows."""
+
+    UNDER_WAY = ""
+    DONE = "done"
+    COMPENSATED = "compensated"
+    FAILED = "failed"
+    TIMED_OUT = "timed out"
+    RECALLED = "recalled"
+    DEFERRED = "deferred"
+
+
+OUTCOMES: Mapping[str, AttemptOutcome] = {
+    EventKind.STEP_COMPLETED: AttemptOutcome.DONE,
+    EventKind.SETTLED_DONE: AttemptOutcome.DONE,
+    EventKind.STEP_COMPENSATED: AttemptOutcome.COMPENSATED,
+    EventKind.SETTLED_COMPENSATED: AttemptOutcome.COMPENSATED,
+    EventKind.STEP_REFUSED: AttemptOutcome.FAILED,
+    EventKind.STEP_DECLINED: AttemptOutcome.FAILED,
+    EventKind.STEP_FAILED: AttemptOutcome.FAILED,
+    EventKind.COMPENSATION_FAILED: AttemptOutcome.FAILED,
+    EventKind.STEP_TIMED_OUT: AttemptOutcome.TIMED_OUT,
+    EventKind.COMPENSATION_TIMED_OUT: AttemptOutcome.TIMED_OUT,
+    EventKind.STEP_RECALLED: AttemptOutcome.RECALLED,
+    EventKind.STEP_DEFERRED: AttemptOutcome.DEFERRED,
 }
 """How an attempt ended, by the event that ended it."""
-OVER = frozenset({"done", "compensated"})
+OVER = frozenset({AttemptOutcome.DONE, AttemptOutcome.COMPENSATED})
 
 
 class SpanKind(StrEnum):
@@ -37,14 +51,14 @@ class SpanKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A stretch of time. `outcome` is how an attempt ended, "" while it is under way."""
+    """A stretch of time. `outcome` is how an attempt ended."""
 
     kind: SpanKind
     begins: datetime
     ends: datetime
     attempt: int = 0
     compensates: bool = False
-    outcome: str = ""
+    outcome: AttemptOutcome = AttemptOutcome.UNDER_WAY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +81,7 @@ class _Lane:
     def take(self, event: EventFacts) -> None:
         if event.kind in STARTED:
             self._wait_until(event.at)
-            self._end(event.at, "timed out")
+            self._end(event.at, AttemptOutcome.TIMED_OUT)
             self.started = event
             self.ticks.append(event.at)
         elif event.kind == EventKind.WAITING_FOR_AGENT and self.waits_from is None:
@@ -83,9 +97,9 @@ class _Lane:
         """Extends what is under way, or the present wait, until now."""
         if waits:
             self._wait_until(now)
-        self._end(now, "")
+        self._end(now, AttemptOutcome.UNDER_WAY)
 
-    def _end(self, at: datetime, outcome: str) -> None:
+    def _end(self, at: datetime, outcome: AttemptOutcome) -> None:
         if self.started is not None:
             attempt = self.started
             compensates = attempt.kind == EventKind.COMPENSATION_STARTED
