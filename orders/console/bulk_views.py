@@ -107,7 +107,7 @@ preview = needs(OPERATE, require_safe(_preview))
 def create(request: HttpRequest) -> HttpResponse:
     """Starts an action, or shows the form again with what is wrong."""
     choice = _choice(request.POST)
-    order_ids = bulk_selection.orders_of(choice, tries=retry_limits(), now=now())
+    order_ids = bulk_selection.orders_of(choice, retry_limits=retry_limits(), now=now())
     form = BulkActionForm(request.POST, count=len(order_ids))
     if form.is_valid():
         seen = form.cleaned_data["seen"]
@@ -157,7 +157,7 @@ def _choice(query: QueryDict) -> Choice:
 
 
 def _count(choice: Choice) -> int:
-    return bulk_selection.count(choice, tries=retry_limits(), now=now())
+    return bulk_selection.count(choice, retry_limits=retry_limits(), now=now())
 
 
 def _preview_page(request: HttpRequest, choice: Choice, form: BulkActionForm, count: int) -> HttpResponse:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.overview import Overview
-from orders.selectors.desk.standing import Kind
+from orders.selectors.desk.standing import StandingKind
 from orders.selectors.desk.supervisor import SupervisorStatus
 from orders.vocabulary import CircuitState, ProcessState
 from orders.wording.agents import down_sentence, draining_sentence, hold_sentence
@@ -87,5 +87,5 @@ def _of_orders(numbers: Overview, open_alerts: int) -> Iterator[Concern]:
     if numbers.oldest_ready is not None and numbers.oldest_ready > PATIENCE:
         age = duration(numbers.oldest_ready)
         sentence = f"An order has been waiting for a scheduler for {age}. Is the scheduler process running?"
-        query = urlencode({"state": ProcessState.PENDING.value, "kind": Kind.SCHEDULER.value})
+        query = urlencode({"state": ProcessState.PENDING.value, "kind": StandingKind.SCHEDULER.value})
         yield Concern(tone="warn", url=f"{reverse('console:orders')}?{query}", sentence=sentence)

@@ -17,7 +17,7 @@ LONGEST_JSON = 4_000
 
 def read_page(order_id: UUID) -> OrderPage:
     """Reads an order that has been inserted. Raises `Http404` if there is none."""
-    order = order_page(order_id, tries=retry_limits(), now=now())
+    order = order_page(order_id, retry_limits=retry_limits(), now=now())
     if order is None or order.detail.order is None:
         raise Http404
     return order

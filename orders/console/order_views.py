@@ -47,11 +47,11 @@ def show_orders(request: HttpRequest) -> HttpResponse:
     wanted = form.filter
     at, limits = now(), retry_limits()
     after = OrderPageForm(request.GET).position
-    matches = search.page(wanted, after=after, limit=PAGE, tries=limits, now=at)
+    matches = search.page(wanted, after=after, limit=PAGE, retry_limits=limits, now=at)
     if (
         wanted.order_id is not None
         and not matches.orders
-        and order_page(wanted.order_id, tries=limits, now=at)
+        and order_page(wanted.order_id, retry_limits=limits, now=at)
     ):
         return redirect("console:order", wanted.order_id)  # a submission that is not yet an order
     steps, agents = search.steps_and_agents()
@@ -84,7 +84,7 @@ def export_orders(request: HttpRequest) -> HttpResponseBase:
 
 
 def _csv_rows(wanted: OrderFilter) -> Iterator[tuple[Any, ...]]:
-    for match in search.rows(wanted, most=MOST_EXPORTED, tries=retry_limits(), now=now()):
+    for match in search.rows(wanted, most=MOST_EXPORTED, retry_limits=retry_limits(), now=now()):
         yield _csv_row(match)
 
 
@@ -110,7 +110,7 @@ def _csv_row(match: OrderRow) -> tuple[Any, ...]:
 def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Shows where an order stands, its steps over time, its history, and what can be done about it."""
     at, limits = now(), retry_limits()
-    order = order_page(order_id, tries=limits, now=at)
+    order = order_page(order_id, retry_limits=limits, now=at)
     if order is None:
         raise Http404
     detail = order.detail
@@ -166,7 +166,7 @@ def _step(order: OrderPage, step: StepPage) -> dict[str, Any]:
 @page
 def show_compensation(request: HttpRequest) -> HttpResponse:
     """Lists the orders that are being compensated, and those whose compensation failed."""
-    desk = compensations(tries=retry_limits(), now=now())
+    desk = compensations(retry_limits=retry_limits(), now=now())
     return render(request, "console/orders/compensation.html", {"desk": desk})
 
 

@@ -8,7 +8,7 @@ from orders.fields.money import Money
 from orders.management.tables import Column, Fit, paragraph, printable, table
 from orders.selectors.desk.history import Cause, EventFacts, TimeSpent
 from orders.selectors.desk.order_detail import AlertFacts, Detail, OrderFacts
-from orders.selectors.desk.standing import StepFacts, Tries
+from orders.selectors.desk.standing import RetryLimits, StepFacts
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.wording import standings
 from orders.wording.events import calls_sentence, error_text, event_sentence
@@ -19,7 +19,7 @@ from orders.wording.waits import CAUSES, wait_words
 LABEL = 12
 
 
-def describe(detail: Detail, *, tries: Tries, now: datetime, width: int) -> str:
+def describe(detail: Detail, *, retry_limits: RetryLimits, now: datetime, width: int) -> str:
     """Everything about the order, in lines of at most `width` characters where they can be wrapped."""
     parts = ["\n".join(_header(detail, now))]
     if detail.steps:
@@ -28,8 +28,8 @@ def describe(detail: Detail, *, tries: Tries, now: datetime, width: int) -> str:
         parts.append(_alert(detail, detail.alert, now, width))
     if detail.events:
         parts.append(_spent(detail.spent, width))
-        parts.append(_longest(detail, tries, width))
-        parts.append(_timeline(detail, tries, width))
+        parts.append(_longest(detail, retry_limits, width))
+        parts.append(_timeline(detail, retry_limits, width))
     return "\n\n".join(parts)
 
 
@@ -166,7 +166,7 @@ def _parts(spent: TimeSpent, cause: str) -> str:
     return f": {agents}; {counted(spent.failed_calls, 'failed call')} took {took}"
 
 
-def _longest(detail: Detail, tries: Tries, width: int) -> str:
+def _longest(detail: Detail, retry_limits: RetryLimits, width: int) -> str:
     columns = (
         Column("LONGEST", right=True),
         Column("FROM", right=True),
@@ -176,7 +176,9 @@ def _longest(detail: Detail, tries: Tries, width: int) -> str:
     rows = []
     for wait in detail.spent.longest:
         after = (
-            event_sentence(detail.events[wait.after], tries) if wait.after >= 0 else "The order was posted"
+            event_sentence(detail.events[wait.after], retry_limits)
+            if wait.after >= 0
+            else "The order was posted"
         )
         rows.append(
             (
@@ -189,7 +191,7 @@ def _longest(detail: Detail, tries: Tries, width: int) -> str:
     return table(columns, rows, width=width)
 
 
-def _timeline(detail: Detail, tries: Tries, width: int) -> str:
+def _timeline(detail: Detail, retry_limits: RetryLimits, width: int) -> str:
     columns = (
         Column("AT", right=True),
         Column("GAP", right=True),
@@ -199,7 +201,7 @@ def _timeline(detail: Detail, tries: Tries, width: int) -> str:
     rows = []
     before = detail.began
     for first, last, calls in _folded(detail.events):
-        sentence = calls_sentence(first, last) if calls > 1 else event_sentence(first, tries)
+        sentence = calls_sentence(first, last) if calls > 1 else event_sentence(first, retry_limits)
         at = elapsed((first.at - detail.began).total_seconds())
         rows.append((at, duration((first.at - before).total_seconds()), sentence, first.actor_name))
         before = last.at

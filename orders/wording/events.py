@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from orders.selectors.desk.history import EventFacts, moment
-from orders.selectors.desk.standing import Tries
+from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.timeline import retry_after
 from orders.vocabulary import EventKind, Reason
 from orders.wording.units import counted, duration
@@ -121,13 +121,13 @@ class EventEntry:
     retry_at: datetime | None
 
 
-def event_entry(event: EventFacts, tries: Tries) -> EventEntry:
+def event_entry(event: EventFacts, retry_limits: RetryLimits) -> EventEntry:
     """Returns an event with its sentence and everything that is stored of it."""
     kept = {name: value for name, value in event.detail.items() if value is not None and name != "key"}
     detail = json.dumps(kept, ensure_ascii=False, indent=1, default=str) if kept else ""
     return EventEntry(
         event=event,
-        sentence=event_sentence(event, tries),
+        sentence=event_sentence(event, retry_limits),
         tone=TONES.get(event.kind, "idle"),
         key=str(event.detail.get("key", "")),
         detail=shorten(detail, LONGEST_DETAIL),
@@ -135,16 +135,16 @@ def event_entry(event: EventFacts, tries: Tries) -> EventEntry:
     )
 
 
-def event_sentence(event: EventFacts, tries: Tries) -> str:
+def event_sentence(event: EventFacts, retry_limits: RetryLimits) -> str:
     """Says what happened. An event kind that this release does not know is shown by its name and details."""
     template = SENTENCES.get(event.kind)
-    return _unknown(event) if template is None else template.format_map(_parts(event, tries, template))
+    return _unknown(event) if template is None else template.format_map(_parts(event, retry_limits, template))
 
 
 def calls_sentence(first: EventFacts, last: EventFacts) -> str:
     """Says in one sentence that several calls of an attempt failed in the same way."""
     template = "Calls {call} to {last_call} of {step} failed{error}{took}"
-    return template.format_map(_parts(first, Tries(), template) | {"last_call": _of(last, "try", "?")})
+    return template.format_map(_parts(first, RetryLimits(), template) | {"last_call": _of(last, "try", "?")})
 
 
 def shorten(text: object, longest: int = LONGEST_QUOTE) -> str:
@@ -162,10 +162,10 @@ def error_text(error: Any) -> str:
     return shorten(": ".join(str(error[name]) for name in ("code", "message") if error.get(name)))
 
 
-def _parts(event: EventFacts, tries: Tries, template: str) -> dict[str, str]:
+def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[str, str]:
     """Returns the parts of a sentence. Optional parts bring their own punctuation, and are empty without a value."""
     detail = event.detail
-    limit = tries.backward if event.kind == EventKind.COMPENSATION_TIMED_OUT else tries.forward
+    limit = retry_limits.backward if event.kind == EventKind.COMPENSATION_TIMED_OUT else retry_limits.forward
     wait = _wait(event)
     return {
         "step": event.step,

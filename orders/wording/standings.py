@@ -3,40 +3,40 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from orders.selectors.desk.standing import Kind, Standing
+from orders.selectors.desk.standing import Standing, StandingKind
 from orders.wording.states import Pill
 from orders.wording.units import short_duration
 
 STANDINGS: Mapping[str, Pill] = {
-    Kind.COMPENSATION_FAILED: Pill("bad", "error", "compensation failed"),
-    Kind.ERROR: Pill("bad", "error", "error"),
-    Kind.OVERDUE: Pill("bad", "warning", "overdue"),
-    Kind.AT_RISK: Pill("warn", "warning", "at risk"),
-    Kind.CUSTOMER: Pill("warn", "person", "waiting for customer"),
-    Kind.EXTENDED_WAIT: Pill("warn", "retry", "long wait before a retry"),
-    Kind.RETRYING: Pill("warn", "retry", "retrying"),
-    Kind.AGENT: Pill("idle", "clock", "waiting for agent"),
-    Kind.SETTLING: Pill("idle", "clock", "waiting for a call to settle"),
-    Kind.RUNNING: Pill("busy", "running", "running"),
-    Kind.SCHEDULER: Pill("idle", "clock", "waiting for a scheduler"),
-    Kind.COMPENSATED: Pill("idle", "undo", "compensated"),
-    Kind.PROCESSED: Pill("good", "done", "processed"),
+    StandingKind.COMPENSATION_FAILED: Pill("bad", "error", "compensation failed"),
+    StandingKind.ERROR: Pill("bad", "error", "error"),
+    StandingKind.OVERDUE: Pill("bad", "warning", "overdue"),
+    StandingKind.AT_RISK: Pill("warn", "warning", "at risk"),
+    StandingKind.CUSTOMER: Pill("warn", "person", "waiting for customer"),
+    StandingKind.EXTENDED_WAIT: Pill("warn", "retry", "long wait before a retry"),
+    StandingKind.RETRYING: Pill("warn", "retry", "retrying"),
+    StandingKind.AGENT: Pill("idle", "clock", "waiting for agent"),
+    StandingKind.SETTLING: Pill("idle", "clock", "waiting for a call to settle"),
+    StandingKind.RUNNING: Pill("busy", "running", "running"),
+    StandingKind.SCHEDULER: Pill("idle", "clock", "waiting for a scheduler"),
+    StandingKind.COMPENSATED: Pill("idle", "undo", "compensated"),
+    StandingKind.PROCESSED: Pill("good", "done", "processed"),
 }
 
 _SENTENCES: Mapping[str, str] = {
-    Kind.COMPENSATION_FAILED: "Compensation failed at {agent}. An operator has to decide what to do.",
-    Kind.ERROR: "It failed at {agent}. An operator has to decide what to do.",
-    Kind.OVERDUE: "It has passed its complete-by time. The supervisor recovers it at its next sweep.",
-    Kind.AT_RISK: "It will probably miss its complete-by time. Then it is tried again.",
-    Kind.CUSTOMER: "It is waiting for the customer. There is nothing for you to do.",
-    Kind.EXTENDED_WAIT: "{agent} failed several times, so the next try comes after a longer wait.",
-    Kind.RETRYING: "{agent} did not answer in time. It is being retried automatically.",
-    Kind.AGENT: "It is waiting until {agent} can take it. There is nothing for you to do here.",
-    Kind.SETTLING: "It is waiting until an unanswered call can no longer take effect. Then it is compensated.",
-    Kind.RUNNING: "It is being processed.",
-    Kind.SCHEDULER: "It is waiting for a scheduler.",
-    Kind.COMPENSATED: "Everything that it did has been compensated.",
-    Kind.PROCESSED: "Every step is completed.",
+    StandingKind.COMPENSATION_FAILED: "Compensation failed at {agent}. An operator has to decide what to do.",
+    StandingKind.ERROR: "It failed at {agent}. An operator has to decide what to do.",
+    StandingKind.OVERDUE: "It has passed its complete-by time. The supervisor recovers it at its next sweep.",
+    StandingKind.AT_RISK: "It will probably miss its complete-by time. Then it is tried again.",
+    StandingKind.CUSTOMER: "It is waiting for the customer. There is nothing for you to do.",
+    StandingKind.EXTENDED_WAIT: "{agent} failed several times, so the next try comes after a longer wait.",
+    StandingKind.RETRYING: "{agent} did not answer in time. It is being retried automatically.",
+    StandingKind.AGENT: "It is waiting until {agent} can take it. There is nothing for you to do here.",
+    StandingKind.SETTLING: "It is waiting until an unanswered call can no longer take effect. Then it is compensated.",
+    StandingKind.RUNNING: "It is being processed.",
+    StandingKind.SCHEDULER: "It is waiting for a scheduler.",
+    StandingKind.COMPENSATED: "Everything that it did has been compensated.",
+    StandingKind.PROCESSED: "Every step is completed.",
 }
 
 
@@ -56,13 +56,13 @@ def sentence(stands: Standing) -> str:
 def summary(stands: Standing, *, now: datetime, code: str = "") -> str:
     """Says in a few words, for a table, where an order or a step stands. `code` is that of its open alert."""
     detail = _DETAILS.get(stands.kind, _no_detail)(stands, now)
-    label = f"waiting for {stands.on}" if stands.kind is Kind.AGENT else STANDINGS[stands.kind].label
+    label = f"waiting for {stands.on}" if stands.kind is StandingKind.AGENT else STANDINGS[stands.kind].label
     text = f"{label}{detail}"
-    if code and stands.kind in (Kind.ERROR, Kind.COMPENSATION_FAILED):
+    if code and stands.kind in (StandingKind.ERROR, StandingKind.COMPENSATION_FAILED):
         text = f"{text}: {code}"
-    if not stands.compensating or stands.kind in (Kind.COMPENSATED, Kind.COMPENSATION_FAILED):
+    if not stands.compensating or stands.kind in (StandingKind.COMPENSATED, StandingKind.COMPENSATION_FAILED):
         return text
-    return "compensating" if stands.kind is Kind.RUNNING else f"compensating, {text}"
+    return "compensating" if stands.kind is StandingKind.RUNNING else f"compensating, {text}"
 
 
 def _no_detail(stands: Standing, now: datetime) -> str:
@@ -115,12 +115,12 @@ def _for_scheduler(stands: Standing, now: datetime) -> str:
 
 
 _DETAILS: Mapping[str, Callable[[Standing, datetime], str]] = {
-    Kind.OVERDUE: _overdue,
-    Kind.AT_RISK: _at_risk,
-    Kind.CUSTOMER: _until,
-    Kind.EXTENDED_WAIT: _next,
-    Kind.RETRYING: _retrying,
-    Kind.AGENT: _for_agent,
-    Kind.SETTLING: _until,
-    Kind.SCHEDULER: _for_scheduler,
+    StandingKind.OVERDUE: _overdue,
+    StandingKind.AT_RISK: _at_risk,
+    StandingKind.CUSTOMER: _until,
+    StandingKind.EXTENDED_WAIT: _next,
+    StandingKind.RETRYING: _retrying,
+    StandingKind.AGENT: _for_agent,
+    StandingKind.SETTLING: _until,
+    StandingKind.SCHEDULER: _for_scheduler,
 }

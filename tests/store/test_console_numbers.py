@@ -20,7 +20,7 @@ from orders.selectors.desk import workflows
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.overview import overview
 from orders.selectors.desk.search import page
-from orders.selectors.desk.standing import Kind, Tries
+from orders.selectors.desk.standing import RetryLimits, StandingKind
 from orders.selectors.desk.supervisor import supervisor_status
 from orders.selectors.desk.version import desk_version
 from tests.support.factories import ago, ahead, make_alert, make_order, make_purchase
@@ -124,10 +124,10 @@ def test_a_probe_does_not_begin_the_wait_for_an_agent_anew() -> None:
     waits = {"waiting_since": ago(1), "wanted_since": ago(900)}
     order = make_order({"bake": waits}, process_state="pending", not_before=ahead(600))
     now = database_now()
-    (row,) = page(OrderFilter(), after=None, limit=5, tries=Tries(), now=now).orders
+    (row,) = page(OrderFilter(), after=None, limit=5, retry_limits=RetryLimits(), now=now).orders
     found = row.order
     assert found.order_id == order.pk
-    assert (found.standing.kind, found.standing.since) == (Kind.AGENT, waits["wanted_since"])
+    assert (found.standing.kind, found.standing.since) == (StandingKind.AGENT, waits["wanted_since"])
 
 
 @pytest.mark.pattern("S3")

@@ -8,7 +8,7 @@ from orders.engine.runtime.sql import database_now
 from orders.models import AlertGroup
 from orders.selectors.desk import agents, alert_groups, alerts, order_ids, search, set_aside, supervisor
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
-from orders.selectors.desk.standing import Tries
+from orders.selectors.desk.standing import RetryLimits
 from tests.support.plans import full_tables, plans_of, some_orders
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ __all__ = ["full_tables"]
 
 
 def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts() -> None:
-    now, tries = database_now(), Tries()
+    now, limits = database_now(), RetryLimits()
     group = AlertGroup.objects.get()
     part = some_orders(1)[0].hex[-8:]
     reads: dict[str, Callable[[], object]] = {
@@ -29,9 +29,9 @@ def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts()
         "orders of groups": lambda: alerts.newest_orders_of_groups([group.pk], most=12),
         "alerts of a group": lambda: alerts.alerts_of_group(group, closed=True, after=""),
         "set aside": lambda: set_aside.set_aside_submissions(),
-        "orders": lambda: search.page(OrderFilter(), after=None, limit=30, tries=tries, now=now),
+        "orders": lambda: search.page(OrderFilter(), after=None, limit=30, retry_limits=limits, now=now),
         "waiting orders": lambda: search.page(
-            OrderFilter(waiting=NOTHING_DONE), after=None, limit=30, tries=tries, now=now
+            OrderFilter(waiting=NOTHING_DONE), after=None, limit=30, retry_limits=limits, now=now
         ),
         "an order's id": lambda: order_ids.orders_like(part),
     }

@@ -7,7 +7,7 @@ import pytest
 
 from orders.console import order_chart
 from orders.selectors.desk.history import EventFacts
-from orders.selectors.desk.standing import Kind, StepFacts, Tries, step_standing
+from orders.selectors.desk.standing import RetryLimits, StandingKind, StepFacts, step_standing
 from orders.selectors.desk.timeline import Lane, SpanKind, lanes
 from orders.wording.events import event_entry, event_sentence, shorten
 
@@ -128,10 +128,18 @@ def test_what_is_under_way_or_waited_for_goes_on_until_now(
 def test_a_step_that_waits_for_its_agent_stands_there_and_since_when() -> None:
     for state, goal in (("not_started", "complete"), ("compensating", "compensate")):
         stands = step_standing(
-            step(state=state, waiting_since=at(30), failure_count=1), goal, tries=Tries(), now=at(100)
+            step(state=state, waiting_since=at(30), failure_count=1),
+            goal,
+            retry_limits=RetryLimits(),
+            now=at(100),
         )
         assert stands is not None
-        assert (stands.kind, stands.on, stands.since, stands.until) == (Kind.AGENT, "oven", at(30), None)
+        assert (stands.kind, stands.on, stands.since, stands.until) == (
+            StandingKind.AGENT,
+            "oven",
+            at(30),
+            None,
+        )
 
 
 def test_a_drawing_keeps_everything_inside_and_in_the_order_of_time() -> None:
@@ -156,7 +164,8 @@ def test_a_drawing_keeps_everything_inside_and_in_the_order_of_time() -> None:
 
 def test_a_timeout_says_which_failure_it_was_and_when_the_next_try_comes() -> None:
     entry = event_entry(
-        event(0, "step_timed_out", ruling="retry", failures=1, until=at(12).isoformat()), Tries(forward=3)
+        event(0, "step_timed_out", ruling="retry", failures=1, until=at(12).isoformat()),
+        RetryLimits(forward=3),
     )
     assert entry.sentence == (
         "Step bake got no answer by its complete-by time, attempt 1: failure 1 of 3, next try in 12 s"
@@ -173,7 +182,7 @@ def test_a_timeout_says_which_failure_it_was_and_when_the_next_try_comes() -> No
     ],
 )
 def test_a_code_that_repeats_the_sentence_is_left_out(kind: str, code: str, words: str) -> None:
-    sentence = event_sentence(event(0, kind, error={"code": code, "message": "not this one"}), Tries())
+    sentence = event_sentence(event(0, kind, error={"code": code, "message": "not this one"}), RetryLimits())
     assert sentence == words
 
 
@@ -189,4 +198,4 @@ def test_what_somebody_wrote_is_cut_short_and_a_broken_detail_breaks_nothing() -
             "step_deferred",
             "new",
         ):
-            assert event_sentence(event(0, kind, **detail), Tries())
+            assert event_sentence(event(0, kind, **detail), RetryLimits())

@@ -8,7 +8,7 @@ import pytest
 
 from orders.engine.supervisor.remedies import Ruling
 from orders.selectors.desk.history import Cause, EventFacts
-from orders.selectors.desk.standing import Kind, Standing, Tries
+from orders.selectors.desk.standing import RetryLimits, Standing, StandingKind
 from orders.vocabulary import (
     AlertKind,
     BulkItemState,
@@ -41,7 +41,7 @@ from orders.wording.states import pill_of
         (waits.CAUSES, Cause),
         (states.MESSAGE_STATES, MessageState),
         (states.MESSAGE_KINDS, MessageKind),
-        (standings.STANDINGS, Kind),
+        (standings.STANDINGS, StandingKind),
         (events.SENTENCES, EventKind),
         (events.RULINGS, [ruling.name.lower() for ruling in Ruling]),
     ],
@@ -52,9 +52,9 @@ def test_every_value_has_its_words_and_no_other_has(
     assert set(words) == set(vocabulary)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(StandingKind))
 @pytest.mark.parametrize("on", ["oven", ""])
-def test_every_standing_has_a_sentence_with_and_without_an_agent(kind: Kind, on: str) -> None:
+def test_every_standing_has_a_sentence_with_and_without_an_agent(kind: StandingKind, on: str) -> None:
     text = standings.sentence(Standing(kind=kind, on=on))
     assert text[0].isupper() or text.startswith("oven")
     assert text.endswith(".") and "{" not in text and " at An" not in text
@@ -79,7 +79,7 @@ def event(kind: str, step: str = "bake", **detail: Any) -> EventFacts:
 
 @pytest.mark.parametrize("kind", list(EventKind))
 def test_an_event_of_which_nothing_is_kept_still_has_a_whole_sentence(kind: EventKind) -> None:
-    sentence = event_sentence(event(kind), Tries())
+    sentence = event_sentence(event(kind), RetryLimits())
     assert sentence[0].isupper() and sentence == sentence.strip()
     assert not {"{", "}"} & set(sentence) and "None" not in sentence and "  " not in sentence
 
@@ -90,7 +90,7 @@ def test_what_others_wrote_is_quoted_as_it_is_and_cut_short(kind: EventKind) -> 
     names = ("reason", "why", "by", "agent", "try", "before", "code", "message", "overruns")
     detail: dict[str, Any] = dict.fromkeys(names, hostile)
     detail |= {"error": {"code": hostile, "message": hostile}, "cause": {"message": hostile}}
-    assert len(event_sentence(event(kind, **detail), Tries())) < 1_000
+    assert len(event_sentence(event(kind, **detail), RetryLimits())) < 1_000
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_others_wrote_is_quoted_as_it_is_and_cut_short(kind: EventKind) -> 
     ],
 )
 def test_a_sentence_says_what_is_known_and_leaves_out_the_rest(happened: EventFacts, sentence: str) -> None:
-    assert event_sentence(happened, Tries(forward=3, backward=6)) == sentence
+    assert event_sentence(happened, RetryLimits(forward=3, backward=6)) == sentence
 
 
 def test_calls_that_failed_alike_are_one_sentence() -> None:

@@ -24,7 +24,7 @@ def found(**asked: str) -> set[UUID]:
     return {
         one.order_id
         for one in search.page(
-            OrderFilterForm(asked).filter, after=None, limit=50, tries=retry_limits(), now=at
+            OrderFilterForm(asked).filter, after=None, limit=50, retry_limits=retry_limits(), now=at
         ).orders
     }
 
@@ -95,7 +95,7 @@ def test_each_filter_finds_exactly_its_orders() -> None:
     for asked_for, orders in wanted:
         assert found(**asked_for) == {order.pk for order in orders}, asked_for
         chosen = OrderFilterForm(asked_for).filter
-        ids = set(search.matching(chosen, most=100, tries=retry_limits(), now=ahead(0)))
+        ids = set(search.matching(chosen, most=100, retry_limits=retry_limits(), now=ahead(0)))
         assert ids == {order.pk for order in orders}, asked_for
         counted = search.count(chosen, now=ahead(0))
         assert counted in (None, len(orders)), asked_for
@@ -108,7 +108,7 @@ def test_pages_follow_one_another_without_gap_or_overlap() -> None:
         after = None
         while True:
             page = search.page(
-                OrderFilterForm(asked).filter, after=after, limit=3, tries=retry_limits(), now=ahead(0)
+                OrderFilterForm(asked).filter, after=after, limit=3, retry_limits=retry_limits(), now=ahead(0)
             )
             seen += [one.order_id for one in page.orders]
             if (after := page.after) is None:

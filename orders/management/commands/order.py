@@ -25,11 +25,11 @@ class Command(ReadingCommand):
         order_id = find_order(options["id"])
         moment: datetime = now()
         limits = retry_limits()
-        detail = order_detail(order_id, tries=limits, now=moment)
+        detail = order_detail(order_id, retry_limits=limits, now=moment)
         if detail is None:
             raise Stop(f"there is no order {order_id}")
         if options["json"]:
             self.show_json(detail)
         else:
-            self.stdout.write(order_text.describe(detail, tries=limits, now=moment, width=self.width))
+            self.stdout.write(order_text.describe(detail, retry_limits=limits, now=moment, width=self.width))
         return DONE

@@ -38,7 +38,7 @@ class Command(ReadingCommand):
     def work(self, options: dict[str, Any]) -> int:
         moment, limit = now(), max(0, options["limit"])
         wanted = OrderFilter(state=options["state"] or "", waiting=NOTHING_DONE if options["waiting"] else "")
-        found = page(wanted, after=None, limit=limit, tries=retry_limits(), now=moment)
+        found = page(wanted, after=None, limit=limit, retry_limits=retry_limits(), now=moment)
         orders = [row.order for row in found.orders]
         is_all = len(orders) < limit and found.after is None
         listing = {

@@ -11,7 +11,7 @@ from orders.models import AlertGroup, OrderProcess
 from orders.selectors.desk import search
 from orders.selectors.desk.alerts import count_orders_of_group, orders_of_group
 from orders.selectors.desk.filters import NAMES, OrderFilter, in_words
-from orders.selectors.desk.standing import Tries
+from orders.selectors.desk.standing import RetryLimits
 from orders.vocabulary import BulkKind, ProcessState
 
 MOST = 10_000
@@ -69,7 +69,7 @@ class Choice:
         return self.wanted.problems if self.wanted else ()
 
 
-def count(choice: Choice, *, tries: Tries, now: datetime) -> int:
+def count(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> int:
     """Returns how many orders a choice takes now, counting up to `MOST` + 1."""
     if choice.group is not None:
         return count_orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
@@ -78,15 +78,15 @@ def count(choice: Choice, *, tries: Tries, now: datetime) -> int:
         number = search.count(wanted, most=MOST, now=now)
         if number is not None:
             return number
-    return len(orders_of(choice, tries=tries, now=now))
+    return len(orders_of(choice, retry_limits=retry_limits, now=now))
 
 
-def orders_of(choice: Choice, *, tries: Tries, now: datetime) -> list[UUID]:
+def orders_of(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> list[UUID]:
     """Returns the orders that a choice takes now, at most `MOST` + 1."""
     if choice.group is not None:
         return orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
     if (wanted := _wanted(choice)) is not None:
-        return list(search.matching(wanted, most=MOST + 1, tries=tries, now=now))
+        return list(search.matching(wanted, most=MOST + 1, retry_limits=retry_limits, now=now))
     matches = OrderProcess.objects.filter(pk__in=choice.ids)
     if choice.kind == BulkKind.RESUBMIT:
         matches = matches.filter(process_state=ProcessState.ERROR)

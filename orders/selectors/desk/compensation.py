@@ -7,7 +7,7 @@ from orders.models import OrderProcess
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.order_rows import OrderRow, order_progress, order_rows
 from orders.selectors.desk.search import page
-from orders.selectors.desk.standing import Kind, Tries
+from orders.selectors.desk.standing import RetryLimits, StandingKind
 from orders.vocabulary import Goal, ProcessState
 
 MOST = 100
@@ -24,10 +24,14 @@ class Compensations:
     more_under_way: bool
 
 
-def compensations(*, tries: Tries, now: datetime) -> Compensations:
+def compensations(*, retry_limits: RetryLimits, now: datetime) -> Compensations:
     """The orders being compensated, newest first, and apart from them those that need an operator."""
     failed = page(
-        OrderFilter(kind=Kind.COMPENSATION_FAILED.value), after=None, limit=MOST, tries=tries, now=now
+        OrderFilter(kind=StandingKind.COMPENSATION_FAILED.value),
+        after=None,
+        limit=MOST,
+        retry_limits=retry_limits,
+        now=now,
     )
     processes = [
         process
@@ -37,7 +41,7 @@ def compensations(*, tries: Tries, now: datetime) -> Compensations:
         )[: MOST + 1]
     ]
     processes.sort(key=lambda process: process.order_id, reverse=True)
-    progress = order_progress(processes[:MOST], tries=tries, now=now)
+    progress = order_progress(processes[:MOST], retry_limits=retry_limits, now=now)
     return Compensations(
         failed=failed.orders,
         more_failed=failed.after is not None,

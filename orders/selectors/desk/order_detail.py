@@ -10,7 +10,7 @@ from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.history import EventFacts, TimeSpent, moment, time_spent
 from orders.selectors.desk.order_rows import process_facts, steps_of
 from orders.selectors.desk.set_aside import SetAsideSubmission, set_aside_submission
-from orders.selectors.desk.standing import Standing, StepFacts, Tries, order_standing
+from orders.selectors.desk.standing import RetryLimits, Standing, StepFacts, order_standing
 from orders.vocabulary import EventKind
 
 
@@ -75,7 +75,7 @@ class Detail:
     spent: TimeSpent
 
 
-def order_detail(order_id: UUID, *, tries: Tries, now: datetime) -> Detail | None:
+def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> Detail | None:
     """Everything about the order or the submission with this id; None if there is none. Eight or nine queries."""
     queued, set_aside = submission_of(order_id)
     process = OrderProcess.objects.filter(order_id=order_id).first()
@@ -87,7 +87,7 @@ def order_detail(order_id: UUID, *, tries: Tries, now: datetime) -> Detail | Non
     began = _began(queued or set_aside, process, events, now)
     return Detail(
         order_id=order_id,
-        order=None if process is None else _order(process, placed, steps, tries, now),
+        order=None if process is None else _order(process, placed, steps, retry_limits, now),
         steps=steps,
         alert=_alert(order_id),
         queued=queued,
@@ -99,13 +99,17 @@ def order_detail(order_id: UUID, *, tries: Tries, now: datetime) -> Detail | Non
 
 
 def _order(
-    process: OrderProcess, placed: Order | None, steps: list[StepFacts], tries: Tries, now: datetime
+    process: OrderProcess,
+    placed: Order | None,
+    steps: list[StepFacts],
+    retry_limits: RetryLimits,
+    now: datetime,
 ) -> OrderFacts:
     customer = placed.customer if placed else None
     return OrderFacts(
         state=process.process_state,
         goal=process.goal,
-        standing=order_standing(process_facts(process), steps, tries=tries, now=now)[0],
+        standing=order_standing(process_facts(process), steps, retry_limits=retry_limits, now=now)[0],
         workflow=process.workflow,
         version=process.version,
         priority=process.priority,

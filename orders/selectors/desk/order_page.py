@@ -8,7 +8,7 @@ from uuid import UUID
 from orders.models import Alert, StepState
 from orders.selectors.desk.order_detail import Detail, order_detail
 from orders.selectors.desk.order_rows import PendingAct, acts_on
-from orders.selectors.desk.standing import Standing, StepFacts, Tries, step_standing
+from orders.selectors.desk.standing import RetryLimits, Standing, StepFacts, step_standing
 from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
 
 ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
@@ -61,22 +61,24 @@ class OrderPage:
         return self.detail.order is not None and self.detail.order.state in ENDED
 
 
-def order_page(order_id: UUID, *, tries: Tries, now: datetime) -> OrderPage | None:
+def order_page(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> OrderPage | None:
     """Everything about the order or the submission with this id; None if there is none. About twelve queries."""
-    detail = order_detail(order_id, tries=tries, now=now)
+    detail = order_detail(order_id, retry_limits=retry_limits, now=now)
     if detail is None:
         return None
     stored = {step.name: step for step in StepState.objects.filter(process_id=order_id)}
     alert = Alert.objects.filter(order_id=order_id, closed_at__isnull=True).only("group_id").first()
     return OrderPage(
         detail=detail,
-        steps=[_step(detail, facts, stored[facts.name], tries, now) for facts in detail.steps],
+        steps=[_step(detail, facts, stored[facts.name], retry_limits, now) for facts in detail.steps],
         group=alert.group_id if alert else None,
         act=acts_on([order_id], now).get(order_id),
     )
 
 
-def _step(detail: Detail, facts: StepFacts, stored: StepState, tries: Tries, now: datetime) -> StepPage:
+def _step(
+    detail: Detail, facts: StepFacts, stored: StepState, retry_limits: RetryLimits, now: datetime
+) -> StepPage:
     order = detail.order
     assert order is not None
     forward, failed = order.goal == Goal.COMPLETE, facts.state == StepStatus.FAILED
@@ -87,7 +89,9 @@ def _step(detail: Detail, facts: StepFacts, stored: StepState, tries: Tries, now
     waits = facts.state in (StepStatus.NOT_STARTED, StepStatus.COMPENSATING) and facts.not_before is not None
     return StepPage(
         facts=facts,
-        standing=step_standing(facts, order.goal, tries=tries, now=now) if open_ and not in_error else None,
+        standing=step_standing(facts, order.goal, retry_limits=retry_limits, now=now)
+        if open_ and not in_error
+        else None,
         request=stored.request,
         original=stored.original,
         result=stored.result,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from orders.engine.rows import StepRow
 from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
-from orders.selectors.desk.standing import ProcessFacts, Standing, StepFacts, Tries, order_standing
+from orders.selectors.desk.standing import ProcessFacts, RetryLimits, Standing, StepFacts, order_standing
 from orders.vocabulary import BulkItemState, BulkState, StepStatus
 
 _STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
@@ -69,14 +69,18 @@ class OrderRow:
         return self.order.order_id
 
 
-def order_progress(processes: Sequence[OrderProcess], *, tries: Tries, now: datetime) -> list[OrderProgress]:
+def order_progress(
+    processes: Sequence[OrderProcess], *, retry_limits: RetryLimits, now: datetime
+) -> list[OrderProgress]:
     """Where these orders stand, without the codes of their alerts. Two queries."""
     steps = steps_of([process.order_id for process in processes], now)
-    return [_progress(process, steps[process.order_id], tries, now) for process in processes]
+    return [_progress(process, steps[process.order_id], retry_limits, now) for process in processes]
 
 
-def _progress(process: OrderProcess, steps: list[StepFacts], tries: Tries, now: datetime) -> OrderProgress:
-    standing, current = order_standing(process_facts(process), steps, tries=tries, now=now)
+def _progress(
+    process: OrderProcess, steps: list[StepFacts], retry_limits: RetryLimits, now: datetime
+) -> OrderProgress:
+    standing, current = order_standing(process_facts(process), steps, retry_limits=retry_limits, now=now)
     return OrderProgress(
         order_id=process.order_id,
         state=process.process_state,

@@ -20,7 +20,7 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
 from orders.selectors.desk.order_ids import first_id, ids_like
 from orders.selectors.desk.order_rows import OrderProgress, OrderRow, order_progress, order_rows
-from orders.selectors.desk.standing import Kind, Tries
+from orders.selectors.desk.standing import RetryLimits, StandingKind
 from orders.vocabulary import Goal, ProcessState, StepStatus
 
 MOST_LOOKED_UP = 1_000
@@ -31,10 +31,10 @@ CHUNK = 200
 UNDER_WAY = (ProcessState.PENDING.value, ProcessState.PROCESSING.value)
 UNFINISHED = (*UNDER_WAY, ProcessState.ERROR.value)
 STATE_OF = {
-    Kind.PROCESSED: (ProcessState.PROCESSED.value, Goal.COMPLETE.value),
-    Kind.COMPENSATED: (ProcessState.COMPENSATED.value, Goal.COMPENSATE.value),
-    Kind.ERROR: (ProcessState.ERROR.value, Goal.COMPLETE.value),
-    Kind.COMPENSATION_FAILED: (ProcessState.ERROR.value, Goal.COMPENSATE.value),
+    StandingKind.PROCESSED: (ProcessState.PROCESSED.value, Goal.COMPLETE.value),
+    StandingKind.COMPENSATED: (ProcessState.COMPENSATED.value, Goal.COMPENSATE.value),
+    StandingKind.ERROR: (ProcessState.ERROR.value, Goal.COMPLETE.value),
+    StandingKind.COMPENSATION_FAILED: (ProcessState.ERROR.value, Goal.COMPENSATE.value),
 }
 """The standings that follow from a process's own row."""
 
@@ -47,7 +47,9 @@ class OrderPage:
     after: UUID | None
 
 
-def page(wanted: OrderFilter, *, after: UUID | None, limit: int, tries: Tries, now: datetime) -> OrderPage:
+def page(
+    wanted: OrderFilter, *, after: UUID | None, limit: int, retry_limits: RetryLimits, now: datetime
+) -> OrderPage:
     """One page of orders. Six queries, or a few more when their standing has to be worked out first."""
     matches: list[OrderProgress] = []
     examined = 0
@@ -55,7 +57,7 @@ def page(wanted: OrderFilter, *, after: UUID | None, limit: int, tries: Tries, n
     while len(matches) <= limit and examined < MOST_EXAMINED:
         size = CHUNK if _is_worked_out(wanted) else limit + 1
         chunk = _newest(wanted, behind, size, now)
-        matches += _matches(wanted, order_progress(chunk, tries=tries, now=now))
+        matches += _matches(wanted, order_progress(chunk, retry_limits=retry_limits, now=now))
         examined += len(chunk)
         if len(chunk) < size:
             break
@@ -110,27 +112,29 @@ def count_by_state() -> Mapping[str, int]:
     return dict(rows)
 
 
-def matching(wanted: OrderFilter, *, most: int, tries: Tries, now: datetime) -> Iterator[UUID]:
+def matching(wanted: OrderFilter, *, most: int, retry_limits: RetryLimits, now: datetime) -> Iterator[UUID]:
     """The ids of all orders that match, newest first, up to `most`."""
-    yield from islice(_matching_ids(wanted, tries, now), most)
+    yield from islice(_matching_ids(wanted, retry_limits, now), most)
 
 
-def _matching_ids(wanted: OrderFilter, tries: Tries, now: datetime) -> Iterator[UUID]:
+def _matching_ids(wanted: OrderFilter, retry_limits: RetryLimits, now: datetime) -> Iterator[UUID]:
     for chunk in _chunks(wanted, now):
         if _is_worked_out(wanted):
-            for order in _matches(wanted, order_progress(chunk, tries=tries, now=now)):
+            for order in _matches(wanted, order_progress(chunk, retry_limits=retry_limits, now=now)):
                 yield order.order_id
         else:
             for process in chunk:
                 yield process.order_id
 
 
-def rows(wanted: OrderFilter, *, most: int, tries: Tries, now: datetime) -> Iterator[OrderRow]:
+def rows(wanted: OrderFilter, *, most: int, retry_limits: RetryLimits, now: datetime) -> Iterator[OrderRow]:
     """All orders that match as rows of a list, newest first, up to `most`; read chunk by chunk."""
     matches = (
         row
         for chunk in _chunks(wanted, now)
-        for row in order_rows(_matches(wanted, order_progress(chunk, tries=tries, now=now)), now=now)
+        for row in order_rows(
+            _matches(wanted, order_progress(chunk, retry_limits=retry_limits, now=now)), now=now
+        )
     )
     yield from islice(matches, most)
 
@@ -174,7 +178,7 @@ def _newest(wanted: OrderFilter, behind: UUID | None, limit: int, now: datetime)
 def _states(wanted: OrderFilter) -> Sequence[str]:
     """The states that a match can be in; empty means any."""
     if wanted.kind in STATE_OF:
-        states: Sequence[str] = (STATE_OF[Kind(wanted.kind)][0],)
+        states: Sequence[str] = (STATE_OF[StandingKind(wanted.kind)][0],)
     elif wanted.kind or wanted.waiting:
         states = UNDER_WAY
     elif wanted.code:
@@ -194,7 +198,7 @@ def _matching(wanted: OrderFilter, now: datetime, state: str) -> QuerySet[OrderP
     if wanted.problems:
         return orders.none()
     if wanted.kind in STATE_OF:
-        orders = orders.filter(goal=STATE_OF[Kind(wanted.kind)][1])
+        orders = orders.filter(goal=STATE_OF[StandingKind(wanted.kind)][1])
     if wanted.waiting == NOTHING_DONE:
         orders = orders.filter(_waits(now))
     if wanted.step or wanted.agent or wanted.waiting not in ("", NOTHING_DONE):
@@ -240,12 +244,12 @@ def _current_steps(wanted: OrderFilter, state: str) -> QuerySet[StepState]:
 def _narrowed(orders: QuerySet[OrderProcess], kind: str) -> QuerySet[OrderProcess]:
     """Those that may stand there, so that little more is examined than is found."""
     steps = StepState.objects.filter(process_id=OuterRef("order_id"))
-    if kind == Kind.AGENT:
+    if kind == StandingKind.AGENT:
         requests = AgentRequest.objects.filter(order_id=OuterRef("order_id"))
         return orders.filter(Q(Exists(steps.filter(waiting_since__isnull=False))) | Q(Exists(requests)))
-    if kind == Kind.CUSTOMER:
+    if kind == StandingKind.CUSTOMER:
         return orders.filter(Exists(steps.filter(state=StepStatus.FAILED, not_before__isnull=False)))
-    if kind == Kind.EXTENDED_WAIT:
+    if kind == StandingKind.EXTENDED_WAIT:
         return orders.filter(Exists(steps.filter(extended_waits__gt=0)))
     return orders
 

@@ -14,7 +14,7 @@ LEAST_TIME = timedelta(seconds=5)
 """How long one try may take. With less time left, a step without an answer will probably miss its complete-by."""
 
 
-class Kind(StrEnum):
+class StandingKind(StrEnum):
     """Where an order or a step stands, most urgent first: an order stands where its most urgent step does."""
 
     COMPENSATION_FAILED = "compensation failed"
@@ -32,11 +32,11 @@ class Kind(StrEnum):
     PROCESSED = "processed"
 
 
-URGENCY = {kind: place for place, kind in enumerate(Kind)}
+URGENCY = {kind: place for place, kind in enumerate(StandingKind)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tries:
+class RetryLimits:
     """How many failures of a step are allowed, going forward and compensating."""
 
     forward: int = 3
@@ -51,7 +51,7 @@ class Standing:
     `failures` of at most `limit` have been counted. `compensating` says that it is being compensated.
     """
 
-    kind: Kind
+    kind: StandingKind
     on: str = ""
     until: datetime | None = None
     since: datetime | None = None
@@ -103,45 +103,45 @@ class ProcessFacts:
     started_at: datetime | None
 
 
-def step_standing(step: StepFacts, goal: str, *, tries: Tries, now: datetime) -> Standing | None:
+def step_standing(step: StepFacts, goal: str, *, retry_limits: RetryLimits, now: datetime) -> Standing | None:
     """Where a step of an order under way stands; None if it is finished or its turn has not come."""
     compensating = goal == Goal.COMPENSATE
     if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
-        return _in_flight(step, tries, now)
+        return _in_flight(step, retry_limits, now)
     if step.waiting_since is not None:
-        return _for_agent(step, tries)
+        return _for_agent(step, retry_limits)
     if step.state == StepStatus.COMPENSATING:
-        return _put_off(step, tries, now)
+        return _put_off(step, retry_limits, now)
     if compensating and step.state in (StepStatus.NOT_STARTED, StepStatus.FAILED):
         if step.outcome != Outcome.UNKNOWN:
             return None
         settling = step.settles_at is not None and step.settles_at > now
-        kind = Kind.SETTLING if settling else Kind.SCHEDULER
+        kind = StandingKind.SETTLING if settling else StandingKind.SCHEDULER
         return Standing(kind=kind, on=step.agent, until=step.settles_at if settling else None)
     if step.state == StepStatus.FAILED:
         if step.not_before is None:
             return None
-        kind = Kind.CUSTOMER if step.not_before > now else Kind.SCHEDULER
+        kind = StandingKind.CUSTOMER if step.not_before > now else StandingKind.SCHEDULER
         return Standing(kind=kind, on=step.agent, until=step.not_before)
     if step.state == StepStatus.NOT_STARTED and step.attempt:
-        return _put_off(step, tries, now)
+        return _put_off(step, retry_limits, now)
     return None
 
 
-def _in_flight(step: StepFacts, tries: Tries, now: datetime) -> Standing:
-    failures, limit = _counted(step, tries)
+def _in_flight(step: StepFacts, retry_limits: RetryLimits, now: datetime) -> Standing:
+    failures, limit = _counted(step, retry_limits)
     assert step.complete_by is not None
     until: datetime | None = step.complete_by
     if step.complete_by <= now:
-        kind = Kind.OVERDUE
+        kind = StandingKind.OVERDUE
     elif step.asked_at is not None and step.held_by is None:
-        kind = Kind.AGENT
+        kind = StandingKind.AGENT
     elif step.complete_by - now < LEAST_TIME:
-        kind = Kind.AT_RISK
+        kind = StandingKind.AT_RISK
     elif failures or (step.attempt > 1 and step.state == StepStatus.RUNNING):
-        kind, until = Kind.RETRYING, None
+        kind, until = StandingKind.RETRYING, None
     else:
-        kind = Kind.RUNNING
+        kind = StandingKind.RUNNING
     return Standing(
         kind=kind,
         on=step.agent,
@@ -153,44 +153,44 @@ def _in_flight(step: StepFacts, tries: Tries, now: datetime) -> Standing:
     )
 
 
-def _for_agent(step: StepFacts, tries: Tries) -> Standing:
+def _for_agent(step: StepFacts, retry_limits: RetryLimits) -> Standing:
     """A step that is ready and waits until its agent can take it. It has no complete-by and is not late."""
-    failures, limit = _counted(step, tries)
+    failures, limit = _counted(step, retry_limits)
     since = step.wanted_since or step.waiting_since
-    return Standing(kind=Kind.AGENT, on=step.agent, since=since, failures=failures, limit=limit)
+    return Standing(kind=StandingKind.AGENT, on=step.agent, since=since, failures=failures, limit=limit)
 
 
-def _put_off(step: StepFacts, tries: Tries, now: datetime) -> Standing:
+def _put_off(step: StepFacts, retry_limits: RetryLimits, now: datetime) -> Standing:
     """A step that was tried before and is not in flight: it waits for its time, or then for a scheduler."""
-    failures, limit = _counted(step, tries)
+    failures, limit = _counted(step, retry_limits)
     if step.not_before is None or step.not_before <= now:
-        kind = Kind.SCHEDULER
+        kind = StandingKind.SCHEDULER
     elif step.state == StepStatus.NOT_STARTED and step.extended_waits:
-        kind = Kind.EXTENDED_WAIT
+        kind = StandingKind.EXTENDED_WAIT
     else:
-        kind = Kind.RETRYING
+        kind = StandingKind.RETRYING
     return Standing(kind=kind, on=step.agent, until=step.not_before, failures=failures, limit=limit)
 
 
-def _counted(step: StepFacts, tries: Tries) -> tuple[int, int]:
+def _counted(step: StepFacts, retry_limits: RetryLimits) -> tuple[int, int]:
     if step.state == StepStatus.COMPENSATING:
-        return step.compensation_failure_count, tries.backward
-    return step.failure_count, tries.forward
+        return step.compensation_failure_count, retry_limits.backward
+    return step.failure_count, retry_limits.forward
 
 
 def order_standing(
-    process: ProcessFacts, steps: Sequence[StepFacts], *, tries: Tries, now: datetime
+    process: ProcessFacts, steps: Sequence[StepFacts], *, retry_limits: RetryLimits, now: datetime
 ) -> tuple[Standing, list[tuple[StepFacts, Standing]]]:
     """Where an order stands, and its current steps with where each of them stands."""
     compensating = process.goal == Goal.COMPENSATE
     if process.state in (ProcessState.PROCESSED, ProcessState.COMPENSATED):
-        return Standing(kind=Kind(process.state), compensating=compensating), []
+        return Standing(kind=StandingKind(process.state), compensating=compensating), []
     if process.state == ProcessState.ERROR:
         return _in_error(steps, compensating)
     current = [
         (step, stands)
         for step in steps
-        if (stands := step_standing(step, process.goal, tries=tries, now=now)) is not None
+        if (stands := step_standing(step, process.goal, retry_limits=retry_limits, now=now)) is not None
     ]
     worst = min((stands for _, stands in current), key=lambda stands: URGENCY[stands.kind], default=None)
     return replace(_whole(process, worst, now), compensating=compensating), current
@@ -203,7 +203,7 @@ def _in_error(
     failed = [step for step in steps if step.state == StepStatus.FAILED and step.not_before is None]
     if compensating:
         failed = [step for step in failed if step.compensation_failure_count] or failed
-    kind = Kind.COMPENSATION_FAILED if compensating else Kind.ERROR
+    kind = StandingKind.COMPENSATION_FAILED if compensating else StandingKind.ERROR
     at = [(step, Standing(kind=kind, on=step.agent, compensating=compensating)) for step in failed]
     return Standing(kind=kind, on=failed[0].agent if failed else "", compensating=compensating), at
 
@@ -212,12 +212,12 @@ def _whole(process: ProcessFacts, worst: Standing | None, now: datetime) -> Stan
     """The order's own complete-by may be more urgent than its most urgent step."""
     if process.state == ProcessState.PROCESSING and process.complete_by is not None:
         if process.complete_by <= now:
-            return Standing(kind=Kind.OVERDUE, until=process.complete_by)
+            return Standing(kind=StandingKind.OVERDUE, until=process.complete_by)
         last_wait = worst.until if worst and worst.until else now
         misses = last_wait >= process.complete_by or process.complete_by - now < LEAST_TIME
-        if misses and (worst is None or URGENCY[worst.kind] > URGENCY[Kind.AT_RISK]):
-            return Standing(kind=Kind.AT_RISK, until=process.complete_by)
+        if misses and (worst is None or URGENCY[worst.kind] > URGENCY[StandingKind.AT_RISK]):
+            return Standing(kind=StandingKind.AT_RISK, until=process.complete_by)
     if worst is not None:
         return worst
     since = process.created_at if process.started_at is None else None
-    return Standing(kind=Kind.SCHEDULER, until=process.not_before, since=since)
+    return Standing(kind=StandingKind.SCHEDULER, until=process.not_before, since=since)

@@ -11,7 +11,7 @@ from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.sql import fetch
 from orders.models import LeaderLease, SweepRecord
 from orders.selectors.desk.bounds import MOST_COUNTED
-from orders.selectors.desk.standing import Tries
+from orders.selectors.desk.standing import RetryLimits
 
 LATE = 20.0
 """Seconds without a sweep after which the supervisor counts as gone. A killed leader is replaced in about 12 s."""
@@ -61,10 +61,10 @@ def is_late(swept_seconds: float | None) -> bool:
     return swept_seconds is None or swept_seconds > LATE
 
 
-def retry_limits() -> Tries:
+def retry_limits() -> RetryLimits:
     """How many failures of a step the supervisor allows in this installation."""
     rules = RetryRules(threshold=settings.CONFIG.failure_threshold)
-    return Tries(forward=rules.threshold, backward=rules.compensation_threshold)
+    return RetryLimits(forward=rules.threshold, backward=rules.compensation_threshold)
 
 
 def last_sweep_at() -> datetime | None:
