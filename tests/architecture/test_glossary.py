@@ -1,11 +1,13 @@
 """One word for one thing: the product uses every term of docs/glossary.md, and no word that the glossary rules out."""
 
 import re
+import tokenize
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.architecture.source import ROOT
+from tests.architecture.source import ROOT, modules
 
 GLOSSARY = (ROOT / "docs/glossary.md").read_text()
 TERMS_TEXT, _, RULED_OUT_TEXT = GLOSSARY.partition("## Words we do not use")
@@ -22,6 +24,15 @@ PRODUCT = ("orders", "sasweb", "sandbox", "templates")
 DOCUMENTS = ("docs", "bench", "bin", "README.md", "CHANGELOG.md")
 TEXTS = {".py", ".html", ".txt", ".md", ".js", ""}
 EXEMPT = {"docs/glossary.md"}
+TAKING_BACK_A_CLICK = {
+    "orders.console.bulk_views": {"undo"},
+    "orders.selectors.desk.bulk": {"can_be_undone"},
+    "orders.selectors.desk.order_rows": {"UNDONE", "_can_undo"},
+    "orders.services.operators.bulk_control": {"UNDONE", "undo"},
+    "orders.vocabulary": {"UNDONE"},
+    "orders.wording.states": {"UNDONE"},
+}
+"""The only names that say undo. They are about bulk actions, which an operator can take back before they begin."""
 
 
 def texts(*places: str) -> Iterator[tuple[str, str]]:
@@ -74,6 +85,21 @@ def test_every_term_is_used() -> None:
 @pytest.mark.parametrize("word", RULED_OUT)
 def test_no_word_is_used_that_the_glossary_rules_out(word: str) -> None:
     assert [line for name, text in texts(*PRODUCT, *DOCUMENTS) for line in lines_with(word, name, text)] == []
+
+
+def names_with_undo(path: Path) -> set[str]:
+    """The names in a module's code that say undo."""
+    with path.open() as file:
+        return {
+            token.string
+            for token in tokenize.generate_tokens(file.readline)
+            if token.type == tokenize.NAME and re.search(r"und(o|id|one)", token.string, re.IGNORECASE)
+        }
+
+
+def test_undo_names_taking_back_a_click_and_never_compensation() -> None:
+    uses_of_undo = {module: names for module, path in modules().items() if (names := names_with_undo(path))}
+    assert uses_of_undo == TAKING_BACK_A_CLICK
 
 
 def test_a_word_is_found_in_every_form_and_not_inside_another() -> None:

@@ -83,11 +83,11 @@ class Session:
     def rollback(self) -> None:
         """Rolls back the transaction that was begun."""
 
-        def undo() -> None:
+        def roll_back() -> None:
             transaction.set_rollback(True)
             self._leave()
 
-        self.do(undo)
+        self.do(roll_back)
 
     def _leave(self) -> None:
         left, self._open = self._open, None

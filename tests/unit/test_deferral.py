@@ -19,8 +19,8 @@ from tests.unit.rows import ME, NOW, ORDER, at, process_row, reply_to, step_rows
 def test_what_an_earlier_host_may_have_called_does_not_pass_for_never_begun(
     deliveries: int, outcome: str
 ) -> None:
-    """Its host died with the call under way; the next one finds the circuit open. If it then counted as never begun, an
-    order that is cancelled would not undo it."""
+    """Its host died with the call under way; the next one finds the circuit open. If it then counted as never begun, a
+    cancelled order would not compensate it."""
     circuit = CircuitView("kitchen")
     circuit.is_clear = False
     lease = Lease(7, deliveries, ORDER, "mix", "kitchen", "mix-it", 1, False, "k", "", {}, 60.0)

@@ -122,9 +122,9 @@ def test_the_same_request_gives_the_same_mail() -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("undo", ["", "/undo", "/undo2"])
-def test_the_message_id_is_the_key(undo: str) -> None:
-    key = f"{ORDER}/send-confirmation/12{undo}"
+@pytest.mark.parametrize("suffix", ["", "/undo", "/undo2"])
+def test_the_message_id_is_the_key(suffix: str) -> None:
+    key = f"{ORDER}/send-confirmation/12{suffix}"
     mail = as_received(compose_confirmation(request(key=key), sender=SENDER))
     assert str(mail["Message-ID"]) == f"<{key}@shop.example>"
     assert not mail["Message-ID"].defects

@@ -85,7 +85,7 @@ def _step(
     in_error, open_ = order.state == ProcessState.ERROR, order.state not in ENDED
     idle = facts.complete_by is None
     unknown = facts.outcome == Outcome.UNKNOWN
-    to_undo = not forward and facts.outcome in (Outcome.DONE, Outcome.UNKNOWN)
+    to_compensate = not forward and facts.outcome in (Outcome.DONE, Outcome.UNKNOWN)
     waits = facts.state in (StepStatus.NOT_STARTED, StepStatus.COMPENSATING) and facts.not_before is not None
     return StepPage(
         facts=facts,
@@ -97,6 +97,6 @@ def _step(
         result=stored.result,
         can_edit=forward and failed and not unknown,
         can_skip=forward and open_ and idle and facts.state in (StepStatus.NOT_STARTED, StepStatus.FAILED),
-        can_settle=in_error and failed and ((forward and unknown) or to_undo),
+        can_settle=in_error and failed and ((forward and unknown) or to_compensate),
         can_hurry=bool(waits and idle and not in_error and facts.not_before and facts.not_before > now),
     )
