@@ -214,12 +214,12 @@ def measure(client: Client, path: str, requests: int) -> tuple[Sequence[float], 
     On a shared machine only the second figure says much.
     """
     assert client.get(path).status_code == 200, path
-    taken, began_cpu = [], _processor_time()
+    times, began_cpu = [], _processor_time()
     for _ in range(requests):
         began = time.perf_counter()
         client.get(path)
-        taken.append((time.perf_counter() - began) * 1000)
-    return sorted(taken), (_processor_time() - began_cpu) * 1000 / requests
+        times.append((time.perf_counter() - began) * 1000)
+    return sorted(times), (_processor_time() - began_cpu) * 1000 / requests
 
 
 def _processor_time() -> float:
@@ -262,8 +262,8 @@ def main(arguments: Sequence[str]) -> int:
     slow = []
     print(f"{'page':26} {'p50':>8} {'p95':>8} {'CPU':>8}")
     for name, path in pages().items():
-        taken, cpu = measure(client, path, requests)
-        p50, p95 = statistics.median(taken), taken[min(len(taken) - 1, round(0.95 * len(taken)))]
+        times, cpu = measure(client, path, requests)
+        p50, p95 = statistics.median(times), times[min(len(times) - 1, round(0.95 * len(times)))]
         print(
             f"{name:26} {p50:8.1f} {p95:8.1f} {cpu:8.1f}{'   over 100 ms' if p50 > LIMIT else ''}", flush=True
         )

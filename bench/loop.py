@@ -82,8 +82,10 @@ def schedule(connection: psycopg.Connection[Any]) -> int:
             "SELECT id, order_id FROM orders_agentreply ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED", [BATCH]
         ).fetchall()
         answered = _ids(connection.execute(LOCK, [[order_id for _, order_id in replies]]))
-        mine = set(answered)
-        done = _ids(connection.execute(TAKE, [[reply for reply, order_id in replies if order_id in mine]]))
+        locked_orders = set(answered)
+        done = _ids(
+            connection.execute(TAKE, [[reply for reply, order_id in replies if order_id in locked_orders]])
+        )
         new = _ids(connection.execute(READY, [BATCH - len(answered)])) if len(answered) < BATCH else []
         steps = connection.execute(STEPS_OF, [answered + new]).fetchall()
         _write(connection, steps, done=set(done), new=new)

@@ -243,10 +243,10 @@ def running() -> Iterator[Up]:
             yield up
         except BaseException:
             print(up.process.log.read_text(errors="replace")[-3000:], file=sys.stderr)
-            for left in OrderProcess.objects.exclude(process_state__in=ENDED):
+            for order in OrderProcess.objects.exclude(process_state__in=ENDED):
                 print(
-                    left,
-                    *Event.objects.filter(order_id=left.order_id).order_by("id"),
+                    order,
+                    *Event.objects.filter(order_id=order.order_id).order_by("id"),
                     sep="\n  ",
                     file=sys.stderr,
                 )
@@ -278,12 +278,12 @@ def main() -> None:
     rows = []
     with running() as up:
         for role in options.only or ROLES:
-            taken = []
+            times = []
             for _ in range(options.times):
-                taken.append(ROLES[role](up))
-                print(f"{role}: {taken[-1]:.1f} s", file=sys.stderr, flush=True)
+                times.append(ROLES[role](up))
+                print(f"{role}: {times[-1]:.1f} s", file=sys.stderr, flush=True)
                 settle(up)
-            rows.append([role, len(taken), statistics.median(taken), max(taken)])
+            rows.append([role, len(times), statistics.median(times), max(times)])
     server.print_table(["killed (seconds)", "times", "median", "worst"], rows)
 
 

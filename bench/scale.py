@@ -243,18 +243,18 @@ def rolled_back() -> Any:
         pass
 
 
-def measure(what: Callable[[], object], runs: int) -> tuple[float, int]:
+def measure(operation: Callable[[], object], runs: int) -> tuple[float, int]:
     """Measures the median milliseconds and the pages touched."""
-    taken = []
+    times = []
     for _ in range(runs):
         with rolled_back():
             began = time.perf_counter()
-            what()
-            taken.append((time.perf_counter() - began) * 1000)
+            operation()
+            times.append((time.perf_counter() - began) * 1000)
     pages = Pages()
     with rolled_back(), connection.execute_wrapper(pages):
-        what()
-    return statistics.median(taken), pages.touched
+        operation()
+    return statistics.median(times), pages.touched
 
 
 def vacuum() -> None:
@@ -268,8 +268,8 @@ def measure_size(store: Store, runs: int, churn: int) -> dict[tuple[str, str], t
     measured: dict[tuple[str, str], tuple[float, int]] = {}
 
     def take(state: str) -> None:
-        for name, what in costs().items():
-            measured[name, state] = measure(what, runs)
+        for name, operation in costs().items():
+            measured[name, state] = measure(operation, runs)
 
     vacuum()
     take("clean")

@@ -66,7 +66,7 @@ def steady(options: Options) -> tuple[float, float]:
         due += TICK
         time.sleep(max(0.0, due - time.monotonic()))
     server.wait_until_processed(before + stored)
-    taken = [
+    times = [
         float(milliseconds)
         for (milliseconds,) in fetch(
             """
@@ -76,8 +76,8 @@ def steady(options: Options) -> tuple[float, float]:
             [noop.FOUR.name, began],
         )
     ]
-    assert len(taken) == stored, f"{len(taken)} of {stored} new orders"
-    return server.percentile(taken, 50), server.percentile(taken, 99)
+    assert len(times) == stored, f"{len(times)} of {stored} new orders"
+    return server.percentile(times, 50), server.percentile(times, 99)
 
 
 def burst(options: Options) -> float:

@@ -45,13 +45,13 @@ def workflows() -> Workflows:
 def agents() -> dict[str, Agent]:
     """Returns every agent, by name."""
     config = settings.CONFIG
-    each: list[Agent] = [
+    all_agents: list[Agent] = [
         Warehouse(config.warehouse_url),
         Payments(config.payments_url),
         Carrier(config.carrier_url),
         Mail(config.email_url, sender=config.email_from),
     ]
-    return {agent.name: agent for agent in each}
+    return {agent.name: agent for agent in all_agents}
 
 
 def submission() -> Submitter:
@@ -72,14 +72,14 @@ def scheduler() -> Scheduler:
 
 def agent_host(names: list[str]) -> AgentHost:
     """Makes a host for these agents, or for all if none are named. Raises `KeyError` for an unknown name."""
-    known = agents()
+    all_agents = agents()
     config = HostConfig(
         instance=instance_id("agents"),
         rate=settings.CONFIG.agent_rate or None,
         retries=settings.CONFIG.retry_budget,
         breaker=_breaker(),
     )
-    return AgentHost(config=config, agents=[known[name] for name in names or known])
+    return AgentHost(config=config, agents=[all_agents[name] for name in names or all_agents])
 
 
 def _breaker() -> BreakerRules:

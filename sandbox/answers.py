@@ -11,11 +11,11 @@ RETRY_SOON = frozenset({409, 429, 503})
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer. `body` is JSON; `kept` is true once the ledger holds it under the call's key."""
+    """One answer. `body` is JSON; `is_recorded` is true once the ledger holds it under the call's key."""
 
     status: int
     body: str
-    kept: bool = False
+    is_recorded: bool = False
     replayed: bool = False
     refused_by_fault: bool = False
 

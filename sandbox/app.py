@@ -74,13 +74,13 @@ class Calls:
             return respond(
                 bad(409, "in_progress", "the first call with this Idempotency-Key is still running")
             )
-        left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        task = self._start(call, is_new, left)
+        client_gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = self._start(call, is_new, client_gone)
         try:
             answer = await asyncio.shield(task)
         except asyncio.CancelledError:
-            if not left.done():
-                left.set_result(None)
+            if not client_gone.done():
+                client_gone.set_result(None)
             raise
         return cut(request) if answer is None else respond(answer)
 
@@ -89,9 +89,11 @@ class Calls:
         for task in self._tasks:
             task.cancel()
 
-    def _start(self, call: Call, is_new: bool, left: asyncio.Future[None]) -> "asyncio.Task[Answer | None]":
+    def _start(
+        self, call: Call, is_new: bool, client_gone: asyncio.Future[None]
+    ) -> "asyncio.Task[Answer | None]":
         name = (call.operation.service, call.key)
-        task = asyncio.create_task(self._run(call, is_new, left))
+        task = asyncio.create_task(self._run(call, is_new, client_gone))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if is_new:
@@ -99,7 +101,7 @@ class Calls:
             task.add_done_callback(lambda _: self._running.discard(name))
         return task
 
-    async def _run(self, call: Call, is_new: bool, left: asyncio.Future[None]) -> Answer | None:
+    async def _run(self, call: Call, is_new: bool, client_gone: asyncio.Future[None]) -> Answer | None:
         """The answer, or None when the connection is to be cut. Each stage applies the faults that are set at that
         moment."""
         service, method = call.operation.service, call.payment_method
@@ -108,7 +110,7 @@ class Calls:
         if self._faults[service].down:
             return None
         if happens(self._faults[service].hang_rate) or (is_new and method == effects.HANGS):
-            await self._faults.hold(left)
+            await self._faults.hold(client_gone)
             return None
         if happens(self._faults[service].error_rate):
             return bad(
@@ -119,7 +121,11 @@ class Calls:
             answer = await self._commits.write(partial(effects.perform, call=call, refuse=refuse))
         except sqlite3.Error:
             return bad(500, "ledger_failed", "the ledger could not store the call; nothing was done")
-        lost = answer.kept and not answer.refused_by_fault and happens(self._faults[service].lost_reply_rate)
+        lost = (
+            answer.is_recorded
+            and not answer.refused_by_fault
+            and happens(self._faults[service].lost_reply_rate)
+        )
         return None if lost else answer
 
 

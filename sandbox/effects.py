@@ -25,7 +25,7 @@ def perform(connection: sqlite3.Connection, *, call: Call, refuse: bool) -> Answ
     if first is not None:
         digest, answer = first
         return answer if digest == call.digest else _reused()
-    answer = replace(_decide(books, call, refuse), kept=True, refused_by_fault=refuse)
+    answer = replace(_decide(books, call, refuse), is_recorded=True, refused_by_fault=refuse)
     books.keep_answer(call.key, call.digest, answer)
     return answer
 
@@ -48,11 +48,11 @@ def _do(books: Books, call: Call) -> Answer:
     if call.payment_method == DECLINED:
         return bad(402, "card_declined", "the card was declined")
     if call.operation.name == "authorise" and call.payment_method not in PAYMENT_METHODS:
-        known = ", ".join(sorted(PAYMENT_METHODS))
+        methods = ", ".join(sorted(PAYMENT_METHODS))
         return bad(
             422,
             "unknown_payment_method",
-            f"{call.payment_method!r:.80} is unknown; use one of {known}",
+            f"{call.payment_method!r:.80} is unknown; use one of {methods}",
         )
     books.add_effect(call.key, call.operation.name, call.order_id, call.amount)
     gives = call.operation.gives or {}

@@ -71,12 +71,12 @@ def change_faults(faults: Faults, raw: bytes) -> Faults:
     """`faults` with the fields of the JSON object `raw`. Raises `InvalidRequest` for an unknown field or an invalid
     value."""
     try:
-        wanted = json.loads(raw)
+        settings = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest("invalid_json", "the body is not JSON") from error
-    if not isinstance(wanted, dict):
+    if not isinstance(settings, dict):
         raise InvalidRequest("invalid_faults", "the body is not a JSON object")
-    for name, value in wanted.items():
+    for name, value in settings.items():
         if name not in ALLOWED:
             raise InvalidRequest("unknown_field", f"unknown field {name!r:.80}; use {', '.join(ALLOWED)}")
         is_allowed, allowed = ALLOWED[name]
@@ -84,9 +84,9 @@ def change_faults(faults: Faults, raw: bytes) -> Faults:
             raise InvalidRequest(
                 "invalid_value", f"{name}={json.dumps(value):.80} is not valid; expected {allowed}"
             )
-    if "latency_ms" in wanted:
-        wanted["latency_ms"] = tuple(wanted["latency_ms"])
-    return replace(faults, **wanted)
+    if "latency_ms" in settings:
+        settings["latency_ms"] = tuple(settings["latency_ms"])
+    return replace(faults, **settings)
 
 
 class FaultBoard:
@@ -111,14 +111,14 @@ class FaultBoard:
     def reset(self) -> None:
         """Removes all faults and releases the calls that hang, which then end without an answer."""
         self._faults = dict.fromkeys(FAULTY, Faults())
-        for left in self._held:
-            if not left.done():
-                left.set_result(None)
+        for client_gone in self._held:
+            if not client_gone.done():
+                client_gone.set_result(None)
 
-    async def hold(self, left: asyncio.Future[None]) -> None:
-        """Waits until the client has disconnected (`left`) or the faults are reset."""
-        self._held.add(left)
+    async def hold(self, client_gone: asyncio.Future[None]) -> None:
+        """Waits until the client has disconnected (`client_gone`) or the faults are reset."""
+        self._held.add(client_gone)
         try:
-            await left
+            await client_gone
         finally:
-            self._held.discard(left)
+            self._held.discard(client_gone)

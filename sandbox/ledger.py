@@ -116,7 +116,7 @@ class Books:
         """The digest of the first call under `key`, and its answer; None if there was no call."""
         query = "SELECT digest, status, body FROM answers WHERE service = ? AND key = ?"
         row = self._execute(query, (self._service, key)).fetchone()
-        return row and (row[0], Answer(status=row[1], body=row[2], kept=True, replayed=True))
+        return row and (row[0], Answer(status=row[1], body=row[2], is_recorded=True, replayed=True))
 
     def keep_answer(self, key: str, digest: str, answer: Answer) -> None:
         """Stores the first answer to `key`."""

@@ -112,7 +112,10 @@ def find_operation(service: str, name: str) -> Operation:
     """The operation `name` of `service`. Raises `InvalidRequest` (404) if there is none."""
     operation = OPERATIONS.get((service, name))
     if operation is None:
-        allowed = ", ".join(f"/{known.service}/{known.name}" for known in _ALL if known.service == service)
+        paths = [
+            f"/{service}/{known_name}" for known_service, known_name in OPERATIONS if known_service == service
+        ]
+        allowed = ", ".join(paths)
         raise InvalidRequest("unknown_operation", f"unknown operation; use {allowed}", status=404)
     return operation
 

@@ -106,7 +106,7 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[byte
     announced = int(headers.get(b"content-length", 0))
     if announced > limit and b"expect" in headers:
         return b"", True  # the client waits for permission to send it
-    kept, size, more = bytearray(), 0, announced > 0 or b"transfer-encoding" in headers
+    body, size, more = bytearray(), 0, announced > 0 or b"transfer-encoding" in headers
     while more and size <= MOST_DISCARDED:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -114,10 +114,10 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int) -> tuple[byte
         chunk, more = message.get("body", b""), message.get("more_body", False)
         size += len(chunk)
         if size <= limit and announced <= limit:
-            kept += chunk
+            body += chunk
         else:
-            kept.clear()
-    return bytes(kept), size > limit
+            body.clear()
+    return bytes(body), size > limit
 
 
 def scope_for_wsgi(scope: Scope, length: int) -> Scope:
@@ -139,12 +139,12 @@ def watch_client(scope: Scope, receive: Receive) -> asyncio.Task[None] | None:
     may_wait = b"wait=" in scope["query_string"] or any(name == b"prefer" for name, _ in scope["headers"])
     if not may_wait:
         return None
-    gone = scope["sasweb.gone"] = threading.Event()
+    disconnected = scope["sasweb.gone"] = threading.Event()
 
     async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        gone.set()
+        disconnected.set()
 
     return asyncio.create_task(watch())
 

@@ -194,12 +194,14 @@ def _secret_key(env: Env, var_dir: Path) -> str:
         if len(value) < 32:
             raise ConfigError("SECRET_KEY is not valid; expected at least 32 random characters")
         return value
-    kept = var_dir / "secret-key"
-    if not kept.is_file():
-        made = var_dir / f".secret-key-{os.getpid()}"
-        made.touch(mode=0o600)
-        made.write_text(secrets.token_urlsafe(50))
+    key_file = var_dir / "secret-key"
+    if not key_file.is_file():
+        new_file = var_dir / f".secret-key-{os.getpid()}"
+        new_file.touch(mode=0o600)
+        new_file.write_text(secrets.token_urlsafe(50))
         with contextlib.suppress(FileExistsError):
-            os.link(made, kept)  # atomic: when several processes start for the first time, one key wins
-        made.unlink()
-    return kept.read_text()
+            os.link(
+                new_file, key_file
+            )  # atomic: when several processes start for the first time, one key wins
+        new_file.unlink()
+    return key_file.read_text()

@@ -31,8 +31,8 @@ def request_id(get_response: Handler) -> Handler:
     """Gives each request an id, or keeps the one it came with, and puts it into X-Request-ID and every log line."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        given = request.headers.get("X-Request-ID", "")
-        number = given if SANE_REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+        header = request.headers.get("X-Request-ID", "")
+        number = header if SANE_REQUEST_ID.fullmatch(header) else secrets.token_hex(16)
         request.request_id = number  # type: ignore[attr-defined]
         with structlog.contextvars.bound_contextvars(request_id=number):
             response = get_response(request)

@@ -34,8 +34,8 @@ def make_groups() -> None:
 
 def permissions(codes: Sequence[str]) -> list[Permission]:
     """Returns the permissions with these codes ("orders.operate")."""
-    wanted = {tuple(code.split(".")) for code in codes}
+    pairs = {tuple(code.split(".")) for code in codes}
     matches = Permission.objects.select_related("content_type").filter(
-        codename__in=[codename for _, codename in wanted]
+        codename__in=[codename for _, codename in pairs]
     )
-    return [match for match in matches if (match.content_type.app_label, match.codename) in wanted]
+    return [match for match in matches if (match.content_type.app_label, match.codename) in pairs]

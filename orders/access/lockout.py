@@ -16,8 +16,8 @@ NETWORK = 64
 
 def read_username(request: HttpRequest, credentials: Mapping[str, Any] | None) -> str:
     """Returns the username of an attempt to sign in, in lower case."""
-    given = (credentials or request.POST).get("username") or ""
-    return str(given).strip().lower()[:255]
+    username = (credentials or request.POST).get("username") or ""
+    return str(username).strip().lower()[:255]
 
 
 def read_ip_address(request: HttpRequest) -> str | None:

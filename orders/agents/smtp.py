@@ -111,10 +111,10 @@ class SmtpRemote:
             connection.client.close()
 
     async def _send(self, message: bytes, *, sender: str, recipient: str) -> None:
-        kept = self._take_idle()
-        client, mails = (kept.client, kept.mails) if kept else (self._new_client(), 0)
+        reused = self._take_idle()
+        client, mails = (reused.client, reused.mails) if reused else (self._new_client(), 0)
         try:
-            if not kept:
+            if not reused:
                 await client.connect()
             await client.sendmail(sender, [recipient], message)
         except BaseException:  # even a cancellation: the connection may be in the middle of an email

@@ -240,10 +240,10 @@ class Remote:
 
 async def _read_capped(response: aiohttp.ClientResponse) -> bytes | None:
     """Reads the body. Returns None if it is larger than `LARGEST_ANSWER`, and closes the connection."""
-    read = bytearray()
+    body = bytearray()
     async for chunk in response.content.iter_any():
-        read += chunk
-        if len(read) > LARGEST_ANSWER:
+        body += chunk
+        if len(body) > LARGEST_ANSWER:
             response.close()
             return None
-    return bytes(read)
+    return bytes(body)

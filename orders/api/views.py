@@ -101,16 +101,16 @@ class OrderDetail(APIView):
     @extend_schema(**documented.GET_ORDER)
     def get(self, request: Request, order_id: UUID) -> Response:
         order = _order(request, order_id)
-        known = requests.read_known_versions(request)
+        known_versions = requests.read_known_versions(request)
         wait = requests.read_wait(request)
         has_waited = False
-        if wait and _is_known(order, known, default={order.version}):
-            seen = order.version
+        if wait and _is_known(order, known_versions, default={order.version}):
+            seen_version = order.version
             has_waited = ROOM.wait(
-                lambda: selectors.order_version(order_id) != seen, request=request, seconds=wait
+                lambda: selectors.order_version(order_id) != seen_version, request=request, seconds=wait
             )
             order = _order(request, order_id)
-        if _is_known(order, known, default=set()):
+        if _is_known(order, known_versions, default=set()):
             response = _with_version(Response(status=304), order)
         else:
             response = _render_order(order, status=200)
@@ -225,9 +225,9 @@ def _order(request: Request, order_id: UUID) -> OrderView:
     return order
 
 
-def _is_known(order: OrderView, known: set[str] | None, *, default: set[str]) -> bool:
-    """Whether the client has this version. `default` stands in for `known` when the client sent no versions."""
-    versions = default if known is None else known
+def _is_known(order: OrderView, known_versions: set[str] | None, *, default: set[str]) -> bool:
+    """Whether the client has this version. `default` replaces `known_versions` when the client sent none."""
+    versions = default if known_versions is None else known_versions
     return order.version in versions or "*" in versions
 
 

@@ -39,20 +39,20 @@ class WaitingRoom:
 def _poll(has_happened: Callable[[], bool], client_left: Callable[[], bool], ends: float) -> None:
     pause = FIRST_POLL
     while not has_happened():
-        left = ends - time.monotonic()
-        if left <= 0 or client_left():
+        remaining = ends - time.monotonic()
+        if remaining <= 0 or client_left():
             return
         if not connection.in_atomic_block:
             connection.close()
-        if STOPPING.wait(min(pause, left)):
+        if STOPPING.wait(min(pause, remaining)):
             return
         pause = min(pause * GROWTH, LONGEST_POLL)
 
 
 def _client_left(request: Request) -> Callable[[], bool]:
     """Whether the client has disconnected. Only our ASGI server can tell; under WSGI it always seems connected."""
-    gone = request.META.get("asgi.scope", {}).get("sasweb.gone")
-    return gone.is_set if gone else lambda: False
+    disconnected = request.META.get("asgi.scope", {}).get("sasweb.gone")
+    return disconnected.is_set if disconnected else lambda: False
 
 
 ROOM = WaitingRoom(settings.WEB_THREADS // 2)

@@ -32,12 +32,12 @@ def show_agents(request: HttpRequest) -> HttpResponse:
 def pause(request: HttpRequest, agent: str) -> HttpResponse:
     """Sends nothing new to an agent."""
     form = PauseForm(request.POST)
-    who = actor(request)
+    operator = actor(request)
     return _act(
         request,
         agent,
         form,
-        lambda: agent_services.pause_agent(agent=agent, actor=who, reason=form.cleaned_data["reason"]),
+        lambda: agent_services.pause_agent(agent=agent, actor=operator, reason=form.cleaned_data["reason"]),
     )
 
 
@@ -52,12 +52,12 @@ def resume(request: HttpRequest, agent: str) -> HttpResponse:
 def force_circuit(request: HttpRequest, agent: str) -> HttpResponse:
     """Holds an agent's circuit open or closed for a time."""
     form = ForceCircuitForm(request.POST)
-    who = actor(request)
+    operator = actor(request)
     return _act(
         request,
         agent,
         form,
-        lambda: agent_services.force_circuit(agent=agent, actor=who, **form.cleaned_data),
+        lambda: agent_services.force_circuit(agent=agent, actor=operator, **form.cleaned_data),
     )
 
 

@@ -75,12 +75,12 @@ def record_refusal(request: HttpRequest, *, reason: str) -> None:
     """Records a refused act in the audit log."""
     match = request.resolver_match
     url_name = match.url_name if match and match.url_name else "unknown"
-    who = actor(request)
+    operator = actor(request)
     audit.record_refusal(
-        actor=who,
+        actor=operator,
         url_name=url_name,
         parameters={**(match.kwargs if match else {}), "kind": _bulk_kind(request)},
-        path=who.name if url_name.startswith("second-factor") else request.path,
+        path=operator.name if url_name.startswith("second-factor") else request.path,
         why=reason,
     )
 

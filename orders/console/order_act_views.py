@@ -54,18 +54,18 @@ def _call(call: Callable[[], Result]) -> Result:
 def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Resubmits an order: with `now` at once, otherwise in ten seconds, until when it can be undone."""
     form = ResubmitForm(request.POST)
-    who = actor(request)
+    operator = actor(request)
     if not form.is_valid() or form.cleaned_data["now"]:
         return _act(
             request,
             order_id,
             form,
             lambda: operator_services.resubmit_now(
-                order_id=order_id, actor=who, reason=form.cleaned_data["reason"]
+                order_id=order_id, actor=operator, reason=form.cleaned_data["reason"]
             ),
         )
     try:
-        bulk_services.resubmit_one(order_id=order_id, actor=who, reason=form.cleaned_data["reason"])
+        bulk_services.resubmit_one(order_id=order_id, actor=operator, reason=form.cleaned_data["reason"])
     except NoSuchOrderError as error:
         raise Http404 from error
     except NotInErrorError as error:
@@ -80,24 +80,26 @@ def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
 @act(OPERATE)
 def retry(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Retries now what is waiting for a retry."""
-    form, who = RetryForm(request.POST), actor(request)
+    form, operator = RetryForm(request.POST), actor(request)
     return _act(
         request,
         order_id,
         form,
-        lambda: operator_services.retry_now(order_id=order_id, step=form.cleaned_data["step"], actor=who),
+        lambda: operator_services.retry_now(
+            order_id=order_id, step=form.cleaned_data["step"], actor=operator
+        ),
     )
 
 
 @act(OPERATE)
 def set_priority(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Changes an order's priority."""
-    form, who = PriorityForm(request.POST), actor(request)
+    form, operator = PriorityForm(request.POST), actor(request)
     return _act(
         request,
         order_id,
         form,
-        lambda: operator_services.set_priority(order_id=order_id, actor=who, **form.cleaned_data),
+        lambda: operator_services.set_priority(order_id=order_id, actor=operator, **form.cleaned_data),
     )
 
 
@@ -119,10 +121,10 @@ def _skip_page(request: HttpRequest, order: OrderPage, step: str, form: TypedFor
 
 @act(OPERATE)
 def _skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
-    form, who = TypedForm(request.POST, word=step), actor(request)
+    form, operator = TypedForm(request.POST, word=step), actor(request)
     if form.is_valid():
         values = form.cleaned_data
-        result = _call(lambda: operator_services.skip(order_id=order_id, step=step, actor=who, **values))
+        result = _call(lambda: operator_services.skip(order_id=order_id, step=step, actor=operator, **values))
         if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)
@@ -146,10 +148,10 @@ def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> H
 
 @act(OPERATE, confirmed=True)
 def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
-    form, who = TypedForm(request.POST, word=confirmation(order_id).typed), actor(request)
+    form, operator = TypedForm(request.POST, word=confirmation(order_id).typed), actor(request)
     if form.is_valid():
         values = form.cleaned_data
-        result = _call(lambda: operator_services.compensate(order_id=order_id, actor=who, **values))
+        result = _call(lambda: operator_services.compensate(order_id=order_id, actor=operator, **values))
         if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)
@@ -195,15 +197,15 @@ def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
 
 
 def _settle_as(form: SettleForm, request: HttpRequest, order_id: UUID, step: str) -> Result:
-    values, who = form.cleaned_data, actor(request)
+    values, operator = form.cleaned_data, actor(request)
     reason = values["reason"]
     if values["how"] == COMPENSATED:
-        return settling.settle_compensated(order_id=order_id, step=step, actor=who, reason=reason)
+        return settling.settle_compensated(order_id=order_id, step=step, actor=operator, reason=reason)
     if values["how"] == DONE:
         return settling.settle_done(
-            order_id=order_id, step=step, actor=who, reason=reason, result=values["result"]
+            order_id=order_id, step=step, actor=operator, reason=reason, result=values["result"]
         )
-    return settling.settle_not_done(order_id=order_id, step=step, actor=who, reason=reason)
+    return settling.settle_not_done(order_id=order_id, step=step, actor=operator, reason=reason)
 
 
 settle = ask_then_act(needs(ADMINISTER, require_safe(_ask_to_settle)), _settle)

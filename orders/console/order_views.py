@@ -19,7 +19,7 @@ from orders.selectors.clock import now
 from orders.selectors.desk import search, timeline
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
-from orders.selectors.desk.filters import LEAST_PART, OrderFilter, in_words
+from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
 from orders.selectors.desk.order_page import OrderPage, StepPage, order_page
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.set_aside import set_aside_submissions
@@ -44,16 +44,16 @@ COLUMNS = (
 def show_orders(request: HttpRequest) -> HttpResponse:
     """Lists the orders of a filter, newest first."""
     form = OrderFilterForm(request.GET.dict())
-    wanted = form.filter
+    order_filter = form.filter
     at, limits = now(), retry_limits()
     after = OrderPageForm(request.GET).position
-    matches = search.page(wanted, after=after, limit=PAGE, retry_limits=limits, now=at)
+    matches = search.page(order_filter, after=after, limit=PAGE, retry_limits=limits, now=at)
     if (
-        wanted.order_id is not None
+        order_filter.order_id is not None
         and not matches.orders
-        and order_page(wanted.order_id, retry_limits=limits, now=at)
+        and order_page(order_filter.order_id, retry_limits=limits, now=at)
     ):
-        return redirect("console:order", wanted.order_id)  # a submission that is not yet an order
+        return redirect("console:order", order_filter.order_id)  # a submission that is not yet an order
     steps, agents = search.steps_and_agents()
     form.offer(steps=steps, agents=agents)
     return render(
@@ -61,13 +61,15 @@ def show_orders(request: HttpRequest) -> HttpResponse:
         "console/orders/list.html",
         {
             "form": form,
-            "wanted": wanted,
-            "words": in_words(wanted),
+            "order_filter": order_filter,
+            "words": describe(order_filter),
             "orders": matches.orders,
-            "count": search.quick_count(wanted, now=at) if after or matches.after else len(matches.orders),
-            "most": search.most_counted(wanted),
-            "first": wanted.query if after else None,
-            "after": f"{wanted.query}&after={matches.after}".lstrip("&") if matches.after else "",
+            "count": search.quick_count(order_filter, now=at)
+            if after or matches.after
+            else len(matches.orders),
+            "most": search.most_counted(order_filter),
+            "first": order_filter.query if after else None,
+            "after": f"{order_filter.query}&after={matches.after}".lstrip("&") if matches.after else "",
             "least_part": LEAST_PART,
         },
     )
@@ -76,15 +78,15 @@ def show_orders(request: HttpRequest) -> HttpResponse:
 @page
 def export_orders(request: HttpRequest) -> HttpResponseBase:
     """Exports the orders of a filter."""
-    wanted = OrderFilterForm(request.GET.dict()).filter
+    order_filter = OrderFilterForm(request.GET.dict()).filter
     audit.record(
-        actor=actor(request), act="export", target="orders", result=f"exported {in_words(wanted)}"[:300]
+        actor=actor(request), act="export", target="orders", result=f"exported {describe(order_filter)}"[:300]
     )
-    return csv_response("orders.csv", COLUMNS, _csv_rows(wanted))
+    return csv_response("orders.csv", COLUMNS, _csv_rows(order_filter))
 
 
-def _csv_rows(wanted: OrderFilter) -> Iterator[tuple[Any, ...]]:
-    for match in search.rows(wanted, most=MOST_EXPORTED, retry_limits=retry_limits(), now=now()):
+def _csv_rows(order_filter: OrderFilter) -> Iterator[tuple[Any, ...]]:
+    for match in search.rows(order_filter, most=MOST_EXPORTED, retry_limits=retry_limits(), now=now()):
         yield _csv_row(match)
 
 
@@ -173,8 +175,8 @@ def show_compensation(request: HttpRequest) -> HttpResponse:
 @page
 def show_set_aside(request: HttpRequest) -> HttpResponse:
     """Lists the submissions that could not become orders."""
-    found = set_aside_submissions()
-    shown = [(submission, readable_json(submission.body)) for submission in found.items]
+    set_aside = set_aside_submissions()
+    submissions = [(submission, readable_json(submission.body)) for submission in set_aside.items]
     return render(
-        request, "console/orders/set_aside.html", {"submissions": shown, "has_more": found.has_more}
+        request, "console/orders/set_aside.html", {"submissions": submissions, "has_more": set_aside.has_more}
     )

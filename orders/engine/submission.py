@@ -85,13 +85,17 @@ class Submitter:
         alerts.open_alerts(
             [
                 alerts.NewAlert(
-                    one.submission.order_id, AlertKind.SET_ASIDE.value, "cannot_be_inserted", one.reason
+                    rejection.submission.order_id,
+                    AlertKind.SET_ASIDE.value,
+                    "cannot_be_inserted",
+                    rejection.reason,
                 )
-                for one in rejected
+                for rejection in rejected
             ]
         )
         state_store.record_events(
-            self._event(one.submission, EventKind.SET_ASIDE, reason=one.reason) for one in rejected
+            self._event(rejection.submission, EventKind.SET_ASIDE, reason=rejection.reason)
+            for rejection in rejected
         )
 
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:

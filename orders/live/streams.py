@@ -141,7 +141,7 @@ class Streams:
             return None
         return await asyncio.get_running_loop().run_in_executor(self._threads, admit)
 
-    async def _follow(self, admission: Admission, known: str, receive: Receive, send: Send) -> None:
+    async def _follow(self, admission: Admission, known_version: str, receive: Receive, send: Send) -> None:
         self._listen()
         hub = self._console if admission.order_id == CONSOLE else self._hub
         watch = hub.watch(admission.order_id, admission.version)
@@ -152,7 +152,7 @@ class Streams:
         self._limits.add(limit)
         try:
             async with limit:
-                await self._send_versions(watch, known, lifetime, send)
+                await self._send_versions(watch, known_version, lifetime, send)
         except TimeoutError:
             # A client that does not read cannot be sent the end. The server treats this as a client that has left.
             raise asyncio.CancelledError from None
@@ -163,21 +163,21 @@ class Streams:
             self._followers[admission.follower] -= 1
             self._followers += Counter()  # drops the zero counts
 
-    async def _send_versions(self, watch: Watch, known: str, lifetime: float, send: Send) -> None:
+    async def _send_versions(self, watch: Watch, known_version: str, lifetime: float, send: Send) -> None:
         """Sends the version whenever it differs from the last one sent, until the stream's lifetime is over."""
         clock = asyncio.get_running_loop().time
         ends = clock() + lifetime
         retry = round(self._config.retry * random.uniform(1, 2) * 1000)
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await send(piece(f"retry: {retry}\n\n".encode()))
-        while not watch.is_over and (left := ends - clock()) > 0:
+        while not watch.is_over and (remaining := ends - clock()) > 0:
             watch.changed.clear()
-            if watch.version != known:
-                known = watch.version
-                await send(piece(event(known)))
+            if watch.version != known_version:
+                known_version = watch.version
+                await send(piece(event(known_version)))
                 continue
             try:
-                async with asyncio.timeout(min(left, self._config.heartbeat)):
+                async with asyncio.timeout(min(remaining, self._config.heartbeat)):
                     await watch.changed.wait()
             except TimeoutError:
                 await send(piece(HEARTBEAT))

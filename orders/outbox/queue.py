@@ -200,10 +200,10 @@ def _put_off(message: OutgoingMessage, error: str, *, is_final: bool = False) ->
 
 def _write(message: OutgoingMessage, **changes: Any) -> bool:
     """Writes the end of an attempt, unless the lease has lapsed and another sender has the message now."""
-    mine = OutgoingMessage.objects.filter(
+    current_attempt = OutgoingMessage.objects.filter(
         pk=message.pk, state=MessageState.SENDING, attempts=message.attempts
     )
-    is_written = mine.update(**changes) == 1
+    is_written = current_attempt.update(**changes) == 1
     if not is_written:
         log.warning("lease lapsed while sending", action="send", **_facts(message))
     return is_written

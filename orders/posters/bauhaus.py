@@ -151,9 +151,9 @@ def _wheel(sheet: Sheet, x: float, y: float, radius: float, spokes: int) -> None
     sheet.circle(x, y, radius / 5.5, fill=palette.ink)
 
 
-def _belt(sheet: Sheet, one: tuple[float, float, float], other: tuple[float, float, float]) -> None:
+def _belt(sheet: Sheet, first: tuple[float, float, float], second: tuple[float, float, float]) -> None:
     """The outer tangents of two wheels."""
-    (x, y, radius), (to_x, to_y, to_radius) = one, other
+    (x, y, radius), (to_x, to_y, to_radius) = first, second
     apart, along = math.dist((x, y), (to_x, to_y)), math.atan2(to_y - y, to_x - x)
     lean = math.acos((radius - to_radius) / apart)
     upper, lower = along - lean, along + lean

@@ -24,12 +24,12 @@ class Design:
 
 def read(raw: object) -> Design:
     """The design in a product's JSON. Anything missing, mistyped or hostile is replaced, never passed on."""
-    given: Mapping[object, object] = raw if isinstance(raw, Mapping) else {}
+    fields: Mapping[object, object] = raw if isinstance(raw, Mapping) else {}
     return Design(
-        family=_word(given.get("family")),
-        form=_word(given.get("form")),
-        seed=_seed(given.get("seed")),
-        palette=_palette(given.get("palette")),
+        family=_word(fields.get("family")),
+        form=_word(fields.get("form")),
+        seed=_seed(fields.get("seed")),
+        palette=_palette(fields.get("palette")),
     )
 
 
@@ -48,9 +48,9 @@ def _seed(value: object) -> int:
 
 def _palette(value: object) -> Palette:
     plain = (PLAIN.ground, PLAIN.ink, PLAIN.mid, PLAIN.soft, PLAIN.accent)
-    given = value[:5] if isinstance(value, list) else []
+    colours = value[:5] if isinstance(value, list) else []
     colours = [
-        one.lower() if isinstance(one, str) and COLOUR.fullmatch(one) else spare
-        for one, spare in zip([*given, *plain[len(given) :]], plain, strict=True)
+        colour.lower() if isinstance(colour, str) and COLOUR.fullmatch(colour) else default
+        for colour, default in zip([*colours, *plain[len(colours) :]], plain, strict=True)
     ]
     return Palette(ground=colours[0], ink=colours[1], mid=colours[2], soft=colours[3], accent=colours[4])

@@ -95,9 +95,9 @@ def contours(land: Heights, level: float) -> list[list[Point]]:
     following: dict[Cell, list[Cell]] = {}
     for row in range(len(grid) - 1):
         for column in range(len(grid[0]) - 1):
-            for one, other in _crossings(grid, column, row):
-                following.setdefault(one, []).append(other)
-                following.setdefault(other, []).append(one)
+            for first, second in _crossings(grid, column, row):
+                following.setdefault(first, []).append(second)
+                following.setdefault(second, []).append(first)
     return _chained(following)
 
 
@@ -135,10 +135,10 @@ def _chained(following: dict[Cell, list[Cell]]) -> list[list[Point]]:
 
 def thinned(line: Sequence[Point], *, apart: float) -> list[Point]:
     """A line with points about `apart` from one another. Its ends stay where they are."""
-    kept = [line[0]]
+    points = [line[0]]
     for point in line[1:-1]:
-        if math.dist(point, kept[-1]) >= apart:
-            kept.append(point)
-    if math.dist(line[-1], kept[-1]) < apart / 2 and len(kept) > 1:
-        kept.pop()
-    return [*kept, line[-1]]
+        if math.dist(point, points[-1]) >= apart:
+            points.append(point)
+    if math.dist(line[-1], points[-1]) < apart / 2 and len(points) > 1:
+        points.pop()
+    return [*points, line[-1]]

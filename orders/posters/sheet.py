@@ -132,10 +132,10 @@ def number(value: float) -> str:
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
-def mix(one: str, other: str, share: float) -> str:
+def mix(first: str, second: str, share: float) -> str:
     """A mix of two colours; a `share` of 0 is the first, 1 the second."""
     share = min(1.0, max(0.0, share))
-    parts = [(int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)]
+    parts = [(int(first[at : at + 2], 16), int(second[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in parts)
 
 

@@ -90,5 +90,5 @@ def _my_order(order: OrderView, products: Sequence[LineProduct]) -> MyOrder:
 
 def picture(number: int) -> PosterCard | None:
     """One of the featured posters, to show beside a form; None if the catalogue is empty."""
-    posters = shelf(wanted=PosterFilter(), page=1, per_page=number, families=()).posters
+    posters = shelf(poster_filter=PosterFilter(), page=1, per_page=number, families=()).posters
     return posters[-1] if posters else None

@@ -108,70 +108,74 @@ class Shelf:
     families: Mapping[str, int]
 
 
-def shelf(*, wanted: PosterFilter, page: int, per_page: int, families: Collection[str]) -> Shelf:
+def shelf(*, poster_filter: PosterFilter, page: int, per_page: int, families: Collection[str]) -> Shelf:
     """A page of posters; the last one if `page` is beyond it. Two statements, whatever the catalogue's size."""
-    matching = _matching(wanted)
+    matching_posters = _matching_posters(poster_filter)
     counts: dict[str, int] = dict.fromkeys(families, 0)
     others = 0
     # Without order_by() the default ordering would group by title.
-    for family, number in matching.order_by().values_list("design__family").annotate(number=Count("sku")):
+    for family, number in (
+        matching_posters.order_by().values_list("design__family").annotate(number=Count("sku"))
+    ):
         if isinstance(family, str) and family in counts:
             counts[family] = number
         else:
             others += number
-    total = counts.get(wanted.family, 0) if wanted.family else sum(counts.values()) + others
+    total = counts.get(poster_filter.family, 0) if poster_filter.family else sum(counts.values()) + others
     pages = max(1, -(-total // per_page))
     page = min(max(1, page), pages)
-    found = matching.filter(design__family=wanted.family) if wanted.family else matching
+    if poster_filter.family:
+        matching_posters = matching_posters.filter(design__family=poster_filter.family)
     first = (page - 1) * per_page
-    rows = found.order_by(*ORDERINGS[wanted.sort])[first : first + per_page]
+    rows = matching_posters.order_by(*ORDERINGS[poster_filter.sort])[first : first + per_page]
     return Shelf(posters=[_card(row) for row in rows], total=total, page=page, pages=pages, families=counts)
 
 
-def _matching(wanted: PosterFilter) -> QuerySet[Product]:
-    found = Product.objects.filter(is_listed=True, variant_of=None).defer("description")
-    for word in wanted.text.replace("\x00", " ").split()[:MOST_WORDS]:
-        found = found.filter(
+def _matching_posters(poster_filter: PosterFilter) -> QuerySet[Product]:
+    posters = Product.objects.filter(is_listed=True, variant_of=None).defer("description")
+    for word in poster_filter.text.replace("\x00", " ").split()[:MOST_WORDS]:
+        posters = posters.filter(
             Q(title__icontains=word)
             | Q(artist__icontains=word)
             | Q(description__icontains=word)
             | Q(design__family__icontains=word)
         )
-    if wanted.price_from is not None:
-        found = found.filter(price__gte=min(wanted.price_from, LARGEST_PRICE))
-    if wanted.price_to is not None:
-        found = found.filter(price__lte=min(wanted.price_to, LARGEST_PRICE))
-    return found
+    if poster_filter.price_from is not None:
+        posters = posters.filter(price__gte=min(poster_filter.price_from, LARGEST_PRICE))
+    if poster_filter.price_to is not None:
+        posters = posters.filter(price__lte=min(poster_filter.price_to, LARGEST_PRICE))
+    return posters
 
 
 def poster(sku: str) -> PosterView | None:
     """The poster for sale with this SKU, with its offers; None if there is none."""
-    rows = Product.objects.filter(Q(sku=sku) | Q(variant_of=sku), is_listed=True).order_by("price", "sku")
-    found = list(rows)
-    shown = next((row for row in found if row.sku == sku and row.variant_of_id is None), None)
-    if shown is None:
+    products = list(
+        Product.objects.filter(Q(sku=sku) | Q(variant_of=sku), is_listed=True).order_by("price", "sku")
+    )
+    poster = next((row for row in products if row.sku == sku and row.variant_of_id is None), None)
+    if poster is None:
         return None
     return PosterView(
-        sku=shown.sku,
-        title=shown.title,
-        artist=shown.artist,
-        description=shown.description,
-        family=_family(shown.design),
-        design=shown.design,
-        offers=[_offer(row) for row in found],
+        sku=poster.sku,
+        title=poster.title,
+        artist=poster.artist,
+        description=poster.description,
+        family=_family(poster.design),
+        design=poster.design,
+        offers=[_offer(row) for row in products],
     )
 
 
 def poster_of(sku: str) -> str | None:
     """The SKU of a variant's poster; None if this is not a variant, or not for sale."""
-    found = Product.objects.filter(sku=sku, is_listed=True, variant_of__is_listed=True)
-    return found.values_list("variant_of_id", flat=True).first()
+    variants = Product.objects.filter(sku=sku, is_listed=True, variant_of__is_listed=True)
+    return variants.values_list("variant_of_id", flat=True).first()
 
 
-def beside(shown: PosterView, *, count: int) -> Sequence[PosterCard]:
+def beside(poster: PosterView, *, count: int) -> Sequence[PosterCard]:
     """Other posters to show beside this one: first by its artist, then of its family, then any."""
-    posters = Product.objects.filter(is_listed=True, variant_of=None).exclude(sku=shown.sku)
-    nearness = Case(When(artist=shown.artist, then=0), When(design__family=shown.family, then=1), default=2)
+    posters = Product.objects.filter(is_listed=True, variant_of=None).exclude(sku=poster.sku)
+    nearness = Case(When(artist=poster.artist, then=0), When(design__family=poster.family, then=1), default=2)
     rows = posters.defer("description").order_by(nearness, "rank", "sku")[:count]
     return [_card(row) for row in rows]
 
@@ -187,8 +191,8 @@ def design_of(sku: str) -> Any | None:
 
 def line_products(skus: Iterable[str]) -> Mapping[str, LineProduct]:
     """Products by SKU, for a cart or an order. One statement."""
-    wanted = {sku for sku in skus if "\x00" not in sku}
-    rows = Product.objects.filter(sku__in=wanted).select_related("variant_of")
+    storable_skus = {sku for sku in skus if "\x00" not in sku}
+    rows = Product.objects.filter(sku__in=storable_skus).select_related("variant_of")
     return {
         row.sku: LineProduct(
             offer=_offer(row),

@@ -103,8 +103,8 @@ def _described(order: OrderView, body: object) -> TrackedOrder:
 
 
 def _address(value: object) -> Mapping[str, str]:
-    given = value if isinstance(value, Mapping) else {}
-    return {part: given[part] for part in ADDRESS_PARTS if isinstance(given.get(part), str)}
+    parts = value if isinstance(value, Mapping) else {}
+    return {part: parts[part] for part in ADDRESS_PARTS if isinstance(parts.get(part), str)}
 
 
 def _occurrences(order_id: UUID) -> Mapping[tuple[str, str], Occurrence]:

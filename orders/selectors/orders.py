@@ -74,12 +74,12 @@ def order_versions(order_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The current versions of orders that are known to exist. One statement, however many."""
     rows = fetch(
         """
-        SELECT given.id, (SELECT max(event.id) FROM orders_event AS event WHERE event.order_id = given.id),
+        SELECT ids.id, (SELECT max(event.id) FROM orders_event AS event WHERE event.order_id = ids.id),
                process.process_state,
                EXISTS (SELECT FROM orders_setaside AS aside
-                        WHERE aside.order_id = given.id AND aside.replayed_at IS NULL)
-          FROM unnest(%s::uuid[]) AS given (id)
-          LEFT JOIN orders_orderprocess AS process ON process.order_id = given.id
+                        WHERE aside.order_id = ids.id AND aside.replayed_at IS NULL)
+          FROM unnest(%s::uuid[]) AS ids (id)
+          LEFT JOIN orders_orderprocess AS process ON process.order_id = ids.id
         """,
         [list(order_ids)],
     )
@@ -100,11 +100,11 @@ def order_exists(order_id: UUID) -> bool:
     return _is_anywhere(order_id, {}, {})
 
 
-def _is_anywhere(order_id: UUID, inserted: Mapping[str, Any], posted: Mapping[str, Any]) -> bool:
+def _is_anywhere(order_id: UUID, inserted: Mapping[str, Any], submitted: Mapping[str, Any]) -> bool:
     return any(
         Order.objects.filter(pk=order_id, **inserted).exists()
-        or SubmissionMessage.objects.filter(order_id=order_id, **posted).exists()
-        or SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **posted).exists()
+        or SubmissionMessage.objects.filter(order_id=order_id, **submitted).exists()
+        or SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **submitted).exists()
         for _ in range(LOOKS)
     )
 

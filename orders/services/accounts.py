@@ -80,7 +80,7 @@ def save_address(*, user_id: int, address: NewAddress, address_id: UUID | None =
         if address_id is None and len(addresses) >= MOST_ADDRESSES:
             raise TooManyAddressesError
         fields = asdict(address)
-        was_default = any(saved.is_default for saved in addresses if saved.pk == address_id)
+        was_default = any(candidate.is_default for candidate in addresses if candidate.pk == address_id)
         fields["is_default"] = address.is_default or was_default or not others
         if fields["is_default"]:
             former = [other.pk for other in others if other.is_default]
@@ -96,13 +96,13 @@ def delete_address(*, user_id: int, address_id: UUID) -> bool:
     """Deletes an address. The newest address left replaces a default. Returns False if there is no such address."""
     with transaction.atomic():
         addresses = _lock_addresses(user_id)
-        address = next((saved for saved in addresses if saved.pk == address_id), None)
+        address = next((candidate for candidate in addresses if candidate.pk == address_id), None)
         if address is None:
             return False
-        left = sorted((other for other in addresses if other is not address), key=lambda other: other.pk)
+        remaining = sorted((other for other in addresses if other is not address), key=lambda other: other.pk)
         address.delete()
-        if address.is_default and left:
-            Address.objects.filter(pk=left[-1].pk).update(is_default=True)
+        if address.is_default and remaining:
+            Address.objects.filter(pk=remaining[-1].pk).update(is_default=True)
     return True
 
 

@@ -79,11 +79,11 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
             submissions.post(order_id=order_id, client=client, body=body)
             placed = PlacedOrder(order_id=order_id, replayed=False)
         else:
-            posted = submissions.post_once(
+            record = submissions.post_once(
                 order_id=order_id, client=client, body=body, key=idempotency_key, body_hash=body_hash
             )
-            if not posted.is_new:
-                return _replayed(posted, body_hash)
+            if not record.is_new:
+                return _replayed(record, body_hash)
             placed = PlacedOrder(order_id=order_id, replayed=False)
         wake(Topic.SUBMISSION)
     return placed

@@ -130,8 +130,8 @@ def _initial(address: AddressView | None) -> dict[str, Any]:
 
 def _with_states(orders: MyOrders) -> list[dict[str, Any]]:
     return [
-        {"mine": mine, "title": _title(mine.order), "state": order_states.state(mine.order)}
-        for mine in orders.orders
+        {"my_order": my_order, "title": _title(my_order.order), "state": order_states.state(my_order.order)}
+        for my_order in orders.orders
     ]
 
 

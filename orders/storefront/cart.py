@@ -36,8 +36,8 @@ class CartLine:
         """What the whole line costs; None if it is gone."""
         if self.sold is None or self.is_gone:
             return None
-        each = self.sold.offer.price
-        return Money(amount=each.amount * self.quantity, currency=each.currency)
+        unit_price = self.sold.offer.price
+        return Money(amount=unit_price.amount * self.quantity, currency=unit_price.currency)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -84,7 +84,7 @@ class CatalogueForm(forms.Form):
         return bool(query["q"] or query["family"]) or query["min"] is not None or query["max"] is not None
 
     @property
-    def wanted(self) -> PosterFilter:
+    def poster_filter(self) -> PosterFilter:
         """The filters and the sorting for the selector, with prices in minor units."""
         query = self.cleaned_data
         return PosterFilter(

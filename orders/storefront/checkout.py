@@ -47,14 +47,14 @@ REMEMBERED = 10
 @require_http_methods(["GET", "HEAD", "POST"])
 def check_out(request: HttpRequest) -> HttpResponse:
     """Shows the form, or places the order."""
-    posted = CheckoutForm(request.POST) if request.method == "POST" else None
-    if posted and (url := _url_of_placed(request, posted["key"].data)):
+    form = CheckoutForm(request.POST) if request.method == "POST" else None
+    if form and (url := _url_of_placed(request, form["key"].data)):
         return redirect(url)
     content = cart.read(request)
     if not content.lines:
         return redirect("shop:cart")
-    if posted:
-        return _order(request, content, posted)
+    if form:
+        return _order(request, content, form)
     if content.has_gone:
         messages.warning(request, _("Something in your cart is no longer for sale. Remove it to continue."))
         return redirect("shop:cart")
@@ -78,7 +78,7 @@ def _show(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespon
         "form": form,
         "key": _key(request),
         "methods": METHODS.items(),
-        "chosen": form["payment_method"].value(),
+        "selected_method": form["payment_method"].value(),
         "sign_in": f"{resolve_url(settings.LOGIN_URL)}?next={request.path}",
     }
     return render(request, "storefront/checkout.html", context)

@@ -31,7 +31,10 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
     form = catalogue_query.read(request.GET)
     query = form.cleaned_data
     shelf = shop_selectors.shelf(
-        wanted=form.wanted, page=query["page"], per_page=catalogue_query.PER_PAGE, families=posters.FAMILIES
+        poster_filter=form.poster_filter,
+        page=query["page"],
+        per_page=catalogue_query.PER_PAGE,
+        families=posters.FAMILIES,
     )
     pages = Paginator(range(shelf.total), catalogue_query.PER_PAGE)
     families = [
@@ -65,13 +68,13 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
         if poster_sku is None:
             raise Http404
         return redirect(f"{reverse('shop:poster', args=[poster_sku])}?choice={sku}")
-    chosen = next((offer for offer in poster.offers if offer.sku == request.GET.get("choice")), None)
+    selected_offer = next((offer for offer in poster.offers if offer.sku == request.GET.get("choice")), None)
     editions = dict.fromkeys(offer.edition for offer in poster.offers)
     context = {
         "poster": poster,
         "family_name": catalogue_query.FAMILY_NAMES.get(poster.family, ""),
         "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
-        "chosen": chosen or next(offer for offer in poster.offers if offer.sku == poster.sku),
+        "selected_offer": selected_offer or next(offer for offer in poster.offers if offer.sku == poster.sku),
         "beside": shop_selectors.beside(poster, count=4),
         "canonical": request.build_absolute_uri(reverse("shop:poster", args=[poster.sku])),
     }

@@ -43,7 +43,7 @@ def circuit_reasons(status: AgentStatus, now: datetime) -> Iterator[str]:
     """Yields who holds a circuit and why, what opened it and when, and when it is probed. Nothing if all is well."""
     circuit = status.circuit
     if circuit.paused or status.is_forced:
-        until = f", for another {_left(circuit.forced_until, now)}" if status.is_forced else ""
+        until = f", for another {_remaining(circuit.forced_until, now)}" if status.is_forced else ""
         reason = f": {status.held_reason}" if status.held_reason else ""
         act = "paused" if circuit.paused else "forced"
         yield f"{act} by {status.held_by or 'an operator'}{until}{reason}"
@@ -62,13 +62,13 @@ def _probe(status: AgentStatus, now: datetime) -> str:
         return "a probe is due"
     if status.circuit.paused or status.is_forced or status.circuit.probe_at is None:
         return ""
-    left = _left(status.circuit.probe_at, now)
+    remaining = _remaining(status.circuit.probe_at, now)
     if status.state == CircuitState.OPEN:
-        return f"next probe in {left}"
-    return f"a probe is under way and counts as lost in {left}"
+        return f"next probe in {remaining}"
+    return f"a probe is under way and counts as lost in {remaining}"
 
 
-def _left(until: datetime | None, now: datetime) -> str:
+def _remaining(until: datetime | None, now: datetime) -> str:
     return duration((until - now).total_seconds()) if until else "a while"
 
 

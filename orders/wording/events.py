@@ -123,8 +123,8 @@ class EventEntry:
 
 def event_entry(event: EventFacts, retry_limits: RetryLimits) -> EventEntry:
     """Returns an event with its sentence and everything that is stored of it."""
-    kept = {name: value for name, value in event.detail.items() if value is not None and name != "key"}
-    detail = json.dumps(kept, ensure_ascii=False, indent=1, default=str) if kept else ""
+    details = {name: value for name, value in event.detail.items() if value is not None and name != "key"}
+    detail = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
     return EventEntry(
         event=event,
         sentence=event_sentence(event, retry_limits),
@@ -216,8 +216,8 @@ def _wait(event: EventFacts) -> str:
 
 
 def _queued(event: EventFacts) -> str:
-    posted = moment(event.detail.get("posted_at"))
-    return f", {duration((event.at - posted).total_seconds())} after it was posted" if posted else ""
+    posted_at = moment(event.detail.get("posted_at"))
+    return f", {duration((event.at - posted_at).total_seconds())} after it was posted" if posted_at else ""
 
 
 def _calls(calls: object) -> str:

@@ -69,12 +69,12 @@ def _no_detail(stands: Standing, now: datetime) -> str:
     return ""
 
 
-def _left(stands: Standing, now: datetime) -> str:
+def _remaining(stands: Standing, now: datetime) -> str:
     return short_duration((stands.until - now).total_seconds()) if stands.until else ""
 
 
 def _until(stands: Standing, now: datetime) -> str:
-    return f", {_left(stands, now)}"
+    return f", {_remaining(stands, now)}"
 
 
 def _since(stands: Standing, now: datetime) -> str:
@@ -90,18 +90,18 @@ def _overdue(stands: Standing, now: datetime) -> str:
 
 
 def _at_risk(stands: Standing, now: datetime) -> str:
-    return f"{_tries(stands)}, {_left(stands, now)} left"
+    return f"{_tries(stands)}, {_remaining(stands, now)} left"
 
 
 def _next(stands: Standing, now: datetime) -> str:
-    return f", next in {_left(stands, now)}"
+    return f", next in {_remaining(stands, now)}"
 
 
 def _retrying(stands: Standing, now: datetime) -> str:
     if not stands.failures:
         return f" (attempt {stands.attempt})"
-    left = _left(stands, now)
-    return f" ({tries(stands)}, {f'next in {left}' if left else 'under way'})"
+    remaining = _remaining(stands, now)
+    return f" ({tries(stands)}, {f'next in {remaining}' if remaining else 'under way'})"
 
 
 def _for_agent(stands: Standing, now: datetime) -> str:

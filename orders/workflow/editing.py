@@ -64,15 +64,17 @@ WORKFLOWS: Mapping[tuple[str, int], Workflow] = {
 
 def editable(workflow: str, version: int, step: str) -> tuple[Field, ...]:
     """Returns the fields of a step that may be edited; none if this release does not have the workflow."""
-    known = WORKFLOWS.get((workflow, version))
-    declaration = known.by_name.get(step) if known else None
+    declared_workflow = WORKFLOWS.get((workflow, version))
+    declaration = declared_workflow.by_name.get(step) if declared_workflow else None
     return tuple(FIELDS[name] for name in declaration.editable) if declaration else ()
 
 
 def needed_by(workflow: str, version: int, step: str) -> tuple[str, ...]:
     """Returns the steps that need this step's result."""
-    known = WORKFLOWS.get((workflow, version))
-    return tuple(other.name for other in known.steps if step in other.needs) if known else ()
+    declaration = WORKFLOWS.get((workflow, version))
+    if declaration is None:
+        return ()
+    return tuple(dependent.name for dependent in declaration.steps if step in dependent.needs)
 
 
 def read(field: Field, value: object) -> Any:

@@ -43,9 +43,9 @@ class OrderIntake:
         Takes at most five statements for any number of submissions, inside the caller's transaction. Raises
         `IntegrityError` if another process inserts one of the orders at the same moment; on a retry it is a duplicate.
         """
-        read = [read_submission(submission) for submission in submissions]
-        drafts = [draft for draft in read if isinstance(draft, Draft)]
-        known = set(
+        readings = [read_submission(submission) for submission in submissions]
+        drafts = [draft for draft in readings if isinstance(draft, Draft)]
+        known_ids = set(
             Order.objects.filter(pk__in={item.order_id for item in submissions}).values_list("pk", flat=True)
         )
         currencies = _currencies({line.sku for draft in drafts for line in draft.order.lines})
@@ -53,16 +53,16 @@ class OrderIntake:
         accepted: list[Draft] = []
         rejected: set[UUID] = set()
         answers: list[IntakeAnswer] = []
-        for submission, draft in zip(submissions, read, strict=True):
+        for submission, draft in zip(submissions, readings, strict=True):
             answer = self._judge(submission, draft, currencies, customers)
-            if submission.order_id in known or (
+            if submission.order_id in known_ids or (
                 isinstance(answer, RejectedSubmission) and submission.order_id in rejected
             ):
                 answer = DuplicateSubmission(submission=submission)
             elif isinstance(answer, RejectedSubmission):
                 rejected.add(submission.order_id)
             elif isinstance(draft, Draft):
-                known.add(submission.order_id)
+                known_ids.add(submission.order_id)
                 accepted.append(draft)
             answers.append(answer)
         _insert(accepted)

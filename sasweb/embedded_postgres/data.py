@@ -47,14 +47,14 @@ def end_leftovers(data: Path) -> None:
     is deleted once no server is running. Raises `PostgresError` after 13 seconds if a server does not end.
     """
     for signum, limit in ((signal.SIGINT, 5.0), (signal.SIGQUIT, 3.0), (signal.SIGKILL, 5.0)):
-        left = _running_servers(data)
-        numbers = {stat.pid for stat in left}
-        for stat in left:
+        servers = _running_servers(data)
+        numbers = {stat.pid for stat in servers}
+        for stat in servers:
             if (
                 signum == signal.SIGKILL or stat.parent not in numbers
             ):  # only the server: its children follow it
                 children.send(stat.pid, signum)
-        if children.wait_until(lambda: not _running_servers(data), timeout=limit if left else 0.0):
+        if children.wait_until(lambda: not _running_servers(data), timeout=limit if servers else 0.0):
             (data / "postmaster.pid").unlink(missing_ok=True)
             return
     raise PostgresError(f"a PostgreSQL server is still running in {data} and does not end")
@@ -62,10 +62,10 @@ def end_leftovers(data: Path) -> None:
 
 def _running_servers(data: Path) -> list[children.Stat]:
     """The server processes whose working folder is the data folder, as it is for all of PostgreSQL's processes."""
-    found = []
+    servers = []
     for stat in children.processes():
         if stat.name == "postgres" and not stat.is_zombie:
             with contextlib.suppress(OSError):  # it has ended, or is another user's
                 if Path(f"/proc/{stat.pid}/cwd").readlink() == data:
-                    found.append(stat)
-    return found
+                    servers.append(stat)
+    return servers

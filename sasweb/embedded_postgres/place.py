@@ -59,8 +59,8 @@ def find_place(home: Path) -> Place:
 def _user_for_root(home: Path) -> User:
     """The owner of an existing home, or else `nobody`: `postgres` may own a real database."""
     if home.exists() and home.stat().st_uid != 0:
-        found = home.stat()
-        return User(uid=found.st_uid, gid=found.st_gid)
+        status = home.stat()
+        return User(uid=status.st_uid, gid=status.st_gid)
     try:
         nobody = pwd.getpwnam("nobody")
     except KeyError:
@@ -98,10 +98,10 @@ def _reachable_home(home: Path, user: User) -> Path:
         home.unlink()
     if not home.exists():
         home.parent.mkdir(parents=True, exist_ok=True)
-        made = home if _may(user, "-x", home.parent) else _store() / f"home-{secrets.token_hex(6)}"
-        made.mkdir(mode=0o700)
-        if made != home:
-            home.symlink_to(made)
+        folder = home if _may(user, "-x", home.parent) else _store() / f"home-{secrets.token_hex(6)}"
+        folder.mkdir(mode=0o700)
+        if folder != home:
+            home.symlink_to(folder)
     real = home.resolve()
     os.chown(real, user.uid, user.gid)
     if not _may(user, "-x", real):

@@ -156,11 +156,11 @@ class EmbeddedPostgres:
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = 'sasweb'").fetchone():
                 connection.execute("CREATE DATABASE sasweb")
         if self.note:
-            made = self.note.with_name(f".{self.note.name}-{os.getpid()}")
-            made.unlink(missing_ok=True)
-            made.touch(mode=0o600)
-            made.write_text(self.url + "\n")
-            made.replace(self.note)
+            new_note = self.note.with_name(f".{self.note.name}-{os.getpid()}")
+            new_note.unlink(missing_ok=True)
+            new_note.touch(mode=0o600)
+            new_note.write_text(self.url + "\n")
+            new_note.replace(self.note)
 
     def stop(self, *, mode: str = "fast", timeout: float = 10.0) -> None:
         """Stops the server: "fast" ends the sessions and writes a checkpoint, "immediate" leaves recovery to the next
@@ -217,11 +217,11 @@ class EmbeddedPostgres:
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         if user and self.sockets.lstat().st_uid == os.geteuid():
             os.chown(self.sockets, user.uid, user.gid)
-        found = self.sockets.lstat()
+        status = self.sockets.lstat()
         if (
             self.sockets.is_symlink()
-            or found.st_uid != (user.uid if user else os.geteuid())
-            or found.st_mode & 0o077
+            or status.st_uid != (user.uid if user else os.geteuid())
+            or status.st_mode & 0o077
         ):
             raise PostgresError(
                 f"{self.sockets} cannot be used for the server's socket, because others can access it: delete it"

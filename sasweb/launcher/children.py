@@ -138,10 +138,12 @@ def send_group(group: int, signum: int) -> None:
         os.killpg(group, signum)
 
 
-def kill_adopted(known: set[int]) -> bool:
-    """Kills the children of this process that are not `known`: orphans that it adopted as subreaper. True if there were
-    any."""
-    adopted = [stat for stat in processes() if stat.parent == os.getpid() and stat.pid not in known]
+def kill_adopted(own_pids: set[int]) -> bool:
+    """Kills the children of this process that are not in `own_pids`: orphans that it adopted as subreaper.
+
+    Returns whether there were any.
+    """
+    adopted = [stat for stat in processes() if stat.parent == os.getpid() and stat.pid not in own_pids]
     for stat in adopted:
         if not stat.is_zombie:
             send(stat.pid, signal.SIGKILL)

@@ -67,7 +67,7 @@ def task(name: str, *arguments: str, env: Mapping[str, str]) -> Spec:
 
 def specs(scale: Mapping[str, int], env: Mapping[str, str]) -> list[Spec]:
     """One spec for each process. Several web processes are workers of one, because they share a port."""
-    made = []
+    all_specs = []
     for role, arguments in ROLES.items():
         processes = min(scale[role], 1) if role == "web" else scale[role]
         for number in range(1, processes + 1):
@@ -76,21 +76,21 @@ def specs(scale: Mapping[str, int], env: Mapping[str, str]) -> list[Spec]:
                 spec = replace(spec, env={**env, "WEB_CONCURRENCY": str(scale[role])})
             if role == "jobs":  # ends a whole process group when the pipe closes, and must live until then
                 spec = replace(spec, env={**env, PIPE: "1"}, has_pipe=True, death_signal=None)
-            made.append(spec)
-    return made
+            all_specs.append(spec)
+    return all_specs
 
 
 def check_ports(config: Config, scale: Mapping[str, int]) -> None:
     """Raises `LaunchError` when a process will not be able to listen on its port."""
     host, _, port = config.sandbox_bind.rpartition(":")
     smtp = f"{host}:{int(port) + 1}"
-    wanted = [
+    listeners = [
         ("web", f"BIND={config.bind}", config.bind),
         ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}", config.sandbox_bind),
         ("sandbox", f"SANDBOX_BIND={config.sandbox_bind}, which also uses {smtp} for email", smtp),
     ]
     deadline = time.monotonic() + PORT_TIMEOUT
-    for role, setting, host_port in wanted:
+    for role, setting, host_port in listeners:
         while scale[role] and (error := _bind_error(host_port)):
             if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
                 reason = os.strerror(error.errno or 0).lower()
@@ -103,12 +103,12 @@ def _bind_error(host_port: str) -> OSError | None:
     """The error of listening on HOST:PORT, if there is one."""
     host, _, port = host_port.rpartition(":")
     try:
-        family, kind, protocol, _, where = socket.getaddrinfo(
+        family, kind, protocol, _, address = socket.getaddrinfo(
             host.strip("[]"), int(port), type=socket.SOCK_STREAM
         )[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(where)
+            probe.bind(address)
             probe.listen()
     except socket.gaierror as error:
         return OSError(errno.EADDRNOTAVAIL, str(error))

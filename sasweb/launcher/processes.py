@@ -141,20 +141,20 @@ class ProcessManager:
 
     def stop(self) -> None:
         """Stops everything in order: within 10 s, or at once when a second signal asks for it."""
-        begun = time.monotonic()
+        began = time.monotonic()
         hurry_after = max(self.stop_requests, 1)  # the request that led here is no reason to hurry
 
-        def wait_until_gone(these: Sequence[Child], until: float, *, may_hurry: bool = True) -> bool:
-            while any(child.is_running for child in these):
+        def wait_until_gone(children: Sequence[Child], until: float, *, may_hurry: bool = True) -> bool:
+            while any(child.is_running for child in children):
                 hurries = may_hurry and self.stop_requests > hurry_after
-                if hurries or time.monotonic() > begun + until:
+                if hurries or time.monotonic() > began + until:
                     return False
                 self._turn(timeout=0.1)
             return True
 
         others = [child for child in self.children if not child.spec.is_foundation]
         for child in others:
-            asked_at = time.monotonic() - begun
+            asked_at = time.monotonic() - began
             child.send(child.spec.stop_signals[0])
             wait_until_gone([child], min(asked_at + NEXT_IN_ORDER, KILL_AFTER))
         wait_until_gone(others, KILL_AFTER)
@@ -174,9 +174,9 @@ class ProcessManager:
         self.children.append(child)
         return child
 
-    def _bury(self, these: Sequence[Child]) -> None:
+    def _bury(self, children: Sequence[Child]) -> None:
         """Waits for killed children, and kills their orphans."""
-        for child in these:
+        for child in children:
             if child.process:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     child.process.wait(timeout=1.0)
@@ -246,8 +246,8 @@ class ProcessManager:
         self._say(f"{child.spec.name} {children.describe_end(process.returncode)}; restarting it {when}")
 
     def _kill_orphans(self) -> None:
-        known = {child.process.pid for child in self.children if child.process}
-        children.wait_until(lambda: not children.kill_adopted(known), timeout=1.0, poll=0.01)
+        child_pids = {child.process.pid for child in self.children if child.process}
+        children.wait_until(lambda: not children.kill_adopted(child_pids), timeout=1.0, poll=0.01)
 
     def _read_pipes(self) -> None:
         """Reads what the pipes hold now: the last lines of processes that died."""

@@ -182,8 +182,8 @@ MUTANTS = (
     Mutant(
         name="no-budget",
         path=f"{ENGINE}/circuits/store.py",
-        old="granted = min(wanted, int(available))",
-        new="granted = wanted",
+        old="granted = min(retries, int(available))",
+        new="granted = retries",
         test="tests/store/test_circuits.py::test_retries_are_granted_up_to_two_seconds_worth_and_then_at_the_rate",
     ),
     Mutant(

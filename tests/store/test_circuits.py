@@ -260,7 +260,7 @@ def test_a_running_host_does_not_close_the_alert_of_an_outage_that_goes_on() -> 
     a_host()
     a_circuit()
     report(BROKEN)
-    assert find_host_changes(["kitchen"]).back == []
+    assert find_host_changes(["kitchen"]).rehosted == []
 
 
 # --- the budget of retries

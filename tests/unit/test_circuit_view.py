@@ -90,15 +90,15 @@ def test_retries_are_granted_in_the_order_in_which_they_were_asked_for() -> None
 
         asking = [asyncio.create_task(ask(n)) for n in range(4)]
         await asyncio.sleep(0)
-        assert retry_queue.wanted() == 4
+        assert retry_queue.count_waiting() == 4
         retry_queue.grant(1)
         await asking[0]
-        assert (served, retry_queue.wanted()) == ([0], 3)
+        assert (served, retry_queue.count_waiting()) == ([0], 3)
         asking[1].cancel()
         await asyncio.gather(asking[1], return_exceptions=True)
         retry_queue.grant(2)  # the one that was cancelled costs none
         await asyncio.gather(*asking, return_exceptions=True)
-        assert retry_queue.wanted() == 0
+        assert retry_queue.count_waiting() == 0
         return served
 
     assert asyncio.run(scene()) == [0, 2, 3]
@@ -108,7 +108,7 @@ def test_a_retry_that_is_not_granted_in_time_is_given_up() -> None:
     async def scene() -> tuple[bool, int]:
         retry_queue = RetryQueue(lambda: None)
         granted = await retry_queue.take(within=0.01)
-        return granted, retry_queue.wanted()
+        return granted, retry_queue.count_waiting()
 
     assert asyncio.run(scene()) == (False, 0)
 

@@ -48,7 +48,7 @@ def place(client: str, *skus: str) -> UUID:
 def shown(page: Any) -> list[UUID]:
     """The orders on a page."""
     assert page.status_code == 200
-    return [one["mine"].order.id for one in page.context["orders"]]
+    return [one["my_order"].order.id for one in page.context["orders"]]
 
 
 def test_orders_are_listed_newest_first_including_queued_orders(client: Client, ada: User) -> None:
@@ -119,7 +119,7 @@ def test_a_page_costs_the_same_however_much_there_is(client: Client, ada: User) 
 def test_an_order_of_many_posters_shows_four_and_says_how_many_more(client: Client, ada: User) -> None:
     place(f"user:{ada.pk}", *SKUS)
     (one,) = client.get(PATH).context["orders"]
-    assert (len(one["mine"].pictures), one["mine"].more, one["mine"].pieces) == (4, 2, 12)
+    assert (len(one["my_order"].pictures), one["my_order"].more, one["my_order"].pieces) == (4, 2, 12)
 
 
 @pytest.mark.parametrize(

@@ -145,19 +145,19 @@ def test_a_posters_page_has_its_offers_by_price(client: Client) -> None:
     assert "30 × 40 cm" in text
     assert "€39" in text
     assert text.count("checked") == 2  # an offer, and how the picture is framed
-    assert response.context["chosen"].sku == "tidal-lines"
+    assert response.context["selected_offer"].sku == "tidal-lines"
 
 
 def test_the_url_of_a_variant_leads_to_its_poster_with_the_variant_chosen(client: Client) -> None:
     response = client.get("/posters/tidal-lines-60x80-signed/", follow=True)
     assert response.redirect_chain == [("/posters/tidal-lines/?choice=tidal-lines-60x80-signed", 302)]
-    assert response.context["chosen"].sku == "tidal-lines-60x80-signed"
+    assert response.context["selected_offer"].sku == "tidal-lines-60x80-signed"
 
 
 def test_an_offer_that_is_not_listed_cannot_be_chosen(client: Client) -> None:
     Product.objects.filter(sku="tidal-lines-45x60").update(is_listed=False)
     response = client.get("/posters/tidal-lines/?choice=tidal-lines-45x60")
-    assert response.context["chosen"].sku == "tidal-lines"
+    assert response.context["selected_offer"].sku == "tidal-lines"
     assert 'tidal-lines-45x60"' not in response.content.decode()
     assert client.get("/posters/tidal-lines-45x60/").status_code == 404
 
@@ -207,5 +207,5 @@ def test_sold_products_are_shown_whether_listed_or_not(
 
 
 def test_prices_beyond_what_a_column_holds_are_no_error() -> None:
-    wanted = PosterFilter(price_from=10**12, price_to=10**13)
-    assert shop_selectors.shelf(wanted=wanted, page=1, per_page=24, families=()).total == 0
+    poster_filter = PosterFilter(price_from=10**12, price_to=10**13)
+    assert shop_selectors.shelf(poster_filter=poster_filter, page=1, per_page=24, families=()).total == 0

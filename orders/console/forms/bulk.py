@@ -63,7 +63,7 @@ class SelectionForm(forms.Form):
         order_filter = OrderFilterForm(
             self.data.dict() if isinstance(self.data, QueryDict) else self.data
         ).filter
-        return None if order_filter.is_empty else Choice(kind=kind, wanted=order_filter)
+        return None if order_filter.is_empty else Choice(kind=kind, order_filter=order_filter)
 
 
 class BulkItemsForm(PageForm):

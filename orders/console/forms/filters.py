@@ -74,15 +74,15 @@ class OrderFilterForm(forms.Form):
         super().__init__(query, auto_id="f-%s", label_suffix="")
 
     def offer(self, *, steps: Sequence[str], agents: Sequence[str]) -> None:
-        """Fills the drop-down lists of steps and agents. A name that is asked for is always among them."""
+        """Fills the drop-down lists of steps and agents. The selected name is always among them."""
         for name, present, first in (
             ("step", steps, [ANY]),
             ("agent", agents, [ANY]),
             ("waiting", agents, [ANY, (NOTHING_DONE, "for anything")]),
         ):
-            asked = getattr(self.filter, name)
-            names = present if asked in ("", NOTHING_DONE, *present) else [*present, asked]
-            self.fields[name].widget.choices = [*first, *((one, one) for one in names)]
+            selected = getattr(self.filter, name)
+            names = present if selected in ("", NOTHING_DONE, *present) else [*present, selected]
+            self.fields[name].widget.choices = [*first, *((item, item) for item in names)]
 
     def clean_q(self) -> str:
         """Takes an email, an order ID or a part of one."""
@@ -146,9 +146,9 @@ class AuditFilterForm(forms.Form):
         super().__init__(query, auto_id="%s", label_suffix="")
 
     def offer(self, acts: Sequence[str]) -> None:
-        """Fills the drop-down list of actions. The one that is asked for is always among them."""
-        asked = self.filter.act
-        names = acts if asked in ("", *acts) else [asked, *acts]
+        """Fills the drop-down list of actions. The selected one is always among them."""
+        selected = self.filter.act
+        names = acts if selected in ("", *acts) else [selected, *acts]
         self.fields["act"].widget.choices = [ANY, *((name, name) for name in names)]
 
     @property

@@ -127,12 +127,12 @@ class Call:
 
     async def _pause(self, fault: Transient) -> bool:
         """Waits before the next try, and for a retry out of the budget; False if there is no time for one."""
-        left = self._complete_by.left()
+        remaining = self._complete_by.left()
         wait = full_jitter(self._tries, first=FIRST_BACKOFF, cap=BACKOFF_CAP)
-        if wait >= left > LAST_TRY:
-            wait = left / 2  # another try is a better use of the time than waiting until it is over
+        if wait >= remaining > LAST_TRY:
+            wait = remaining / 2  # another try is a better use of the time than waiting until it is over
         wait = max(wait, fault.retry_after or 0.0)
-        if wait >= left:
+        if wait >= remaining:
             return False
         await asyncio.sleep(wait)
         return not self._circuit.is_clear or await self._circuit.retry(within=self._complete_by.left())

@@ -28,7 +28,7 @@ class RetryQueue:
             return False
         return True
 
-    def wanted(self) -> int:
+    def count_waiting(self) -> int:
         """How many calls wait for a retry."""
         self._waiting = deque(retry for retry in self._waiting if not retry.done())
         return len(self._waiting)
@@ -93,13 +93,13 @@ class CircuitView:
 
     def put_back(self, tally: Tally) -> None:
         """Adds what could not be reported to the next report."""
-        mine = self._tally
+        current = self._tally
         self._tally = Tally(
-            mine.calls + tally.calls,
-            mine.failures + tally.failures,
-            mine.retries + tally.retries,
-            mine.code or tally.code,
-            mine.message or tally.message,
+            current.calls + tally.calls,
+            current.failures + tally.failures,
+            current.retries + tally.retries,
+            current.code or tally.code,
+            current.message or tally.message,
         )
 
     async def retry(self, *, within: float) -> bool:

@@ -79,9 +79,9 @@ class HostRecords:
         """
         me, seconds = self._config.instance, self._config.lease
         with transaction.atomic():
-            posted = leases.complete(ended, me=me)
+            posted_count = leases.complete(ended, me=me)
             state_store.record_events(notes)
-            wake(*([Topic.SCHEDULER] if posted else []), *([Topic.PROGRESS] if notes else []))
+            wake(*([Topic.SCHEDULER] if posted_count else []), *([Topic.PROGRESS] if notes else []))
             claimed: list[leases.Lease] = []
             if alone:
                 claimed = leases.claim_suspect(agents=self._agents, me=me, seconds=seconds)
@@ -97,12 +97,12 @@ class HostRecords:
                 wake(Topic.AGENTS)
             return confirmed, leases.has_suspects(self._agents)
 
-    def report(self, tallies: Mapping[str, Tally], wanted: int) -> tuple[CircuitSnapshot, int]:
+    def report(self, tallies: Mapping[str, Tally], retries: int) -> tuple[CircuitSnapshot, int]:
         """Reports how calls went and asks for retries; returns the circuits, and how many retries were granted."""
         granted = 0
-        if wanted:
+        if retries:
             with transaction.atomic():
-                granted = draw_retries(wanted, rate=self._config.retries)
+                granted = draw_retries(retries, rate=self._config.retries)
         with transaction.atomic():
             if tallies and report_calls(tallies, rules=self._config.breaker):
                 wake(Topic.SCHEDULER, Topic.PROGRESS)

@@ -95,13 +95,13 @@ class AgentHost:
         claimed = await self._exchange()
         await asyncio.gather(*self._tasks.values())
         self._tasks.clear()
-        posted = len(self._ended)
+        posted_count = len(self._ended)
         await self._exchange(claim=False)
         reports.cancel()
         await asyncio.gather(reports, return_exceptions=True)
         await self._in_thread(self._reports, partial(self._records.report, self._tallies(), 0))
         await self._close()
-        return Counts(done={"claimed": claimed, "ended": posted})
+        return Counts(done={"claimed": claimed, "ended": posted_count})
 
     async def run(self) -> None:
         """Runs until `stop`."""
@@ -182,10 +182,10 @@ class AgentHost:
         failures = 0
         while True:
             self._news.clear()
-            tallies, wanted, exchanged = self._tallies(), self._retry_queue.wanted(), self._exchanged
+            tallies, retries, exchanged = self._tallies(), self._retry_queue.count_waiting(), self._exchanged
             try:
                 snapshot, granted = await self._in_thread(
-                    self._reports, partial(self._records.report, tallies, wanted)
+                    self._reports, partial(self._records.report, tallies, retries)
                 )
             except DATABASE_TROUBLE as error:
                 failures += 1
@@ -200,14 +200,14 @@ class AgentHost:
             if is_news:  # otherwise an exchange has read the circuits since, perhaps with a probe
                 self._follow(snapshot)
             await asyncio.sleep(REPORT_GAP)
-            if granted < wanted or not is_news:
+            if granted < retries or not is_news:
                 continue
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), REPORT_PERIOD)
 
     def _tallies(self) -> dict[str, Tally]:
-        taken = {name: hosted.circuit.take() for name, hosted in self._hosted.items()}
-        return {name: tally for name, tally in taken.items() if tally.calls}
+        tallies = {name: hosted.circuit.take() for name, hosted in self._hosted.items()}
+        return {name: tally for name, tally in tallies.items() if tally.calls}
 
     def _runs_a_suspect(self) -> bool:
         return any(

@@ -56,33 +56,33 @@ def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
     Safe with many hosts: the rows are locked with SKIP LOCKED. They are chosen first and then updated by id, because an
     UPDATE whose condition has a LIMIT may take more rows than the limit.
     """
-    wanted = {agent: free for agent, free in room.items() if free > 0}
-    if not wanted:
+    free_room = {agent: free for agent, free in room.items() if free > 0}
+    if not free_room:
         return []
-    chosen = fetch(
+    rows = fetch(
         """
         SELECT free.id
-          FROM unnest(%s::text[], %s::int[]) AS wanted(agent, room),
+          FROM unnest(%s::text[], %s::int[]) AS agents(agent, room),
                LATERAL (
                    SELECT id
                      FROM orders_agentrequest
-                    WHERE agent = wanted.agent
+                    WHERE agent = agents.agent
                       AND leased_until IS NULL
                       AND deliveries < %s
                       AND complete_by > clock_timestamp()
                     ORDER BY priority DESC, id
-                    LIMIT wanted.room
+                    LIMIT agents.room
                       FOR UPDATE SKIP LOCKED
                ) AS free
         """,
-        [list(wanted), list(wanted.values()), SUSPECT_DELIVERIES],
+        [list(free_room), list(free_room.values()), SUSPECT_DELIVERIES],
     )
-    return _lease([row_id for (row_id,) in chosen], me=me, seconds=seconds)
+    return _lease([row_id for (row_id,) in rows], me=me, seconds=seconds)
 
 
 def claim_suspect(*, agents: Sequence[str], me: str, seconds: float) -> list[Lease]:
     """Leases at most one request that may have killed its hosts, to be run with nothing else (rule 11)."""
-    chosen = fetch(
+    rows = fetch(
         """
         SELECT id
           FROM orders_agentrequest
@@ -96,7 +96,7 @@ def claim_suspect(*, agents: Sequence[str], me: str, seconds: float) -> list[Lea
         """,
         [list(agents), SUSPECT_DELIVERIES],
     )
-    return _lease([row_id for (row_id,) in chosen], me=me, seconds=seconds)
+    return _lease([row_id for (row_id,) in rows], me=me, seconds=seconds)
 
 
 def _lease(ids: list[int], *, me: str, seconds: float) -> list[Lease]:

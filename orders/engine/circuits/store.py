@@ -44,8 +44,8 @@ class Supply(NamedTuple):
 class HostChanges(NamedTuple):
     """Agents that no process runs any more although steps wait for them, and agents that a process runs again."""
 
-    gone: Sequence[str]
-    back: Sequence[str]
+    unhosted: Sequence[str]
+    rehosted: Sequence[str]
 
 
 def read_circuits(
@@ -88,21 +88,21 @@ def read_supplies(agents: Collection[str], *, with_outstanding: bool) -> dict[st
         ), outstanding AS (
             {_OUTSTANDING if with_outstanding else _OUTSTANDING_NOT_READ}
         )
-        SELECT wanted.agent,
+        SELECT agents.agent,
                coalesce(live.capacity, 0),
                coalesce(outstanding.number, 0),
                EXISTS (SELECT 1
                          FROM orders_stepstate AS s
-                        WHERE s.agent = wanted.agent AND s.waiting_since IS NOT NULL),
+                        WHERE s.agent = agents.agent AND s.waiting_since IS NOT NULL),
                EXISTS (SELECT 1
                          FROM orders_alert AS a
-                        WHERE a.agent = wanted.agent AND a.order_id IS NULL AND a.closed_at IS NULL),
+                        WHERE a.agent = agents.agent AND a.order_id IS NULL AND a.closed_at IS NULL),
                c.agent IS NOT NULL,
                {COLUMNS}
-          FROM unnest(%s::text[]) AS wanted (agent)
-          LEFT JOIN live ON live.agent = wanted.agent
-          LEFT JOIN outstanding ON outstanding.agent = wanted.agent
-          LEFT JOIN orders_circuit AS c ON c.agent = wanted.agent
+          FROM unnest(%s::text[]) AS agents (agent)
+          LEFT JOIN live ON live.agent = agents.agent
+          LEFT JOIN outstanding ON outstanding.agent = agents.agent
+          LEFT JOIN orders_circuit AS c ON c.agent = agents.agent
         """,
         [HEARTBEAT_LIMIT, list(agents)],
     )
@@ -190,12 +190,12 @@ def find_host_changes(agents: Collection[str]) -> HostChanges:
     """Finds the agents that steps wait for and no live process runs, and those that a process runs again."""
     supplies = read_supplies(agents, with_outstanding=False).items()
     return HostChanges(
-        gone=[
+        unhosted=[
             agent
             for agent, supply in supplies
             if not supply.capacity and supply.has_waiting and not supply.has_outage
         ],
-        back=[
+        rehosted=[
             agent
             for agent, supply in supplies
             if supply.capacity and supply.has_outage and supply.circuit.state == CircuitState.CLOSED
@@ -205,20 +205,20 @@ def find_host_changes(agents: Collection[str]) -> HostChanges:
 
 def alert_host_changes(changes: HostChanges) -> None:
     """Opens the outage alerts of agents that nobody runs, and closes those of agents that run again."""
-    for agent in changes.gone:
+    for agent in changes.unhosted:
         message = f"no process runs the agent {agent}, and its steps wait"
         alerts.open_outage(agent, code="no_host", message=message)
-    for agent in changes.back:
+    for agent in changes.rehosted:
         alerts.close_outage(agent, by="the supervisor", resolution="the agent runs again")
 
 
-def draw_retries(wanted: int, *, rate: float) -> int:
-    """Takes up to `wanted` retries out of the global budget; returns how many were granted (I8).
+def draw_retries(retries: int, *, rate: float) -> int:
+    """Takes up to `retries` retries out of the global budget; returns how many were granted (I8).
 
     The budget fills at `rate` a second and holds two seconds' worth, so that a short burst passes and a storm does not.
     Its row stays locked until the transaction ends.
     """
-    if wanted <= 0:
+    if retries <= 0:
         return 0
     full_budget = 2 * rate
     run(
@@ -235,7 +235,7 @@ def draw_retries(wanted: int, *, rate: float) -> int:
         [RETRY_BUDGET],
     )
     available = min(full_budget, tokens + max(0.0, passed) * rate)
-    granted = min(wanted, int(available))
+    granted = min(retries, int(available))
     run(
         "UPDATE orders_retrybudget SET tokens = %s, refilled_at = clock_timestamp() WHERE name = %s",
         [available - granted, RETRY_BUDGET],

@@ -24,8 +24,8 @@ SILENCE = 5.0
 def connection_parameters() -> dict[str, Any]:
     """The parameters of the project's database connection, as psycopg names them."""
     djangos_own = {"context", "cursor_factory", "prepare_threshold"}
-    known = connection.get_connection_params()
-    return {name: value for name, value in known.items() if name not in djangos_own}
+    parameters = connection.get_connection_params()
+    return {name: value for name, value in parameters.items() if name not in djangos_own}
 
 
 class Listener(threading.Thread):

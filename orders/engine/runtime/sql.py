@@ -36,11 +36,11 @@ def recordset(rows: Iterable[Mapping[str, Any]]) -> str:
 
     One JSON text is several times cheaper to make, and to send, than an array for every column.
     """
-    listed = list(rows)
+    records = list(rows)
     try:
-        text = orjson.dumps(listed, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        text = orjson.dumps(records, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:  # half a surrogate pair, or an integer of more than 64 bits
-        text = json.dumps(keepable_json(json.loads(json.dumps(listed, default=str))))
+        text = json.dumps(keepable_json(json.loads(json.dumps(records, default=str))))
     if "\\u0000" in text:  # rare: a NUL, which the database would refuse
         text = json.dumps(keepable_json(json.loads(text)))
     return text

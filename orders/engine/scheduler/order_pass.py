@@ -68,9 +68,9 @@ class OrderPass:
     def step_writes(self) -> Iterator[StepWrite]:
         """The steps that this pass changed."""
         for name, step in self.steps.items():
-            read = self._read_steps[name]
-            if step is not read:
-                yield StepWrite(step, read.attempt, self._results.get(name))
+            before = self._read_steps[name]
+            if step is not before:
+                yield StepWrite(step, before.attempt, self._results.get(name))
 
     def row_changed(self) -> bool:
         """Whether this pass changed the process."""
@@ -250,15 +250,15 @@ class OrderPass:
                 self._start(step, declared, now)
                 in_flight = True
                 continue
-            wanted = step.wanted_since or now
-            due = wanted + timedelta(seconds=declared.patience)
+            wanted_since = step.wanted_since or now
+            due = wanted_since + timedelta(seconds=declared.patience)
             if error is None and due <= now:
                 error = dispatch.patience_error(step, declared)
             if error is not None:
                 self._give_up(step, declared, error)
                 self._advance(now, take_credit)
                 return
-            self._wait(step._replace(wanted_since=wanted), now)
+            self._wait(step._replace(wanted_since=wanted_since), now)
             waits.append(due)
         if in_flight:
             self._hold(min(waits, default=None), now)

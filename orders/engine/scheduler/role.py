@@ -97,8 +97,8 @@ class Scheduler:
                 order.turn(now)
             recalled = self._recall(orders)
             again = Counter(agent for order in orders for agent in order.retries_ready())
-            wanted = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in again.items())
-            credit.retries = draw_retries(wanted, rate=self._config.retries)
+            retries = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in again.items())
+            credit.retries = draw_retries(retries, rate=self._config.retries)
             for order in sorted(orders, key=OrderPass.urgency):
                 order.advance(now, credit.take)
             self._write(orders)
@@ -122,7 +122,7 @@ class Scheduler:
         """
         waiting, rows = self._answered(limit)
         locked = {row.order_id for row in rows}
-        taken = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
+        taken_replies = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
         # A quarter of the batch is kept for new orders, so that orders that wait for the retry budget cannot hold
         # them up; and a quarter for those that wait, so that a stream of replies cannot either.
         most = max(limit - len(rows) - limit // 4, limit // 4)
@@ -140,8 +140,8 @@ class Scheduler:
         held = {order_id for _, order_id in waiting} - locked
         is_held_up = bool(held) and state_store.any_supported(held, self._workflows)
         return Workload(
-            orders=self._load(rows, taken, now),
-            replies=len(taken),
+            orders=self._load(rows, taken_replies, now),
+            replies=len(taken_replies),
             is_held_up=is_held_up,
             is_full=len(rows) >= limit or len(waited) >= max(most, 1),
         )
@@ -160,7 +160,7 @@ class Scheduler:
                 return waiting, rows
             after = waiting[-1][0]
 
-    def _load(self, rows: list[ProcessRow], taken: list[ReplyRow], now: datetime) -> list[OrderPass]:
+    def _load(self, rows: list[ProcessRow], taken_replies: list[ReplyRow], now: datetime) -> list[OrderPass]:
         steps = state_store.steps_of(row.order_id for row in rows)
         orders = {
             row.order_id: OrderPass(
@@ -171,7 +171,7 @@ class Scheduler:
             )
             for row in rows
         }
-        for reply in taken:
+        for reply in taken_replies:
             orders[reply.order_id].take(reply, now)
         return list(orders.values())
 

@@ -21,7 +21,7 @@ _WAITING_STEPS = """
                   SELECT s.order_id, s.priority, s.waiting_since
                     FROM orders_stepstate AS s
                     JOIN orders_orderprocess AS p ON p.order_id = s.order_id
-                   WHERE s.agent = wanted.agent
+                   WHERE s.agent = agents.agent
                      AND s.waiting_since IS NOT NULL
                      AND s.order_id <> ALL(%(except)s::uuid[])
                      AND p.process_state IN ('pending', 'processing')
@@ -29,7 +29,7 @@ _WAITING_STEPS = """
                          SELECT * FROM unnest(%(workflows)s::text[], %(versions)s::smallint[])
                      )
 """
-"""The steps that wait for the agent `wanted.agent`, of orders that a scheduler may start steps of."""
+"""The steps that wait for the agent `agents.agent`, of orders that a scheduler may start steps of."""
 
 
 def _supported(workflows: Collection[WorkflowKey]) -> Q:
@@ -111,14 +111,14 @@ def claim_waiting(
     """
     if not rooms or limit <= 0:
         return []
-    chosen = fetch(
+    rows = fetch(
         f"""
         SELECT waiting.order_id
-          FROM unnest(%(agents)s::text[], %(rooms)s::int[]) AS wanted (agent, room),
+          FROM unnest(%(agents)s::text[], %(rooms)s::int[]) AS agents (agent, room),
                LATERAL (
                   {_WAITING_STEPS}
                    ORDER BY s.priority DESC, s.order_id
-                   LIMIT wanted.room
+                   LIMIT agents.room
                ) AS waiting
          GROUP BY waiting.order_id
          ORDER BY max(waiting.priority) DESC, waiting.order_id
@@ -131,7 +131,7 @@ def claim_waiting(
             **_waiting_parameters(workflows, already_locked),
         },
     )
-    return lock({order_id for (order_id,) in chosen}, workflows)
+    return lock({order_id for (order_id,) in rows}, workflows)
 
 
 def claim_probes(
@@ -144,10 +144,10 @@ def claim_probes(
     """
     if not agents:
         return []
-    chosen = fetch(
+    rows = fetch(
         f"""
         SELECT longest.order_id
-          FROM unnest(%(agents)s::text[]) AS wanted (agent),
+          FROM unnest(%(agents)s::text[]) AS agents (agent),
                LATERAL (
                   {_WAITING_STEPS}
                    ORDER BY s.waiting_since
@@ -156,7 +156,7 @@ def claim_probes(
         """,
         {"agents": list(agents), **_waiting_parameters(workflows, already_locked)},
     )
-    return lock({order_id for (order_id,) in chosen}, workflows)
+    return lock({order_id for (order_id,) in rows}, workflows)
 
 
 def _waiting_parameters(

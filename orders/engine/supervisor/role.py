@@ -103,19 +103,19 @@ class Supervisor:
 
     def _watch_hosts(self) -> None:
         """Alerts operators to agents that steps wait for and that no process runs."""
-        found = find_host_changes(self._agents)
-        if found.gone or found.back:
+        changes = find_host_changes(self._agents)
+        if changes.unhosted or changes.rehosted:
             with transaction.atomic():
                 leadership.check(LEASE, term=self._term or 0)
-                alert_host_changes(found)
+                alert_host_changes(changes)
 
     def _sweep(self, limit: int, touched: list[UUID]) -> Counts:
         with transaction.atomic():
             leadership.check(LEASE, term=self._term or 0)
             now = database_now()
-            found = state_store.overdue(limit, now, passed_over=self._passed_over)
-            rows = state_store.lock(found, self._workflows)
-            self._passed_over |= set(found) - {row.order_id for row in rows}
+            overdue_ids = state_store.overdue(limit, now, passed_over=self._passed_over)
+            rows = state_store.lock(overdue_ids, self._workflows)
+            self._passed_over |= set(overdue_ids) - {row.order_id for row in rows}
             touched.extend(row.order_id for row in rows)
             steps = state_store.steps_of(touched)
             unavailable = unavailable_agents(self._agents, now) if rows else {}
@@ -129,7 +129,7 @@ class Supervisor:
             "escalated": sum(finding.failed is not None for finding in findings),
             "steps_timed_out": rulings[EventKind.STEP_TIMED_OUT] + rulings[EventKind.COMPENSATION_TIMED_OUT],
         }
-        return Counts(busy=len(found) >= limit, done=done)
+        return Counts(busy=len(overdue_ids) >= limit, done=done)
 
     def _examine(
         self, row: ProcessRow, steps: Iterable[StepRow], now: datetime, unavailable: Collection[str]

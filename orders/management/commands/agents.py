@@ -28,22 +28,22 @@ class Command(ReadingCommand):
     )
 
     def work(self, options: dict[str, Any]) -> int:
-        known = {step.agent for workflow in wiring.workflows().values() for step in workflow.steps}
+        workflow_agents = {step.agent for workflow in wiring.workflows().values() for step in workflow.steps}
         moment = now()
-        statuses = agent_statuses(now=moment, known=known)
+        statuses = agent_statuses(now=moment, known_agents=workflow_agents)
         needing = orders_needing([status.name for status in statuses])
         missing = {
             status.name: needing[status.name]
             for status in statuses
-            if status.is_down and (needing[status.name] or status.name in known)
+            if status.is_down and (needing[status.name] or status.name in workflow_agents)
         }
-        held = [status for status in statuses if not status.lets_calls_through]
+        held_agents = [status for status in statuses if not status.lets_calls_through]
         if options["json"]:
             self.show_json(_plain(statuses, missing))
         else:
             self._show(statuses, moment)
-            self._warn(missing, held)
-        return REFUSED if held or any(missing.values()) else DONE
+            self._warn(missing, held_agents)
+        return REFUSED if held_agents or any(missing.values()) else DONE
 
     def _show(self, statuses: Sequence[AgentStatus], moment: datetime) -> None:
         instances = [(status.name, instance) for status in statuses for instance in status.instances]
@@ -55,7 +55,7 @@ class Command(ReadingCommand):
         )
         self.stdout.write("\n\n".join(parts))
 
-    def _warn(self, missing: Mapping[str, int], held: Sequence[AgentStatus]) -> None:
+    def _warn(self, missing: Mapping[str, int], held_agents: Sequence[AgentStatus]) -> None:
         for agent, orders in missing.items():
             needed = "no order needs it now"
             if orders:
@@ -63,7 +63,7 @@ class Command(ReadingCommand):
                 needed = f"{counted(orders, 'order', most=MOST_COUNTED)} under way {verb} it"
             style = "bold red" if orders else "yellow"
             self.stdout.write(self.styled(f"! {agent} has no live instance; {needed}", style))
-        for status in held:
+        for status in held_agents:
             self.stdout.write(self.styled(f"! {hold_sentence(status)}", "bold red"))
 
     def _circuits(self, statuses: Sequence[AgentStatus], moment: datetime) -> str:

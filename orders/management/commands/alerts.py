@@ -50,8 +50,8 @@ class Command(ReadingCommand):
         moment, most = now(), max(0, options["limit"])
         groups, count = group_summaries(now=moment, most=most)
         closed = closed_alerts(most=most) if options["all"] else []
-        wanted = MOST_COUNTED if options["json"] else SHOWN
-        orders = newest_orders_of_groups([group.group.pk for group in groups], most=wanted)
+        most_orders = MOST_COUNTED if options["json"] else SHOWN
+        orders = newest_orders_of_groups([group.group.pk for group in groups], most=most_orders)
         if options["json"]:
             self.show_json(_plain(groups, closed, orders))
             return DONE

@@ -37,13 +37,15 @@ class Command(ReadingCommand):
 
     def work(self, options: dict[str, Any]) -> int:
         moment, limit = now(), max(0, options["limit"])
-        wanted = OrderFilter(state=options["state"] or "", waiting=NOTHING_DONE if options["waiting"] else "")
-        found = page(wanted, after=None, limit=limit, retry_limits=retry_limits(), now=moment)
-        orders = [row.order for row in found.orders]
-        is_all = len(orders) < limit and found.after is None
+        order_filter = OrderFilter(
+            state=options["state"] or "", waiting=NOTHING_DONE if options["waiting"] else ""
+        )
+        matches = page(order_filter, after=None, limit=limit, retry_limits=retry_limits(), now=moment)
+        orders = [row.order for row in matches.orders]
+        is_all = len(orders) < limit and matches.after is None
         listing = {
             "orders": orders,
-            "matching": len(orders) if is_all else count(wanted, now=moment),
+            "matching": len(orders) if is_all else count(order_filter, now=moment),
             "by_state": count_by_state(),
             "queued": count_queued(),
             "set_aside": count_set_aside(),
@@ -55,8 +57,8 @@ class Command(ReadingCommand):
             self.stdout.write(self._table(orders, moment))
             self.stdout.write("")
         else:
-            self.stdout.write("no orders yet" if wanted.is_empty else "no such orders")
-        self.stdout.write(paragraph(summary(listing, most_counted(wanted)), width=self.width))
+            self.stdout.write("no orders yet" if order_filter.is_empty else "no such orders")
+        self.stdout.write(paragraph(summary(listing, most_counted(order_filter)), width=self.width))
         return DONE
 
     def _table(self, orders: Sequence[OrderProgress], moment: datetime) -> str:

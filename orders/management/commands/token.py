@@ -31,9 +31,9 @@ def _mint(user: User) -> str:
     """Creates a token and returns it. The audit log records that there is one more, and nothing of the token itself."""
     tokens = get_token_model().objects
     with transaction.atomic():
-        had = tokens.filter(user=user).count()
+        count = tokens.filter(user=user).count()
         _, token = tokens.create(user, expiry=None)
-        _record("token-make", user, "created an API token", before=had, after=had + 1)
+        _record("token-make", user, "created an API token", before=count, after=count + 1)
     return str(token)
 
 

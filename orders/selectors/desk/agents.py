@@ -127,8 +127,8 @@ class AgentStatus:
         return int(self.ramp * 100)
 
 
-def agent_statuses(*, now: datetime, known: Collection[str] = ()) -> list[AgentStatus]:
-    """Every agent with a circuit, an instance or a request, and those that are `known`, by name. Four queries."""
+def agent_statuses(*, now: datetime, known_agents: Collection[str] = ()) -> list[AgentStatus]:
+    """Every agent with a circuit, an instance or a request, and the `known_agents`, by name. Four queries."""
     circuits = {row["agent"]: row for row in Circuit.objects.values()}
     instances: dict[str, list[Instance]] = defaultdict(list)
     for row in AgentInstance.objects.order_by("agent", "-seen_at", "instance"):
@@ -145,7 +145,7 @@ def agent_statuses(*, now: datetime, known: Collection[str] = ()) -> list[AgentS
             {"now": now},
         )
     }
-    names = sorted(circuits.keys() | instances.keys() | requests.keys() | set(known))
+    names = sorted(circuits.keys() | instances.keys() | requests.keys() | set(known_agents))
     waiting = waiting_for(names)
     return [
         _status(
@@ -159,10 +159,10 @@ def waiting_for(agents: Sequence[str]) -> dict[str, int]:
     """How many steps wait for each agent, counted up to `MOST_COUNTED` + 1. One query."""
     rows = fetch(
         """
-        SELECT known.agent, (SELECT count(*) FROM (
+        SELECT agents.agent, (SELECT count(*) FROM (
                                  SELECT 1 FROM orders_stepstate AS s
-                                  WHERE s.waiting_since IS NOT NULL AND s.agent = known.agent LIMIT %s) AS few)
-          FROM unnest(%s::text[]) AS known (agent)
+                                  WHERE s.waiting_since IS NOT NULL AND s.agent = agents.agent LIMIT %s) AS few)
+          FROM unnest(%s::text[]) AS agents (agent)
         """,
         [MOST_COUNTED + 1, list(agents)],
     )
@@ -176,15 +176,15 @@ def orders_needing(agents: Sequence[str]) -> dict[str, int]:
     """
     rows = fetch(
         """
-        SELECT known.agent, (SELECT count(*) FROM (
+        SELECT agents.agent, (SELECT count(*) FROM (
                                  SELECT 1 FROM orders_orderprocess AS p
                                   WHERE p.process_state = ANY(%(under_way)s)
                                     AND EXISTS (SELECT FROM orders_stepstate AS s
-                                                 WHERE s.order_id = p.order_id AND s.agent = known.agent
+                                                 WHERE s.order_id = p.order_id AND s.agent = agents.agent
                                                    AND (s.state = ANY(%(ahead)s)
                                                         OR p.goal = %(compensate)s AND s.state = %(completed)s))
                                   LIMIT %(most)s) AS few)
-          FROM unnest(%(agents)s::text[]) AS known (agent)
+          FROM unnest(%(agents)s::text[]) AS agents (agent)
         """,
         {
             "under_way": [ProcessState.PENDING.value, ProcessState.PROCESSING.value],

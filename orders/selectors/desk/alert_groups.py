@@ -228,11 +228,11 @@ def _values(groups: Sequence[OpenAlerts]) -> dict[int, ValueAtRisk]:
     counts = {alerts.group.pk: alerts.open for alerts in groups}
     values: dict[int, ValueAtRisk] = {}
     for group_id, currency, total, customers in fetch(_VALUES, [list(counts), most]):
-        known = values.get(group_id, ValueAtRisk(more=counts[group_id] > most))
+        value = values.get(group_id, ValueAtRisk(more=counts[group_id] > most))
         values[group_id] = ValueAtRisk(
-            customers=known.customers + customers,
-            money={**known.money, currency: int(total)},
-            more=known.more,
+            customers=value.customers + customers,
+            money={**value.money, currency: int(total)},
+            more=value.more,
         )
     return values
 

@@ -59,10 +59,10 @@ def _read_key(after: str) -> tuple[datetime, int] | None:
 
 def _with_orders(alerts: Sequence[Alert]) -> list[GroupAlert]:
     orders = Order.objects.in_bulk([alert.order_id for alert in alerts if alert.order_id])
-    found = []
+    rows = []
     for alert in alerts:
         order = orders.get(alert.order_id) if alert.order_id else None
-        found.append(
+        rows.append(
             GroupAlert(
                 alert=alert,
                 total=order.total if order else None,
@@ -70,7 +70,7 @@ def _with_orders(alerts: Sequence[Alert]) -> list[GroupAlert]:
                 email=order.email if order else "",
             )
         )
-    return found
+    return rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +156,8 @@ def orders_with_alert(
     most: int,
 ) -> list[UUID]:
     """The orders with an open alert to which everything given applies, oldest alert first, `most` + 1 at most."""
-    given = {"code": code, "agent": agent, "kind": kind, "group_id": group}
-    fields = {name: value for name, value in given.items() if value is not None}
+    conditions = {"code": code, "agent": agent, "kind": kind, "group_id": group}
+    fields = {name: value for name, value in conditions.items() if value is not None}
     alerts = Alert.objects.filter(closed_at__isnull=True, order_id__isnull=False, **fields)
     rows = alerts.order_by("opened_at", "id").values_list("order_id", flat=True)[: most + 1]
     return [order_id for order_id in rows if order_id]

@@ -73,9 +73,9 @@ class AuditPage:
     following: int | None
 
 
-def entries(wanted: AuditFilter) -> AuditPage:
+def entries(audit_filter: AuditFilter) -> AuditPage:
     """Returns a page of the entries that match a filter. One query."""
-    matches = list(_matching(wanted)[: PAGE + 1])
+    matches = list(_matching_entries(audit_filter)[: PAGE + 1])
     has_more = len(matches) > PAGE
     return AuditPage(
         entries=[_entry(row) for row in matches[:PAGE]],
@@ -83,9 +83,9 @@ def entries(wanted: AuditFilter) -> AuditPage:
     )
 
 
-def rows(wanted: AuditFilter) -> Iterator[Sequence[Any]]:
+def rows(audit_filter: AuditFilter) -> Iterator[Sequence[Any]]:
     """Yields the entries that match a filter as rows of `COLUMNS`, at most `MOST_ROWS`."""
-    for row in _matching(wanted)[:MOST_ROWS]:
+    for row in _matching_entries(audit_filter)[:MOST_ROWS]:
         yield (
             *(row.at.isoformat(), row.actor, row.ip_address, row.act, row.target),
             *("yes" if row.allowed else "no", row.result, row.reason),
@@ -102,20 +102,22 @@ def acts() -> list[str]:
     return sorted(set(latest))
 
 
-def _matching(wanted: AuditFilter) -> QuerySet[AuditEntry]:
-    matching = AuditEntry.objects.order_by("-id")
+def _matching_entries(audit_filter: AuditFilter) -> QuerySet[AuditEntry]:
+    entries = AuditEntry.objects.order_by("-id")
     for name in ("actor", "act", "target"):
-        if value := getattr(wanted, name):
-            matching = matching.filter(**{name if name == "act" else f"{name}__icontains": value})
-    if wanted.allowed:
-        matching = matching.filter(allowed=wanted.allowed == "yes")
-    if wanted.since:
-        matching = matching.filter(at__gte=datetime.combine(wanted.since, time.min, UTC))
-    if wanted.until and wanted.until < date.max:
-        matching = matching.filter(at__lt=datetime.combine(wanted.until + timedelta(days=1), time.min, UTC))
-    if wanted.before is not None:
-        matching = matching.filter(pk__lt=wanted.before)
-    return matching
+        if value := getattr(audit_filter, name):
+            entries = entries.filter(**{name if name == "act" else f"{name}__icontains": value})
+    if audit_filter.allowed:
+        entries = entries.filter(allowed=audit_filter.allowed == "yes")
+    if audit_filter.since:
+        entries = entries.filter(at__gte=datetime.combine(audit_filter.since, time.min, UTC))
+    if audit_filter.until and audit_filter.until < date.max:
+        entries = entries.filter(
+            at__lt=datetime.combine(audit_filter.until + timedelta(days=1), time.min, UTC)
+        )
+    if audit_filter.before is not None:
+        entries = entries.filter(pk__lt=audit_filter.before)
+    return entries
 
 
 def _entry(row: AuditEntry) -> Entry:

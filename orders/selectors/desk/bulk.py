@@ -101,27 +101,29 @@ class ActionPage:
 
 def action_page(*, after: int | None, now: datetime, limit: int = SHOWN) -> ActionPage:
     """A page of actions. Two queries."""
-    chosen = BulkAction.objects.select_related("group")
+    actions = BulkAction.objects.select_related("group")
     if after is not None:
-        chosen = chosen.filter(pk__lt=after)
-    found = list(chosen.order_by("-id")[: limit + 1])
-    waves = _waves([action.pk for action in found[:limit]])
+        actions = actions.filter(pk__lt=after)
+    rows = list(actions.order_by("-id")[: limit + 1])
+    waves = _waves([action.pk for action in rows[:limit]])
     return ActionPage(
-        actions=[_progress(action, waves, now) for action in found[:limit]],
-        after=found[limit - 1].pk if len(found) > limit else None,
+        actions=[_progress(action, waves, now) for action in rows[:limit]],
+        after=rows[limit - 1].pk if len(rows) > limit else None,
     )
 
 
 def find_action(action_id: int, *, now: datetime) -> Progress | None:
-    """One action. Two queries."""
+    """One action; None if there is no such action. Two queries."""
     action = BulkAction.objects.select_related("group").filter(pk=action_id).first()
     return None if action is None else _progress(action, _waves([action_id]), now)
 
 
-def _progress(action: BulkAction, counted: dict[tuple[int, int], dict[str, int]], now: datetime) -> Progress:
+def _progress(
+    action: BulkAction, counts_by_wave: dict[tuple[int, int], dict[str, int]], now: datetime
+) -> Progress:
     waves = []
     for number, size in enumerate(action.waves):
-        counts = counted.get((action.pk, number), {})
+        counts = counts_by_wave.get((action.pk, number), {})
         waves.append(
             Wave(
                 number=number + 1,
@@ -139,7 +141,7 @@ def _progress(action: BulkAction, counted: dict[tuple[int, int], dict[str, int]]
 
 
 def _waves(action_ids: Sequence[int]) -> dict[tuple[int, int], dict[str, int]]:
-    counted: dict[tuple[int, int], dict[str, int]] = {}
+    counts_by_wave: dict[tuple[int, int], dict[str, int]] = {}
     rows = fetch(
         """
         SELECT action_id, wave, state, count(*) FROM orders_bulkitem
@@ -148,8 +150,8 @@ def _waves(action_ids: Sequence[int]) -> dict[tuple[int, int], dict[str, int]]:
         [list(action_ids)],
     )
     for action_id, wave, state, count in rows:
-        counted.setdefault((action_id, wave), {})[state] = count
-    return counted
+        counts_by_wave.setdefault((action_id, wave), {})[state] = count
+    return counts_by_wave
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,13 +164,13 @@ class ItemPage:
 
 def item_page(action_id: int, *, state: str, after: int | None, limit: int = 50) -> ItemPage:
     """A page of an action's orders by their position, all or those in one state. One query."""
-    chosen = BulkItem.objects.filter(action_id=action_id)
+    items = BulkItem.objects.filter(action_id=action_id)
     if state:
-        chosen = chosen.filter(state=state)
+        items = items.filter(state=state)
     if after is not None:
-        chosen = chosen.filter(position__gt=after)
-    found = list(chosen.order_by("position")[: limit + 1])
-    return ItemPage(items=found[:limit], after=found[limit - 1].position if len(found) > limit else None)
+        items = items.filter(position__gt=after)
+    rows = list(items.order_by("position")[: limit + 1])
+    return ItemPage(items=rows[:limit], after=rows[limit - 1].position if len(rows) > limit else None)
 
 
 def results(

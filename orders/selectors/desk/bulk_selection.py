@@ -10,7 +10,7 @@ from uuid import UUID
 from orders.models import AlertGroup, OrderProcess
 from orders.selectors.desk import search
 from orders.selectors.desk.alerts import count_orders_of_group, orders_of_group
-from orders.selectors.desk.filters import NAMES, OrderFilter, in_words
+from orders.selectors.desk.filters import NAMES, OrderFilter, describe
 from orders.selectors.desk.standing import RetryLimits
 from orders.vocabulary import BulkKind, ProcessState
 
@@ -22,7 +22,7 @@ MOST_CHOSEN = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Which orders to act on: those of `group` with alerts up to id `upto`, these `ids`, or those that match `wanted`.
+    """Which orders to act on: those of `group` with alerts up to id `upto`, these `ids`, or all that match the filter.
 
     A resubmission takes only orders in Error, since no others can be resubmitted.
     """
@@ -31,7 +31,7 @@ class Choice:
     group: AlertGroup | None = None
     upto: int | None = None
     ids: Sequence[UUID] = ()
-    wanted: OrderFilter | None = None
+    order_filter: OrderFilter | None = None
 
     @property
     def what(self) -> str:
@@ -39,8 +39,8 @@ class Choice:
         if self.group is not None:
             about = f"{self.group.agent} {self.group.code}".strip()
             return f"open alerts “{about}: {self.group.pattern}”"[:300]
-        if self.wanted is not None:
-            return in_words(self.wanted)[:300]
+        if self.order_filter is not None:
+            return describe(self.order_filter)[:300]
         return f"{len(self.ids)} chosen orders"
 
     @property
@@ -48,8 +48,10 @@ class Choice:
         """The selection as it is stored with the action."""
         if self.group is not None:
             return {"group": self.group.pk, "upto": self.upto}
-        if self.wanted is not None:
-            return {name: getattr(self.wanted, name) for name in NAMES if getattr(self.wanted, name)}
+        if self.order_filter is not None:
+            return {
+                name: getattr(self.order_filter, name) for name in NAMES if getattr(self.order_filter, name)
+            }
         return {}
 
     @property
@@ -66,16 +68,16 @@ class Choice:
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the filter, as sentences."""
-        return self.wanted.problems if self.wanted else ()
+        return self.order_filter.problems if self.order_filter else ()
 
 
 def count(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> int:
     """Returns how many orders a choice takes now, counting up to `MOST` + 1."""
     if choice.group is not None:
         return count_orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
-    if (wanted := _wanted(choice)) is not None:
+    if (order_filter := _effective_filter(choice)) is not None:
         # Counts further than the list of orders does, because these orders are acted on.
-        number = search.count(wanted, most=MOST, now=now)
+        number = search.count(order_filter, most=MOST, now=now)
         if number is not None:
             return number
     return len(orders_of(choice, retry_limits=retry_limits, now=now))
@@ -85,8 +87,8 @@ def orders_of(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> li
     """Returns the orders that a choice takes now, at most `MOST` + 1."""
     if choice.group is not None:
         return orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
-    if (wanted := _wanted(choice)) is not None:
-        return list(search.matching(wanted, most=MOST + 1, retry_limits=retry_limits, now=now))
+    if (order_filter := _effective_filter(choice)) is not None:
+        return list(search.matching(order_filter, most=MOST + 1, retry_limits=retry_limits, now=now))
     matches = OrderProcess.objects.filter(pk__in=choice.ids)
     if choice.kind == BulkKind.RESUBMIT:
         matches = matches.filter(process_state=ProcessState.ERROR)
@@ -94,10 +96,10 @@ def orders_of(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> li
     return [order_id for order_id in choice.ids if order_id in matching_ids]
 
 
-def _wanted(choice: Choice) -> OrderFilter | None:
-    wanted = choice.wanted
-    if wanted is None or choice.kind != BulkKind.RESUBMIT:
-        return wanted
-    if wanted.state not in ("", ProcessState.ERROR):
-        return replace(wanted, problems=("none of these orders is in Error",))  # which matches nothing
-    return replace(wanted, state=ProcessState.ERROR.value)
+def _effective_filter(choice: Choice) -> OrderFilter | None:
+    order_filter = choice.order_filter
+    if order_filter is None or choice.kind != BulkKind.RESUBMIT:
+        return order_filter
+    if order_filter.state not in ("", ProcessState.ERROR):
+        return replace(order_filter, problems=("none of these orders is in Error",))  # which matches nothing
+    return replace(order_filter, state=ProcessState.ERROR.value)

@@ -17,7 +17,7 @@ _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 
 @dataclass(frozen=True, kw_only=True)
 class OrderFilter:
-    """Which orders are wanted; an empty field wants all. `problems` has a sentence for each that makes no sense.
+    """Which orders to select; an empty field selects all. `problems` has a sentence for each that makes no sense.
 
     `step` and `agent` are of a step that is under way, waits or failed; `code` is of the order's open alert; `waiting`
     is an agent that a step of theirs waits for, or `1`: all for which nothing is done now; `older` is an age as in
@@ -38,19 +38,19 @@ class OrderFilter:
 
     @property
     def query(self) -> str:
-        """It as the query of an address, without what is not asked."""
+        """The filter as the query of a URL, without its empty fields."""
         return urlencode({name: getattr(self, name) for name in NAMES if getattr(self, name)})
 
     @property
     def is_empty(self) -> bool:
-        """Whether it wants every order."""
+        """Whether it selects every order."""
         return not self.query
 
     @property
     def age(self) -> timedelta | None:
-        """What `older` says."""
-        found = _AGE.fullmatch(self.older)
-        return timedelta(seconds=int(found[1]) * _UNITS[found[2]]) if found else None
+        """The age in `older`; None if it cannot be read."""
+        match = _AGE.fullmatch(self.older)
+        return timedelta(seconds=int(match[1]) * _UNITS[match[2]]) if match else None
 
     @property
     def digits(self) -> str:
@@ -70,11 +70,11 @@ class OrderFilter:
         return self.q if "@" in self.q else ""
 
 
-NAMES = tuple(one.name for one in fields(OrderFilter) if one.name != "problems")
+NAMES = tuple(field.name for field in fields(OrderFilter) if field.name != "problems")
 
 
-def in_words(wanted: OrderFilter) -> str:
-    """Which orders it wants, for people: "orders in state error, at step create-shipment"."""
+def describe(order_filter: OrderFilter) -> str:
+    """Which orders the filter selects, for people: "orders in state error, at step create-shipment"."""
     phrases = {
         "q": "found by %(value)s",
         "state": "in state %(value)s",
@@ -85,11 +85,10 @@ def in_words(wanted: OrderFilter) -> str:
         "older": "older than %(value)s",
         "priority": "of priority %(value)s",
     }
-    parts = [
-        words % {"value": getattr(wanted, name)} for name, words in phrases.items() if getattr(wanted, name)
-    ]
-    if wanted.waiting == NOTHING_DONE:
+    values = {name: getattr(order_filter, name) for name in phrases}
+    parts = [phrase % {"value": values[name]} for name, phrase in phrases.items() if values[name]]
+    if order_filter.waiting == NOTHING_DONE:
         parts.append("that wait")
-    elif wanted.waiting:
-        parts.append(f"that wait for {wanted.waiting}")
+    elif order_filter.waiting:
+        parts.append(f"that wait for {order_filter.waiting}")
     return "orders {which}".format(which=", ".join(parts)) if parts else "all orders"

@@ -154,15 +154,16 @@ def _began(
     now: datetime,
 ) -> datetime:
     """The earliest known moment of an order: when its submission was posted."""
-    known = [event.at for event in events[:1]]
-    known += [
-        posted
+    moments = [event.at for event in events[:1]]
+    moments += [
+        posted_at
         for event in events
-        if event.kind == EventKind.RECEIVED and (posted := moment(event.detail.get("posted_at"))) is not None
+        if event.kind == EventKind.RECEIVED
+        and (posted_at := moment(event.detail.get("posted_at"))) is not None
     ]
-    known += [process.created_at] if process else []
-    known += [submission.posted_at] if submission else []
-    return min(known, default=now)
+    moments += [process.created_at] if process else []
+    moments += [submission.posted_at] if submission else []
+    return min(moments, default=now)
 
 
 def _alert(order_id: UUID) -> AlertFacts | None:

@@ -47,10 +47,10 @@ class MessageRow:
 
 def messages(*, view: str, before: int | None = None) -> Page[MessageRow]:
     """One page of the messages that a view shows, newest first, below number `before`. One query."""
-    found = OutgoingMessage.objects.filter(state__in=VIEWS[view])
+    messages = OutgoingMessage.objects.filter(state__in=VIEWS[view])
     if before is not None:
-        found = found.filter(pk__lt=before)
-    return page_of([_row(message) for message in found.order_by("-id")[: SHOWN + 1]], SHOWN)
+        messages = messages.filter(pk__lt=before)
+    return page_of([_row(message) for message in messages.order_by("-id")[: SHOWN + 1]], SHOWN)
 
 
 def mask(email: str) -> str:

@@ -48,21 +48,21 @@ class OrderPage:
 
 
 def page(
-    wanted: OrderFilter, *, after: UUID | None, limit: int, retry_limits: RetryLimits, now: datetime
+    order_filter: OrderFilter, *, after: UUID | None, limit: int, retry_limits: RetryLimits, now: datetime
 ) -> OrderPage:
     """One page of orders. Six queries, or a few more when their standing has to be worked out first."""
     matches: list[OrderProgress] = []
     examined = 0
     behind = after
     while len(matches) <= limit and examined < MOST_EXAMINED:
-        size = CHUNK if _is_worked_out(wanted) else limit + 1
-        chunk = _newest(wanted, behind, size, now)
-        matches += _matches(wanted, order_progress(chunk, retry_limits=retry_limits, now=now))
+        size = CHUNK if _is_worked_out(order_filter) else limit + 1
+        chunk = _newest(order_filter, behind, size, now)
+        matches += _with_the_standing(order_filter, order_progress(chunk, retry_limits=retry_limits, now=now))
         examined += len(chunk)
         if len(chunk) < size:
             break
         behind = chunk[-1].order_id
-        if not _is_worked_out(wanted):
+        if not _is_worked_out(order_filter):
             break
     else:
         if len(matches) <= limit:  # there may be more further down, which this page has not examined
@@ -72,29 +72,29 @@ def page(
     return OrderPage(orders=order_rows(shown, now=now), after=shown[-1].order_id if has_more else None)
 
 
-def count(wanted: OrderFilter, *, now: datetime, most: int | None = None) -> int | None:
+def count(order_filter: OrderFilter, *, now: datetime, most: int | None = None) -> int | None:
     """How many orders match, up to `most` + 1 (by default `most_counted`); None if each would have to be worked out."""
-    if _is_worked_out(wanted):
+    if _is_worked_out(order_filter):
         return None
-    most = most_counted(wanted) if most is None else most
+    most = most_counted(order_filter) if most is None else most
     matches = 0
-    for state in _states(wanted) or ("",):
-        matches += _matching(wanted, now, state).order_by()[: most + 1 - matches].count()
+    for state in _states(order_filter) or ("",):
+        matches += _matching_orders(order_filter, now, state).order_by()[: most + 1 - matches].count()
         if matches > most:
             break
     return matches
 
 
-def quick_count(wanted: OrderFilter, *, now: datetime) -> int | None:
+def quick_count(order_filter: OrderFilter, *, now: datetime) -> int | None:
     """The same for a page that must be quick: also None if steps or alerts would have to be looked up."""
-    if wanted.step or wanted.agent or wanted.code:
+    if order_filter.step or order_filter.agent or order_filter.code:
         return None
-    return count(wanted, now=now)
+    return count(order_filter, now=now)
 
 
-def most_counted(wanted: OrderFilter) -> int:
+def most_counted(order_filter: OrderFilter) -> int:
     """Where counting the orders of this filter stops."""
-    is_looked_up = wanted.step or wanted.agent or wanted.waiting or wanted.code
+    is_looked_up = order_filter.step or order_filter.agent or order_filter.waiting or order_filter.code
     return MOST_LOOKED_UP if is_looked_up else MOST_COUNTED
 
 
@@ -102,38 +102,45 @@ def count_by_state() -> Mapping[str, int]:
     """How many orders are in each state, each counted up to `MOST_COUNTED` + 1. One query."""
     rows = fetch(
         """
-        SELECT known.state, (SELECT count(*) FROM (
+        SELECT states.state, (SELECT count(*) FROM (
                                  SELECT 1 FROM orders_orderprocess
-                                  WHERE process_state = known.state LIMIT %s) AS few)
-          FROM unnest(%s::text[]) AS known (state)
+                                  WHERE process_state = states.state LIMIT %s) AS few)
+          FROM unnest(%s::text[]) AS states (state)
         """,
         [MOST_COUNTED + 1, [state.value for state in ProcessState]],
     )
     return dict(rows)
 
 
-def matching(wanted: OrderFilter, *, most: int, retry_limits: RetryLimits, now: datetime) -> Iterator[UUID]:
+def matching(
+    order_filter: OrderFilter, *, most: int, retry_limits: RetryLimits, now: datetime
+) -> Iterator[UUID]:
     """The ids of all orders that match, newest first, up to `most`."""
-    yield from islice(_matching_ids(wanted, retry_limits, now), most)
+    yield from islice(_matching_ids(order_filter, retry_limits, now), most)
 
 
-def _matching_ids(wanted: OrderFilter, retry_limits: RetryLimits, now: datetime) -> Iterator[UUID]:
-    for chunk in _chunks(wanted, now):
-        if _is_worked_out(wanted):
-            for order in _matches(wanted, order_progress(chunk, retry_limits=retry_limits, now=now)):
+def _matching_ids(order_filter: OrderFilter, retry_limits: RetryLimits, now: datetime) -> Iterator[UUID]:
+    for chunk in _chunks(order_filter, now):
+        if _is_worked_out(order_filter):
+            for order in _with_the_standing(
+                order_filter, order_progress(chunk, retry_limits=retry_limits, now=now)
+            ):
                 yield order.order_id
         else:
             for process in chunk:
                 yield process.order_id
 
 
-def rows(wanted: OrderFilter, *, most: int, retry_limits: RetryLimits, now: datetime) -> Iterator[OrderRow]:
+def rows(
+    order_filter: OrderFilter, *, most: int, retry_limits: RetryLimits, now: datetime
+) -> Iterator[OrderRow]:
     """All orders that match as rows of a list, newest first, up to `most`; read chunk by chunk."""
     matches = (
         row
-        for chunk in _chunks(wanted, now)
+        for chunk in _chunks(order_filter, now)
         for row in order_rows(
-            _matches(wanted, order_progress(chunk, retry_limits=retry_limits, now=now)), now=now
+            _with_the_standing(order_filter, order_progress(chunk, retry_limits=retry_limits, now=now)),
+            now=now,
         )
     )
     yield from islice(matches, most)
@@ -142,76 +149,80 @@ def rows(wanted: OrderFilter, *, most: int, retry_limits: RetryLimits, now: date
 def steps_and_agents() -> tuple[list[str], list[str]]:
     """The names of the steps and agents of the newest orders, for a form. One query."""
     newest = OrderProcess.objects.order_by("-order_id").values("order_id")[:50]
-    named = StepState.objects.filter(process_id__in=newest).order_by("position").values_list("name", "agent")
-    pairs = list(dict.fromkeys(named))
+    names = StepState.objects.filter(process_id__in=newest).order_by("position").values_list("name", "agent")
+    pairs = list(dict.fromkeys(names))
     return list(dict.fromkeys(name for name, _ in pairs)), sorted({agent for _, agent in pairs})
 
 
-def _is_worked_out(wanted: OrderFilter) -> bool:
+def _is_worked_out(order_filter: OrderFilter) -> bool:
     """Whether an order matches can only be worked out from its steps."""
-    return bool(wanted.kind) and wanted.kind not in STATE_OF
+    return bool(order_filter.kind) and order_filter.kind not in STATE_OF
 
 
-def _matches(wanted: OrderFilter, orders: Sequence[OrderProgress]) -> list[OrderProgress]:
-    """These orders without those that turned out to stand elsewhere."""
-    return [order for order in orders if not _is_worked_out(wanted) or order.standing.kind == wanted.kind]
+def _with_the_standing(order_filter: OrderFilter, orders: Sequence[OrderProgress]) -> list[OrderProgress]:
+    """These orders without those whose standing turns out to be another."""
+    return [
+        order
+        for order in orders
+        if not _is_worked_out(order_filter) or order.standing.kind == order_filter.kind
+    ]
 
 
-def _chunks(wanted: OrderFilter, now: datetime) -> Iterator[list[OrderProcess]]:
+def _chunks(order_filter: OrderFilter, now: datetime) -> Iterator[list[OrderProcess]]:
     behind: UUID | None = None
-    while chunk := _newest(wanted, behind, CHUNK, now):
+    while chunk := _newest(order_filter, behind, CHUNK, now):
         yield chunk
         behind = chunk[-1].order_id
 
 
-def _newest(wanted: OrderFilter, behind: UUID | None, limit: int, now: datetime) -> list[OrderProcess]:
+def _newest(order_filter: OrderFilter, behind: UUID | None, limit: int, now: datetime) -> list[OrderProcess]:
     """The newest that may match, read state by state: the index on states has each state's orders by age."""
     newest: list[OrderProcess] = []
-    for state in _states(wanted) or ("",):
-        processes = _matching(wanted, now, state)
+    for state in _states(order_filter) or ("",):
+        processes = _matching_orders(order_filter, now, state)
         if behind is not None:
             processes = processes.filter(order_id__lt=behind)
         newest += processes.order_by("-order_id")[:limit]
     return sorted(newest, key=lambda process: process.order_id, reverse=True)[:limit]
 
 
-def _states(wanted: OrderFilter) -> Sequence[str]:
+def _states(order_filter: OrderFilter) -> Sequence[str]:
     """The states that a match can be in; empty means any."""
-    if wanted.kind in STATE_OF:
-        states: Sequence[str] = (STATE_OF[StandingKind(wanted.kind)][0],)
-    elif wanted.kind or wanted.waiting:
+    if order_filter.kind in STATE_OF:
+        states: Sequence[str] = (STATE_OF[StandingKind(order_filter.kind)][0],)
+    elif order_filter.kind or order_filter.waiting:
         states = UNDER_WAY
-    elif wanted.code:
+    elif order_filter.code:
         states = (ProcessState.ERROR.value,)
-    elif wanted.step or wanted.agent or (wanted.priority and not wanted.state):
+    elif order_filter.step or order_filter.agent or (order_filter.priority and not order_filter.state):
         states = UNFINISHED
     else:
         states = ()
-    if not wanted.state:
+    if not order_filter.state:
         return states
-    return (wanted.state,) if not states or wanted.state in states else ("none",)
+    return (order_filter.state,) if not states or order_filter.state in states else ("none",)
 
 
-def _matching(wanted: OrderFilter, now: datetime, state: str) -> QuerySet[OrderProcess]:
+def _matching_orders(order_filter: OrderFilter, now: datetime, state: str) -> QuerySet[OrderProcess]:
     """The orders that match, in one state or, with "", in any."""
     orders = OrderProcess.objects.filter(process_state=state) if state else OrderProcess.objects.all()
-    if wanted.problems:
+    if order_filter.problems:
         return orders.none()
-    if wanted.kind in STATE_OF:
-        orders = orders.filter(goal=STATE_OF[StandingKind(wanted.kind)][1])
-    if wanted.waiting == NOTHING_DONE:
+    if order_filter.kind in STATE_OF:
+        orders = orders.filter(goal=STATE_OF[StandingKind(order_filter.kind)][1])
+    if order_filter.waiting == NOTHING_DONE:
         orders = orders.filter(_waits(now))
-    if wanted.step or wanted.agent or wanted.waiting not in ("", NOTHING_DONE):
-        orders = orders.filter(Exists(_current_steps(wanted, state)))
-    if wanted.code:
-        alerts = Alert.objects.filter(code=wanted.code, closed_at__isnull=True, order_id__isnull=False)
+    if order_filter.step or order_filter.agent or order_filter.waiting not in ("", NOTHING_DONE):
+        orders = orders.filter(Exists(_current_steps(order_filter, state)))
+    if order_filter.code:
+        alerts = Alert.objects.filter(code=order_filter.code, closed_at__isnull=True, order_id__isnull=False)
         orders = orders.filter(order_id__in=alerts.values("order_id"))
-    if wanted.priority:
-        orders = orders.filter(priority=int(wanted.priority))
-    if (age := wanted.age) is not None:
+    if order_filter.priority:
+        orders = orders.filter(priority=int(order_filter.priority))
+    if (age := order_filter.age) is not None:
         # An id is made before its order is inserted, so it is at least as old as its order.
         orders = orders.filter(created_at__lt=now - age, order_id__lt=first_id(now - age))
-    return _searched(orders, wanted) if wanted.q else _narrowed(orders, wanted.kind)
+    return _searched(orders, order_filter) if order_filter.q else _narrowed(orders, order_filter.kind)
 
 
 def _waits(now: datetime) -> Q:
@@ -224,7 +235,7 @@ def _waits(now: datetime) -> Q:
     )
 
 
-def _current_steps(wanted: OrderFilter, state: str) -> QuerySet[StepState]:
+def _current_steps(order_filter: OrderFilter, state: str) -> QuerySet[StepState]:
     """The steps that an order is at. In Error they are those that failed, which have an index of their own."""
     steps = StepState.objects.filter(process_id=OuterRef("order_id"))
     if state == ProcessState.ERROR:
@@ -234,11 +245,11 @@ def _current_steps(wanted: OrderFilter, state: str) -> QuerySet[StepState]:
             state=StepStatus.NOT_STARTED, attempt__gt=0
         )
         steps = steps.filter(begun | Q(waiting_since__isnull=False))
-    if wanted.step:
-        steps = steps.filter(name=wanted.step)
-    if wanted.waiting not in ("", NOTHING_DONE):
-        steps = steps.filter(agent=wanted.waiting, waiting_since__isnull=False)
-    return steps.filter(agent=wanted.agent) if wanted.agent else steps
+    if order_filter.step:
+        steps = steps.filter(name=order_filter.step)
+    if order_filter.waiting not in ("", NOTHING_DONE):
+        steps = steps.filter(agent=order_filter.waiting, waiting_since__isnull=False)
+    return steps.filter(agent=order_filter.agent) if order_filter.agent else steps
 
 
 def _narrowed(orders: QuerySet[OrderProcess], kind: str) -> QuerySet[OrderProcess]:
@@ -254,8 +265,10 @@ def _narrowed(orders: QuerySet[OrderProcess], kind: str) -> QuerySet[OrderProces
     return orders
 
 
-def _searched(orders: QuerySet[OrderProcess], wanted: OrderFilter) -> QuerySet[OrderProcess]:
-    if wanted.email:
-        placed = Order.objects.annotate(lower_email=Lower("email")).filter(lower_email=wanted.email.lower())
+def _searched(orders: QuerySet[OrderProcess], order_filter: OrderFilter) -> QuerySet[OrderProcess]:
+    if order_filter.email:
+        placed = Order.objects.annotate(lower_email=Lower("email")).filter(
+            lower_email=order_filter.email.lower()
+        )
         return orders.filter(order_id__in=placed.values("id"))
-    return orders.filter(order_id__in=ids_like(wanted.digits))
+    return orders.filter(order_id__in=ids_like(order_filter.digits))

@@ -168,9 +168,9 @@ def _counts(now: datetime) -> dict[tuple[str, int], dict[str, Counts]]:
         {"most": MOST, "now": now},
     )
     kinds: dict[tuple[str, int], dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
-    for workflow, version, step, what, count in rows:
-        kinds[workflow, version][step][what] = count
-    found: dict[tuple[str, int], dict[str, Counts]] = defaultdict(dict)
+    for workflow, version, step, kind, count in rows:
+        kinds[workflow, version][step][kind] = count
+    counts: dict[tuple[str, int], dict[str, Counts]] = defaultdict(dict)
     for key, steps in kinds.items():
-        found[key] = {step: Counts(**counts) for step, counts in steps.items()}
-    return found
+        counts[key] = {step: Counts(**counts) for step, counts in steps.items()}
+    return counts

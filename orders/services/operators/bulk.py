@@ -205,8 +205,8 @@ def wave_sizes(waves: Sequence[int], total: int) -> list[int]:
     """Returns the number of orders in each wave. No wave is empty, and the last takes all that are left."""
     sizes: list[int] = []
     for size in waves:
-        left = total - sum(sizes)
-        if left > 0:
-            sizes.append(left if size == 0 else min(size, left))
+        remaining = total - sum(sizes)
+        if remaining > 0:
+            sizes.append(remaining if size == 0 else min(size, remaining))
     sizes[-1] += total - sum(sizes)
     return sizes
