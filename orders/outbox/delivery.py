@@ -56,7 +56,7 @@ def _call(call: WebhookCall, message_id: str) -> None:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect is an error: what is said here is for the receiver in the settings, and for nobody else."""
+    """A redirect is an error: the call is meant for the host in the settings and for no other."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None

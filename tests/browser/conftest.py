@@ -112,7 +112,7 @@ def open_page(shop: Shop, browser: Browser) -> Iterator[Opener]:
 
 
 def _listen(context: BrowserContext, url: str, complain: Callable[[str], None]) -> None:
-    context.on("console", lambda said: complain(f"console: {said.text}"))
+    context.on("console", lambda message: complain(f"console: {message.text}"))
     context.on("weberror", lambda error: complain(f"script: {error.error}"))
     # What a page had asked for when it was left is aborted, and nobody's fault.
     context.on(

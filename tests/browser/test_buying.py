@@ -58,7 +58,7 @@ def test_a_declined_card_is_explained_and_another_card_pays(shop: Shop, open_pag
     page = open_page("/")
     place(page, "card_declined")
     expect(headline(page)).to_have_text("Your card was declined.", timeout=30 * SECONDS)
-    expect(page.locator(".progress__said")).to_contain_text("Choose another way to pay")
+    expect(page.locator(".progress__text")).to_contain_text("Choose another way to pay")
     assert is_the_same(page)
     page.get_by_label("A card that works").check()
     page.get_by_role("button", name="Try this payment").click()
@@ -71,8 +71,8 @@ def test_an_outage_is_shown_as_a_delay_and_its_end_is_seen(shop: Shop, open_page
     page = open_page("/")
     place(page)
     expect(headline(page)).to_have_text("This is taking a moment longer.", timeout=30 * SECONDS)
-    said = page.locator(".progress__said")
-    expect(said).to_contain_text(
+    sentence = page.locator(".progress__text")
+    expect(sentence).to_contain_text(
         "The carrier is slow to answer, so we’re asking again. There’s nothing you need to do."
     )
     assert not re.search("error|fail", page.locator("#progress").inner_text(), re.IGNORECASE)
@@ -92,14 +92,14 @@ def test_cancelling_shows_that_nothing_was_charged(shop: Shop, open_page: Opener
     expect(page.locator(".toasts")).to_contain_text("We’re cancelling your order.")
     page.evaluate("window.isTheSame = true")
     expect(headline(page)).to_have_text("We’re cancelling your order.")
-    said = page.locator(".progress__said")
-    expect(said).to_contain_text(
+    sentence = page.locator(".progress__text")
+    expect(sentence).to_contain_text(
         re.compile("Nothing was charged, and the €.* reserved on your card will be released")
     )
     shop.system.clear_faults()
     expect(headline(page)).to_have_text("Your order was cancelled.", timeout=60 * SECONDS)
-    expect(said).to_contain_text("You cancelled it.")
-    expect(said).to_contain_text(
+    expect(sentence).to_contain_text("You cancelled it.")
+    expect(sentence).to_contain_text(
         re.compile("Nothing was charged, and the €.* reserved on your card has been released")
     )
     assert is_the_same(page)
@@ -108,7 +108,7 @@ def test_cancelling_shows_that_nothing_was_charged(shop: Shop, open_page: Opener
 def test_what_was_charged_is_seen_to_be_refunded(shop: Shop, open_page: Opener) -> None:
     page = open_page(shop.orders["refunded"])
     expect(headline(page)).to_have_text("Your order was cancelled.")
-    expect(page.locator(".progress__said")).to_contain_text(re.compile("We’ve refunded €.*"))
+    expect(page.locator(".progress__text")).to_contain_text(re.compile("We’ve refunded €.*"))
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

@@ -113,7 +113,10 @@ def page(shop: Shop, browser: Browser) -> Iterator[Page]:
     page = browser.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda said: problems.append(said.text) if "Content Security" in said.text else None)
+    page.on(
+        "console",
+        lambda message: problems.append(message.text) if "Content Security" in message.text else None,
+    )
     page.clock.install()
     page.goto(f"http://127.0.0.1:{server.server_port}/order/")
     yield page

@@ -250,7 +250,7 @@ def test_a_part_that_is_not_unique_is_refused_with_the_candidates() -> None:
     "command", [("order",), ("resubmit",), ("compensate", "--reason", "x")], ids=lambda c: c[0]
 )
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("cake", "'cake' is not an order id: give the whole id, at least 4 hexadecimal digits of its end"),
         ("abc", "'abc' is not an order id"),
@@ -259,10 +259,12 @@ def test_a_part_that_is_not_unique_is_refused_with_the_candidates() -> None:
         (str(FIRST), "there is no"),
     ],
 )
-def test_an_id_that_names_no_order_is_a_clear_error(command: tuple[str, ...], text: str, said: str) -> None:
+def test_an_id_that_names_no_order_is_a_clear_error(
+    command: tuple[str, ...], text: str, message: str
+) -> None:
     ran = run(*command, text)
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err and ran.err.count("\n") == 1
+    assert message in ran.err and ran.err.count("\n") == 1
 
 
 def test_what_others_wrote_cannot_move_the_cursor() -> None:

@@ -28,9 +28,9 @@ def test_an_empty_list_says_so() -> None:
 
 def test_a_running_order_shows_its_steps_and_who_has_it() -> None:
     order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
-    said = line(order.order_id)
-    assert said.startswith(f"{short(order.order_id)} running ")
-    assert said.endswith("mix 1 kitchen 0 test")
+    text = line(order.order_id)
+    assert text.startswith(f"{short(order.order_id)} running ")
+    assert text.endswith("mix 1 kitchen 0 test")
 
 
 def test_steps_in_parallel_have_a_line_each() -> None:
@@ -40,7 +40,7 @@ def test_steps_in_parallel_have_a_line_each() -> None:
     assert "oven" in out.splitlines()[2]
 
 
-# What a step is like, and what the order is then said to be.
+# What a step is like, and the state that the commands then show for the order.
 TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "retrying (2 of 3, next in 4 min)",
@@ -106,8 +106,8 @@ def test_the_state_is_the_truth(words: str, bake: dict[str, Any], process: dict[
     if order.process_state == "error":
         make_alert(order.order_id)
     (header,) = [row for row in run("order", order.order_id).out.splitlines() if row.startswith("state ")]
-    said = re.sub(r" \((pending|processing|error)\)$", "", header.removeprefix("state").strip())
-    assert re.sub(r"\d\.\d s", "N s", said) == words
+    text = re.sub(r" \((pending|processing|error)\)$", "", header.removeprefix("state").strip())
+    assert re.sub(r"\d\.\d s", "N s", text) == words
     assert line(order.order_id).startswith(f"{short(order.order_id)} {words.split()[0]}")
     assert run("orders", "--json").json()["orders"][0]["steps"][0]["name"] == "bake"
 

@@ -206,16 +206,16 @@ def test_a_request_that_an_agent_has_had_is_not_taken_back_even_if_it_is_free_ag
 
 
 @pytest.mark.parametrize(
-    ("said", "compensated"), [("done", True), ("refused", False), ("declined", False), ("failed", True)]
+    ("outcome", "compensated"), [("done", True), ("refused", False), ("declined", False), ("failed", True)]
 )
 def test_the_reply_of_an_awaited_step_says_whether_it_has_to_be_compensated(
-    said: str, compensated: bool
+    outcome: str, compensated: bool
 ) -> None:
     order = an_order_to_compensate(
         {"mix": {"state": "running", "settles_at": ago(1)}, "heat-oven": "completed"},
         process_state="processing",
     )
-    make_reply(step_of(order, "mix"), said)
+    make_reply(step_of(order, "mix"), outcome)
     assert compensate_all(order) == ([{"mix"}, {"tell"}] if compensated else [{"tell"}])
     assert stored(order).process_state == "compensated"
     assert alerts_of(order) == []

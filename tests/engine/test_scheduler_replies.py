@@ -66,11 +66,11 @@ def test_after_the_last_step_the_order_is_processed() -> None:
 
 
 @pytest.mark.pattern("C7", "O1", "Q3")
-@pytest.mark.parametrize(("said", "known"), [("refused", "refused"), ("failed", "unknown")])
-def test_an_error_reply_sets_error_with_one_alert_an_event_and_a_status(said: str, known: str) -> None:
+@pytest.mark.parametrize(("outcome", "known"), [("refused", "refused"), ("failed", "unknown")])
+def test_an_error_reply_sets_error_with_one_alert_an_event_and_a_status(outcome: str, known: str) -> None:
     order = make_order({**BAKED, "box": "running"}, process_state="processing", reply_to="app-1")
     error = {"code": "no_ribbon", "message": "there is no ribbon left"}
-    make_reply(step_of(order, "box"), said, error)
+    make_reply(step_of(order, "box"), outcome, error)
     a_scheduler().run_once()
     box, row = step_of(order, "box"), stored(order)
     assert (box.state, box.outcome, box.error, box.complete_by) == ("failed", known, error, None)
@@ -83,7 +83,7 @@ def test_an_error_reply_sets_error_with_one_alert_an_event_and_a_status(said: st
         "kitchen",
     )
     assert (alert.code, alert.message, alert.closed_at) == ("no_ribbon", "there is no ribbon left", None)
-    assert happened(order) == [(f"step_{said}", "box"), ("error", "box")]
+    assert happened(order) == [(f"step_{outcome}", "box"), ("error", "box")]
     status = StatusMessage.objects.get()
     assert (status.queue, status.order_id, status.kind) == ("app-1", order.order_id, "failed")
     assert status.body == {"step": "box", "code": "no_ribbon"}
@@ -105,12 +105,12 @@ def test_two_refusals_in_one_pass_open_one_alert_and_tell_the_application_once()
 
 
 @pytest.mark.pattern("C7")
-@pytest.mark.parametrize("said", ["done", "refused", "failed", "declined"])
-def test_a_reply_to_an_order_in_error_is_recorded_and_moves_nothing_else(said: str) -> None:
+@pytest.mark.parametrize("outcome", ["done", "refused", "failed", "declined"])
+def test_a_reply_to_an_order_in_error_is_recorded_and_moves_nothing_else(outcome: str) -> None:
     order = make_order({**BAKED, "decorate": "failed", "box": "running"}, process_state="error")
-    make_reply(step_of(order, "box"), said)
+    make_reply(step_of(order, "box"), outcome)
     a_scheduler().run_once()
-    assert states(order)["box"] == ("completed" if said == "done" else "failed")
+    assert states(order)["box"] == ("completed" if outcome == "done" else "failed")
     assert stored(order).process_state == "error"
     assert asked() == set()
     assert alerts_of(order) == []

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def _said(description: Json) -> Json:
-    return {"said": description["said"]}
+    return {"greeting": description["greeting"]}
 
 
 def _step(name: str, *after: str, compensation: Compensation = Compensation.REVERSE) -> Step:
@@ -71,7 +71,7 @@ def create(workflow: Workflow) -> UUID:
         workflow=workflow,
         priority=5,
         reply_to="app-1",
-        description={"said": "hello", "portions": 4},
+        description={"greeting": "hello", "portions": 4},
     )
     state_store.create_processes([accepted])
     return submission.order_id
@@ -115,7 +115,7 @@ def test_an_order_of_any_shape_is_processed_by_schedulers_and_hosts_that_each_do
         declared = shape.by_name[request.step]
         assert request.key == f"{order_id}/{request.step}/1"
         assert request.operation == declared.operation
-        assert request.data == declared.data({"said": "hello", "portions": 4})
+        assert request.data == declared.data({"greeting": "hello", "portions": 4})
         assert request.results == {name: {"by": shape.by_name[name].agent} for name in declared.needs}
     assert told(order_id) == ["started", "completed"]
     assert not AgentRequest.objects.exists() and not AgentReply.objects.exists()

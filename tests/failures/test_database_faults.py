@@ -139,8 +139,8 @@ def test_an_operators_act_cut_around_its_commit_can_be_asked_for_again(
     assert system.wait_until_ended([order_id]) == ["processed"]
     for moment in (Moment.BEFORE_COMMIT, Moment.AFTER_COMMIT):
         cut = database.proxy.cut(moment, "UPDATE orders_alert", "UPDATE orders_orderprocess")
-        said = _manage(system, "compensate", str(order_id), "--reason", "test")
-        assert (said.returncode, cut.done) == (2, 1), said.stderr
+        command = _manage(system, "compensate", str(order_id), "--reason", "test")
+        assert (command.returncode, cut.done) == (2, 1), command.stderr
     assert _manage(system, "compensate", str(order_id), "--reason", "test").returncode == 3
     until(
         lambda: OrderProcess.objects.get(order_id=order_id).process_state == "compensated",

@@ -69,9 +69,9 @@ class Handler(BaseHTTPRequestHandler):
         headers = {name: self.headers[name] for name in ("Idempotency-Key", "Content-Type")}
         client.request("POST", self.path, body, headers)
         answer = client.getresponse()
-        said = answer.status, answer.read()
+        reply = answer.status, answer.read()
         client.close()
-        return said
+        return reply
 
     def answer(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)

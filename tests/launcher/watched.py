@@ -11,10 +11,10 @@ from sasweb.launcher import jobs_watch
 
 
 def last_sweep() -> datetime | None:
-    said = Path(sys.argv[1]).read_text()
-    if said == "down":
+    content = Path(sys.argv[1]).read_text()
+    if content == "down":
         raise ConnectionError
-    return datetime.now(UTC) if said == "sweeping" else None
+    return datetime.now(UTC) if content == "sweeping" else None
 
 
 def main() -> None:

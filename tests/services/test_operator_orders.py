@@ -91,11 +91,11 @@ REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_what_cannot_be_skipped_is_refused_and_nothing_changes(name: str) -> None:
-    steps, process, step, said = REFUSALS[name]
+    steps, process, step, message = REFUSALS[name]
     order = an_order(steps, **process)
     before = everything(order)
     result = skip(order_id=order.pk, step=step, actor=OLGA, reason="r")
-    assert result.status is ResultStatus.REFUSED and said in result.message
+    assert result.status is ResultStatus.REFUSED and message in result.message
     assert (everything(order), happened(order)) == (before, [])
     assert [entry[0] for entry in audited(order)] == ["skip"]
     assert not AuditEntry.objects.get().allowed
@@ -214,8 +214,8 @@ def test_of_several_people_at_once_one_acts_and_the_others_are_told(act: str) ->
         }
         return acts[act]().status
 
-    said = all_at_once(4, do)
-    assert sorted(one.value for one in said) == ["already", "already", "already", "done"]
+    statuses = all_at_once(4, do)
+    assert sorted(one.value for one in statuses) == ["already", "already", "already", "done"]
     kinds = {
         "skip": "step_skipped",
         "settle": "settled_done",

@@ -89,8 +89,8 @@ def dispatch(number: int, agent: str = "kitchen") -> int:
 @pytest.mark.pattern("O1")
 def test_however_many_hosts_report_an_outage_at_once_there_is_one_alert_and_its_end_closes_it() -> None:
     a_circuit()
-    said = all_at_once(8, lambda n: report(BROKEN))
-    assert sum(said) == 1
+    reports = all_at_once(8, lambda n: report(BROKEN))
+    assert sum(reports) == 1
     alert = Alert.objects.get()
     assert (alert.kind, alert.agent, alert.order_id, alert.code) == ("outage", "kitchen", None, "http_503")
     assert alert.message == "kitchen does not answer, and its steps wait: it is down"

@@ -74,13 +74,13 @@ def test_i2_effects_that_are_doubled_missing_left_over_or_nobodys() -> None:
     doubled = effects(done, *FORWARD)
     doubled["carrier"] *= 2
     compensated = make_order(process_state="compensated", goal="compensate")
-    for order, ledgers, said in (
+    for order, ledgers, message in (
         (done, doubled, "more than once"),
         (done, effects(done, "reserve"), "is Processed with"),
         (compensated, effects(compensated, "reserve"), "is Compensated with"),
         (compensated, effects(done, "reserve"), "that nobody has"),
     ):
-        with pytest.raises(AssertionError, match=f"I2: .*{said}"):
+        with pytest.raises(AssertionError, match=f"I2: .*{message}"):
             invariants.net_effects(ids(order), ledgers)
 
 
@@ -136,7 +136,7 @@ def test_i7_something_runs_although_nothing_is_left_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "message"),
     [
         ([("step_started", FIRST, 1), ("step_started", FIRST, 2)], "attempt 2, 1 allowed"),
         ([("step_timed_out", FIRST, 1, {"failures": 99})], "99 failures"),
@@ -155,11 +155,11 @@ def test_i7_something_runs_although_nothing_is_left_to_do() -> None:
     ],
 )
 def test_i8_more_attempts_failures_calls_or_retries_than_allowed(
-    events: list[tuple[Any, ...]], said: str
+    events: list[tuple[Any, ...]], message: str
 ) -> None:
     order = make_order()
     happened(order, *events)
-    with pytest.raises(AssertionError, match=f"I8: .*{said}"):
+    with pytest.raises(AssertionError, match=f"I8: .*{message}"):
         invariants.calls_within_limits(ids(order), CAKE, Limits(retries_per_second=0.9))
 
 

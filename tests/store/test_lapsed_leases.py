@@ -136,8 +136,8 @@ def test_a_request_whose_lease_is_being_renewed_can_still_be_answered_or_given_b
     touched = other.start(lambda: TOUCHES[touch](request))
     other.await_wait()
     care.commit()
-    said = {"complete": 1, "renew": {(request.pk, 1)}, "release": 1, "discard": None}
-    assert touched.result(timeout=PATIENCE) == said[touch]
+    results = {"complete": 1, "renew": {(request.pk, 1)}, "release": 1, "discard": None}
+    assert touched.result(timeout=PATIENCE) == results[touch]
     left = set(AgentRequest.objects.filter(leased_by=ME).values_list("pk", flat=True))
     assert left == ({request.pk, untouched.pk} if touch == "renew" else {untouched.pk})
     assert AgentReply.objects.count() == (touch == "complete")

@@ -54,8 +54,8 @@ def state() -> list[Any]:
 
 
 def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
-    said = load()
-    assert said.count("\n") == 1
+    output = load()
+    assert output.count("\n") == 1
     posters = Product.objects.filter(is_listed=True, currency="EUR", variant_of=None)
     assert posters.count() == 24
     assert all(poster.variants.count() == 4 for poster in posters)
@@ -69,12 +69,12 @@ def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
     for name, password in found.values():
         assert len(password) >= 12
         assert User.objects.get(username=name).check_password(password)
-        assert password not in said
+        assert password not in output
     token = (var_dir / "demo-token").read_text().strip()
     user, _ = TokenAuthentication().authenticate_credentials(token.encode())
     assert user.username == "api-demo"
     assert not user.has_usable_password()
-    assert token not in said
+    assert token not in output
 
 
 def test_each_account_has_its_rights(var_dir: Path) -> None:

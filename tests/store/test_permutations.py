@@ -52,14 +52,14 @@ SCENARIOS = {
     "claim and claim": Scenario(
         prepare=new,
         acts=(a_pass, another_pass),
-        said=((None, None), (None, None)),
+        results=((None, None), (None, None)),
         left=(("processing", "complete", {"mix": ("running", 1, 0)}),) * 2,
         end="processed",
     ),
     "claim and cancel": Scenario(
         prepare=new,
         acts=(a_pass, cancel),
-        said=((None, "done"), (None, "done")),
+        results=((None, "done"), (None, "done")),
         left=(
             ("processing", "compensate", {"mix": ("not_started", 1, 0)}),
             ("processing", "compensate", {"mix": ("not_started", 0, 0)}),
@@ -69,14 +69,14 @@ SCENARIOS = {
     "reply and reply": Scenario(
         prepare=answered(),
         acts=(a_pass, another_pass),
-        said=((None, None), (None, None)),
+        results=((None, None), (None, None)),
         left=(("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),) * 2,
         end="processed",
     ),
     "reply and cancel": Scenario(
         prepare=answered(),
         acts=(a_pass, cancel),
-        said=((None, "done"), (None, "done")),
+        results=((None, "done"), (None, "done")),
         left=(
             ("processing", "compensate", {"mix": ("compensating", 2, 0), "bake": ("not_started", 1, 0)}),
             ("processing", "compensate", {"mix": ("compensating", 2, 0), "bake": ("not_started", 0, 0)}),
@@ -86,14 +86,14 @@ SCENARIOS = {
     "refusal and cancel": Scenario(
         prepare=answered("refused"),
         acts=(a_pass, cancel),
-        said=((None, "done"), (None, "done")),
+        results=((None, "done"), (None, "done")),
         left=(("processing", "compensate", {"mix": ("failed", 1, 0)}),) * 2,
         end="compensated",
     ),
     "reply and sweep": Scenario(
         prepare=overdue(with_reply=True),
         acts=(a_pass, sweep),
-        said=((None, "swept"), (None, "swept")),
+        results=((None, "swept"), (None, "swept")),
         left=(
             ("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),
             ("processing", "complete", {"mix": ("completed", 1, 1), "bake": ("running", 1, 0)}),
@@ -103,7 +103,7 @@ SCENARIOS = {
     "sweep and cancel": Scenario(
         prepare=overdue(with_reply=False),
         acts=(sweep, cancel),
-        said=(("swept", "done"), ("swept", "done")),
+        results=(("swept", "done"), ("swept", "done")),
         left=(
             ("pending", "compensate", {"mix": ("not_started", 1, 1)}),
             ("pending", "compensate", {"mix": ("not_started", 1, 0)}),
@@ -113,21 +113,21 @@ SCENARIOS = {
     "sweep and the sweep of a new leader": Scenario(
         prepare=lapsed,
         acts=(sweep, take_over_and_sweep),
-        said=(("swept", "stood by"), ("lost", "swept")),
+        results=(("swept", "stood by"), ("lost", "swept")),
         left=(("pending", "complete", {"mix": ("not_started", 1, 1)}),) * 2,
         end="processed",
     ),
     "resubmit and resubmit": Scenario(
         prepare=in_error(),
         acts=(resubmit, resubmit),
-        said=(("done", "already"), ("already", "done")),
+        results=(("done", "already"), ("already", "done")),
         left=(("processing", "complete", {"mix": ("running", 2, 0)}),) * 2,
         end="processed",
     ),
     "resubmit and cancel": Scenario(
         prepare=in_error(),
         acts=(resubmit, cancel),
-        said=(("done", "done"), ("already", "done")),
+        results=(("done", "done"), ("already", "done")),
         left=(
             ("processing", "compensate", {"mix": ("not_started", 1, 0)}),
             ("processing", "compensate", {"mix": ("failed", 1, 0)}),
@@ -137,7 +137,7 @@ SCENARIOS = {
     "resubmit and late reply": Scenario(
         prepare=in_error(unknown=True),
         acts=(resubmit, a_pass),
-        said=(("done", None), ("done", None)),
+        results=(("done", None), ("done", None)),
         left=(
             ("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),
             ("processing", "complete", {"mix": ("completed", 1, 3), "bake": ("running", 1, 0)}),
@@ -147,7 +147,7 @@ SCENARIOS = {
     "an agent takes a request and it is recalled": Scenario(
         prepare=being_compensated,
         acts=(take_request, a_pass),
-        said=((1, None), (0, None)),
+        results=((1, None), (0, None)),
         left=(
             ("processing", "compensate", {"mix": ("running", 1, 0)}),
             ("processing", "compensate", {"mix": ("not_started", 1, 0)}),
@@ -157,7 +157,7 @@ SCENARIOS = {
     "an answer and the next attempt": Scenario(
         prepare=due_again,
         acts=(post_answer, a_pass),
-        said=((1, None), (0, None)),
+        results=((1, None), (0, None)),
         left=(
             ("processing", "complete", {"mix": ("completed", 1, 1), "bake": ("running", 1, 0)}),
             ("processing", "complete", {"mix": ("running", 2, 1)}),
@@ -210,13 +210,13 @@ class Side:
 def interleave(
     sessions: tuple[Session, Session], scenario: Scenario, turns: tuple[int, ...], order: OrderProcess
 ) -> tuple[Any, Any]:
-    """Runs both acts in this interleaving; returns what they said."""
+    """Runs both acts in this interleaving; returns their results."""
     sides = [Side(session, act) for session, act in zip(sessions, scenario.acts, strict=True)]
     for turn in turns:
         sides[turn].step(order)
         sides[1 - turn].catch_up()
-    said = [side.acted.result(timeout=BOUND) for side in sides if side.acted is not None]
-    return said[0], said[1]
+    results = [side.acted.result(timeout=BOUND) for side in sides if side.acted is not None]
+    return results[0], results[1]
 
 
 def check_history(order: OrderProcess) -> None:
@@ -241,14 +241,14 @@ def test_two_sessions_in_every_interleaving(scenario: Scenario, new_session: New
     seen: list[Any] = []
     for turns in interleavings():
         order = scenario.prepare()
-        said = interleave(sessions, scenario, turns, order)
+        results = interleave(sessions, scenario, turns, order)
         first = turns[0]
         poll(scenario)
         left = left_by(order, CAKE.by_name)
-        come_to = (said, left)
-        as_if_serial = (scenario.said[first], scenario.left[first])
-        legal = [as_if_serial, *((scenario.said[first], one) for one in scenario.also)]
-        assert any(said == words and _agrees(left, rows) for words, rows in legal), (turns, come_to, legal)
+        come_to = (results, left)
+        as_if_serial = (scenario.results[first], scenario.left[first])
+        legal = [as_if_serial, *((scenario.results[first], one) for one in scenario.also)]
+        assert any(results == words and _agrees(left, rows) for words, rows in legal), (turns, come_to, legal)
         if come_to not in seen:
             seen.append(come_to)
             assert let_it_end(order) == scenario.end, turns

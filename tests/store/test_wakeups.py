@@ -177,7 +177,7 @@ def test_many_notifications_at_once_are_all_heard_in_their_order(woken: Woken) -
 
 @pytest.mark.pattern("C9")
 def test_a_listener_whose_session_was_ended_listens_again_and_calls_every_function(woken: Woken) -> None:
-    """F23. What was said in between is lost, so each function is called after the reconnection."""
+    """F23. Notifications sent in between are lost, so each function is called after the reconnection."""
     (pid,) = until(listening_pids, what="the listening session")
     for lost in (1, 2):
         assert fetch("SELECT pg_terminate_backend(%s)", [pid]) == [(True,)]

@@ -186,9 +186,9 @@ def test_nothing_to_write_is_no_statement(django_assert_num_queries: DjangoAsser
 def test_text_that_the_database_cannot_keep_is_marked_and_all_other_text_is_kept() -> None:
     """F15: an answer with a NUL, or half a surrogate pair, must not make every write of its batch fail."""
     order, other = make_order({"mix": "running"}), make_order({"mix": "running"})
-    said = "nul \0 half \ud83d whole \U0001f370 há \\u0000 \\ud83d"
+    text = "nul \0 half \ud83d whole \U0001f370 há \\u0000 \\ud83d"
     kept = "nul \ufffd half ? whole \U0001f370 há \\u0000 \\ud83d"
-    error = {"message": said, said: [said, {"deep": said}]}
+    error = {"message": text, text: [text, {"deep": text}]}
     steps = [read_step(order)._replace(error=error), read_step(other)._replace(error={"message": "plain"})]
     state_store.write_steps([StepWrite(step, 1) for step in steps])
     assert step_of(order, "mix").error == {"message": kept, kept: [kept, {"deep": kept}]}
@@ -197,7 +197,7 @@ def test_text_that_the_database_cannot_keep_is_marked_and_all_other_text_is_kept
         [EventRow(order.order_id, "call_failed", Actor(ActorKind.AGENTS, "agents:1"), detail=error)]
     )
     assert Event.objects.get().detail == {"message": kept, kept: [kept, {"deep": kept}]}
-    open_alerts([NewAlert(order.order_id, "step_failed", "no", said)])
+    open_alerts([NewAlert(order.order_id, "step_failed", "no", text)])
     assert Alert.objects.get().message == kept
 
 

@@ -260,8 +260,8 @@ async def _packet(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
 
 def _error(code: str) -> bytes:
     """What the server says when it refuses a statement."""
-    said = b"SERROR\0VERROR\0C" + code.encode() + b"\0Mrefused by the test\0\0"
-    return b"E" + struct.pack("!I", len(said) + 4) + said
+    fields = b"SERROR\0VERROR\0C" + code.encode() + b"\0Mrefused by the test\0\0"
+    return b"E" + struct.pack("!I", len(fields) + 4) + fields
 
 
 def _ready(in_transaction: bool) -> bytes:

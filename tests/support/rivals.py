@@ -32,7 +32,7 @@ class Scenario:
 
     prepare: Callable[[], OrderProcess]
     acts: tuple[Act, Act]
-    said: tuple[tuple[Any, Any], tuple[Any, Any]]
+    results: tuple[tuple[Any, Any], tuple[Any, Any]]
     left: tuple[Any, Any]
     end: str
     also: tuple[Any, ...] = ()

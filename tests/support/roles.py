@@ -194,8 +194,8 @@ def answer(
     taken = [request for request in requests if only is None or request.step in only]
     for request in taken:
         step = StepState.objects.get(pk=request.step_id)
-        said = {"did": request.step} if outcome == "done" and body is None else body
-        make_reply(step, outcome, said, attempt=request.attempt, compensates=request.compensates)
+        result = {"did": request.step} if outcome == "done" and body is None else body
+        make_reply(step, outcome, result, attempt=request.attempt, compensates=request.compensates)
         request.delete()
     return {request.step for request in taken}
 

@@ -103,7 +103,7 @@ class Session:
 
         def waits() -> bool:
             if self._started is not None and self._started.done():
-                raise AssertionError(f"it did not wait, and said {self._started.result()!r}")
+                raise AssertionError(f"it did not wait, and returned {self._started.result()!r}")
             return self.is_waiting()
 
         until(waits, seconds=PATIENCE, what="the wait for a lock")

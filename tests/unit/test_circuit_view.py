@@ -117,8 +117,8 @@ def test_a_lane_asks_its_purse_only_when_there_is_time_for_a_retry() -> None:
     async def scene() -> tuple[list[bool], int]:
         wants: list[str] = []
         view = CircuitView("kitchen", retry_queue=RetryQueue(lambda: wants.append("?")))
-        said = [await view.retry(within=within) for within in (0.0, -1.0, 0.01)]
-        return said, len(wants)
+        allowed = [await view.retry(within=within) for within in (0.0, -1.0, 0.01)]
+        return allowed, len(wants)
 
     assert asyncio.run(scene()) == ([False, False, False], 1)
     assert asyncio.run(CircuitView("kitchen").retry(within=1.0)) is True

@@ -58,7 +58,7 @@ def lane(facts: StepFacts, *events: EventFacts, now: float = 100) -> Lane:
     return found
 
 
-def said(found: Lane) -> list[tuple[str, float, float, str]]:
+def stretches(found: Lane) -> list[tuple[str, float, float, str]]:
     return [
         (
             span.kind.value,
@@ -80,7 +80,7 @@ def test_attempts_waits_and_the_compensation_are_stretches_one_after_the_other()
         event(50, "compensation_started", 3),
         event(51, "step_compensated", 3),
     )
-    assert said(found) == [
+    assert stretches(found) == [
         ("attempt", 0, 4, "timed out"),
         ("wait", 4, 9, ""),
         ("attempt", 9, 10, "done"),
@@ -120,7 +120,7 @@ def test_attempts_waits_and_the_compensation_are_stretches_one_after_the_other()
 def test_what_is_under_way_or_waited_for_goes_on_until_now(
     facts: dict[str, Any], events: list[tuple[float, str]], last: tuple[str, float, float, str] | None
 ) -> None:
-    found = said(lane(step(**facts), *(event(seconds, kind) for seconds, kind in events)))
+    found = stretches(lane(step(**facts), *(event(seconds, kind) for seconds, kind in events)))
     assert (found[-1] if found else None) == last
 
 

@@ -117,7 +117,7 @@ def test_a_button_pressed_many_times_at_once_places_one_order(
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "message"),
     [
         ("email", "", "Enter your email address."),
         ("email", "ada@", "Enter a full email address, like name@example.com."),
@@ -136,12 +136,12 @@ def test_a_button_pressed_many_times_at_once_places_one_order(
     ],
 )
 def test_a_mistake_is_reported_beside_its_field_and_nothing_is_lost(
-    client: Client, field: str, value: str, said: str
+    client: Client, field: str, value: str, message: str
 ) -> None:
     response = client.post("/checkout/", fill(client, **{field: value}))
     assert response.status_code == 200
     text = response.content.decode()
-    assert said in text
+    assert message in text
     assert f'aria-describedby="id_{field}_error"' in text
     assert f'id="id_{field}_error"' in text
     for name in ("email", "name", "street", "city", "postal_code"):

@@ -77,16 +77,16 @@ def test_the_inbox_shows_each_cause_once_with_what_is_at_risk(desk: Desk) -> Non
     failed_orders(1, code="key_expired", message="too old")
     close_alerts(failed_orders(1, message="<b>it</b> said no to 4"), by="otto", resolution="resubmitted")
     client = desk("viewer")
-    said = text_of(client.get("/console/alerts/"))
-    assert said.count("http_503") == 1
-    assert "€3.50" in said
-    assert "resubmitted by otto" in said
-    assert "not seen before" in said
-    assert said.index("http_503") < said.index("key_expired")
+    text = text_of(client.get("/console/alerts/"))
+    assert text.count("http_503") == 1
+    assert "€3.50" in text
+    assert "resubmitted by otto" in text
+    assert "not seen before" in text
+    assert text.index("http_503") < text.index("key_expired")
     alert_services.acknowledge(group_id=group_of().pk, actor=OLGA)
-    said = text_of(client.get("/console/alerts/"))
-    assert said.index("key_expired") < said.index("http_503")
-    assert "operator:olga" in said
+    text = text_of(client.get("/console/alerts/"))
+    assert text.index("key_expired") < text.index("http_503")
+    assert "operator:olga" in text
     page = client.get(f"/console/alerts/{group_of().pk}/")
     assert escape("<b>it</b>") in page.content.decode()
     assert b"<b>it</b>" not in page.content
@@ -134,11 +134,11 @@ def test_a_group_is_acknowledged_annotated_and_shows_who_was_told(desk: Desk) ->
     client.post(f"{at}note/", {"text": "  the carrier was <told>  "})
     client.post(f"{at}note/", {"text": "   "})
     assert GroupNote.objects.get().text == "the carrier was <told>"
-    said = text_of(client.get(at))
-    assert "olga is handling it" in said
-    assert escape("the carrier was <told>") in said
-    assert "chat.example" in said
-    assert "not yet, after 2 attempts: refused" in said
+    text = text_of(client.get(at))
+    assert "olga is handling it" in text
+    assert escape("the carrier was <told>") in text
+    assert "chat.example" in text
+    assert "not yet, after 2 attempts: refused" in text
     client.post(f"{at}reopen/")
     assert "Nobody has acknowledged it yet." in text_of(client.get(at))
     acts = AuditEntry.objects.order_by("id").values_list("act", "target", "before", "after")
@@ -207,7 +207,7 @@ def test_a_refund_of_many_needs_the_count_typed_too(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"waves": "one, all"}, "Enter whole numbers with commas"),
         ({"waves": "0, 1"}, "Only the last may be 0"),
@@ -218,13 +218,13 @@ def test_a_refund_of_many_needs_the_count_typed_too(desk: Desk) -> None:
     ],
 )
 def test_a_form_that_makes_no_sense_begins_nothing_and_keeps_what_was_typed(
-    desk: Desk, changes: dict[str, str], said: str
+    desk: Desk, changes: dict[str, str], message: str
 ) -> None:
     failed_orders(2)
     client = desk("operator")
     refused = ask_for(client, f"group={group_of().pk}", reason="fixed <it>", **changes)
     assert refused.status_code == 422
-    assert said in refused.content.decode()
+    assert message in refused.content.decode()
     assert escape("fixed <it>") in refused.content.decode()
     assert not BulkAction.objects.exists()
 
@@ -259,8 +259,8 @@ def test_an_action_is_paused_resumed_and_stopped_and_shows_the_result_of_each_or
     succeed(ids[0])
     fail(ids[1], message="still no")
     carry_on(action)
-    said = text_of(client.get(at))
-    assert "1 of the 2 orders of wave 1 failed again. The last: http_503: still no" in said
+    text = text_of(client.get(at))
+    assert "1 of the 2 orders of wave 1 failed again. The last: http_503: still no" in text
     assert 'aria-label="2 of 2 ended, 1 failed again"' in client.get(at).content.decode()
     assert "still no" in text_of(client.get(f"{at}?state=failed"))
     client.post(f"{at}resume/")

@@ -96,8 +96,8 @@ def test_the_overview_says_what_is_wrong_and_each_number_leads_to_its_rows() -> 
     make_alert(make_order(process_state="error").order_id, message="card refused")
     make_order(process_state="pending", created_at=ago(600))
     page = read("viewer", "/console/")
-    said = str(page)
-    assert "Everything is working" not in said
+    text = str(page)
+    assert "Everything is working" not in text
     for words in (
         r"The supervisor last swept \d+ s ago.",
         r"The supervisor is late: its last sweep was \d+ seconds ago.",
@@ -109,7 +109,7 @@ def test_the_overview_says_what_is_wrong_and_each_number_leads_to_its_rows() -> 
         r"Pending 1 oldest 1\d min( \d+ s)?",
         "Error 1 need an operator",
     ):
-        assert re.search(words, said), words
+        assert re.search(words, text), words
     for state in ("queued", "pending", "processing", "error", "processed", "compensated"):
         assert f"/console/orders/?state={state}" in page.links
     assert "/console/orders/?waiting=payments" in page.links

@@ -82,9 +82,9 @@ STATES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 
 @pytest.mark.parametrize("name", STATES)
 def test_an_order_in_progress_is_described_in_plain_words(client: Client, name: str) -> None:
-    steps, said, expected = STATES[name]
+    steps, sentence, expected = STATES[name]
     order = shop_order(steps)
-    assert said in words(client, order)
+    assert sentence in words(client, order)
     assert marks(client, order) == expected
 
 
@@ -97,8 +97,8 @@ def test_a_call_that_failed_a_moment_ago_is_a_retry_although_the_attempt_is_the_
 def test_a_declined_payment_says_what_to_do_and_until_when(client: Client) -> None:
     order = shop_order({**done("reserve-stock"), "authorise-payment": declined()}, not_before=ahead(3600))
     text = words(client, order)
-    for said in ("Your card was declined", "Nothing has been charged", "Pay another way", "in 1 hour"):
-        assert said in text.replace("in 59 minutes", "in 1 hour").replace("in 60 minutes", "in 1 hour")
+    for sentence in ("Your card was declined", "Nothing has been charged", "Pay another way", "in 1 hour"):
+        assert sentence in text.replace("in 59 minutes", "in 1 hour").replace("in 60 minutes", "in 1 hour")
     response = client.post(f"{guest_page(order)}pay/", {"payment_method": "card_slow"}, follow=True)
     assert "We’re trying your payment again" in response.content.decode()
     assert (
@@ -128,8 +128,8 @@ def test_an_order_in_error_is_being_looked_into_and_help_is_offered(client: Clie
         process_state="error",
     )
     text = words(client, order)
-    for said in ("We’re looking into it", "will let you know", "Email "):
-        assert said in text
+    for sentence in ("We’re looking into it", "will let you know", "Email "):
+        assert sentence in text
     assert "alert(1)" not in text
     assert marks(client, order) == ["done", "stop", "later", "later", "later"]
 
@@ -162,13 +162,13 @@ REFUNDS: dict[str, tuple[dict[str, Any], str, str]] = {
 
 @pytest.mark.parametrize("name", REFUNDS)
 def test_a_cancelled_order_says_why_and_what_happened_to_the_money(client: Client, name: str) -> None:
-    steps, why, said = REFUNDS[name]
+    steps, why, sentence = REFUNDS[name]
     order = shop_order(steps, goal="compensate", process_state="compensated", finished_at=timezone.now())
     note(order, "compensation_requested", why=why)
     note(order, "compensated")
     text = words(client, order)
     assert "Your order was cancelled" in text
-    assert said in text
+    assert sentence in text
     because = {
         Reason.CUSTOMER_CANCELLED: "You cancelled it",
         Reason.CUSTOMER_DID_NOT_RESOLVE: "we didn’t get another payment in time",
