@@ -60,7 +60,7 @@ def show_action(request: HttpRequest, action_id: int) -> HttpResponseBase:
         request,
         "console/bulk/action.html",
         {
-            "it": progress,
+            "progress": progress,
             "items": bulk.item_page(action_id, state=query.chosen_state, after=query.position),
             "state": query.chosen_state,
             "is_first": query.position is None,

@@ -115,7 +115,7 @@ def _ask_to_skip(request: HttpRequest, order_id: UUID, step: str) -> HttpRespons
 
 
 def _skip_page(request: HttpRequest, order: OrderPage, step: str, form: TypedForm) -> HttpResponse:
-    context = {"it": order, "step": step_named(order, step), "form": form}
+    context = {"order_page": order, "step": step_named(order, step), "form": form}
     return render(request, "console/orders/skip.html", context, status=422 if form.errors else 200)
 
 
@@ -141,7 +141,7 @@ def _ask_to_compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> HttpResponse:
-    context = {"it": read_page(order_id), "confirmation": confirmation(order_id), "form": form}
+    context = {"order_page": read_page(order_id), "confirmation": confirmation(order_id), "form": form}
     status = 422 if form.errors else 200
     return render(request, "console/orders/compensate.html", context, status=status)
 
@@ -174,7 +174,7 @@ def _is_compensation(order: OrderPage) -> bool:
 
 def _settle_page(request: HttpRequest, order: OrderPage, step: str, form: SettleForm) -> HttpResponse:
     context = {
-        "it": order,
+        "order_page": order,
         "step": step_named(order, step),
         "is_compensation": _is_compensation(order),
         "form": form,

@@ -124,7 +124,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
         request,
         "console/orders/order.html",
         {
-            "it": order,
+            "order_page": order,
             "detail": detail,
             "order": detail.order,
             "sentence": standings.sentence(detail.order.standing) if detail.order else "",

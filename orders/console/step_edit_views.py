@@ -31,7 +31,7 @@ def _ask_to_edit(request: HttpRequest, order_id: UUID, step: str) -> HttpRespons
 def _form_page(
     request: HttpRequest, order: OrderPage, step: StepPage, form: EditForm, *, status: int = 200
 ) -> HttpResponse:
-    context = {"it": order, "step": step, "form": form}
+    context = {"order_page": order, "step": step, "form": form}
     return render(request, "console/orders/edit.html", context, status=status)
 
 
@@ -93,7 +93,7 @@ def _comparison_page(
         for name in after
     ]
     context = {
-        "it": order,
+        "order_page": order,
         "step": step,
         "rows": rows,
         "differs": any(row["differs"] for row in rows),

@@ -53,8 +53,8 @@ def _header(detail: Detail, now: datetime) -> Iterator[str]:
 
 def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[str, str]]:
     code = detail.alert.code if detail.alert else ""
-    stands = standings.summary(order.standing, now=now, code=code)
-    yield "state", stands if stands.startswith(order.state) else f"{stands} ({order.state})"
+    summary = standings.summary(order.standing, now=now, code=code)
+    yield "state", summary if summary.startswith(order.state) else f"{summary} ({order.state})"
     yield "goal", "compensate: cancel and refund the order" if order.goal == Goal.COMPENSATE else order.goal
     yield "workflow", f"{order.workflow}, version {order.version}; priority {order.priority}"
     placed = order.placed_at or order.created_at

@@ -122,9 +122,9 @@ def _pill(shown: Pill) -> SafeString:
 
 
 @register.simple_tag
-def standing(stands: Standing | str) -> SafeString:
+def standing(value: Standing | str) -> SafeString:
     """The pill of where an order or a step stands."""
-    return _pill(pill_of(STANDINGS, stands.kind if isinstance(stands, Standing) else stands))
+    return _pill(pill_of(STANDINGS, value.kind if isinstance(value, Standing) else value))
 
 
 @register.simple_tag
@@ -200,9 +200,9 @@ def outcome_word(outcome: str) -> str:
 
 
 @register.filter
-def next_try(stands: Standing) -> int:
+def next_try(standing: Standing) -> int:
     """The number of the try that is next or under way."""
-    return stands.failures + 1
+    return standing.failures + 1
 
 
 @register.simple_tag

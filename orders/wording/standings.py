@@ -40,78 +40,85 @@ _SENTENCES: Mapping[str, str] = {
 }
 
 
-def tries(stands: Standing) -> str:
+def tries(standing: Standing) -> str:
     """Says which try is next or under way, and of how many: "2 of 3"."""
-    return f"{stands.failures + 1} of {stands.limit}"
+    return f"{standing.failures + 1} of {standing.limit}"
 
 
-def sentence(stands: Standing) -> str:
+def sentence(standing: Standing) -> str:
     """Says what is being done about an order, and whether an operator has to act."""
-    text = _SENTENCES[stands.kind]
-    if not stands.on:
+    text = _SENTENCES[standing.kind]
+    if not standing.on:
         text = text.replace(" at {agent}", "")
-    return text.format(agent=stands.on or "An agent")
+    return text.format(agent=standing.on or "An agent")
 
 
-def summary(stands: Standing, *, now: datetime, code: str = "") -> str:
+def summary(standing: Standing, *, now: datetime, code: str = "") -> str:
     """Says in a few words, for a table, where an order or a step stands. `code` is that of its open alert."""
-    detail = _DETAILS.get(stands.kind, _no_detail)(stands, now)
-    label = f"waiting for {stands.on}" if stands.kind is StandingKind.AGENT else STANDINGS[stands.kind].label
+    detail = _DETAILS.get(standing.kind, _no_detail)(standing, now)
+    label = (
+        f"waiting for {standing.on}"
+        if standing.kind is StandingKind.AGENT
+        else STANDINGS[standing.kind].label
+    )
     text = f"{label}{detail}"
-    if code and stands.kind in (StandingKind.ERROR, StandingKind.COMPENSATION_FAILED):
+    if code and standing.kind in (StandingKind.ERROR, StandingKind.COMPENSATION_FAILED):
         text = f"{text}: {code}"
-    if not stands.compensating or stands.kind in (StandingKind.COMPENSATED, StandingKind.COMPENSATION_FAILED):
+    if not standing.compensating or standing.kind in (
+        StandingKind.COMPENSATED,
+        StandingKind.COMPENSATION_FAILED,
+    ):
         return text
-    return "compensating" if stands.kind is StandingKind.RUNNING else f"compensating, {text}"
+    return "compensating" if standing.kind is StandingKind.RUNNING else f"compensating, {text}"
 
 
-def _no_detail(stands: Standing, now: datetime) -> str:
+def _no_detail(standing: Standing, now: datetime) -> str:
     return ""
 
 
-def _remaining(stands: Standing, now: datetime) -> str:
-    return short_duration((stands.until - now).total_seconds()) if stands.until else ""
+def _remaining(standing: Standing, now: datetime) -> str:
+    return short_duration((standing.until - now).total_seconds()) if standing.until else ""
 
 
-def _until(stands: Standing, now: datetime) -> str:
-    return f", {_remaining(stands, now)}"
+def _until(standing: Standing, now: datetime) -> str:
+    return f", {_remaining(standing, now)}"
 
 
-def _since(stands: Standing, now: datetime) -> str:
-    return f", {short_duration((now - stands.since).total_seconds())}" if stands.since else ""
+def _since(standing: Standing, now: datetime) -> str:
+    return f", {short_duration((now - standing.since).total_seconds())}" if standing.since else ""
 
 
-def _tries(stands: Standing) -> str:
-    return f" ({tries(stands)})" if stands.failures else ""
+def _tries(standing: Standing) -> str:
+    return f" ({tries(standing)})" if standing.failures else ""
 
 
-def _overdue(stands: Standing, now: datetime) -> str:
-    return f" by {short_duration((now - stands.until).total_seconds())}" if stands.until else ""
+def _overdue(standing: Standing, now: datetime) -> str:
+    return f" by {short_duration((now - standing.until).total_seconds())}" if standing.until else ""
 
 
-def _at_risk(stands: Standing, now: datetime) -> str:
-    return f"{_tries(stands)}, {_remaining(stands, now)} left"
+def _at_risk(standing: Standing, now: datetime) -> str:
+    return f"{_tries(standing)}, {_remaining(standing, now)} left"
 
 
-def _next(stands: Standing, now: datetime) -> str:
-    return f", next in {_remaining(stands, now)}"
+def _next(standing: Standing, now: datetime) -> str:
+    return f", next in {_remaining(standing, now)}"
 
 
-def _retrying(stands: Standing, now: datetime) -> str:
-    if not stands.failures:
-        return f" (attempt {stands.attempt})"
-    remaining = _remaining(stands, now)
-    return f" ({tries(stands)}, {f'next in {remaining}' if remaining else 'under way'})"
+def _retrying(standing: Standing, now: datetime) -> str:
+    if not standing.failures:
+        return f" (attempt {standing.attempt})"
+    remaining = _remaining(standing, now)
+    return f" ({tries(standing)}, {f'next in {remaining}' if remaining else 'under way'})"
 
 
-def _for_agent(stands: Standing, now: datetime) -> str:
-    return f"{_tries(stands)}{'' if stands.until else _since(stands, now)}"
+def _for_agent(standing: Standing, now: datetime) -> str:
+    return f"{_tries(standing)}{'' if standing.until else _since(standing, now)}"
 
 
-def _for_scheduler(stands: Standing, now: datetime) -> str:
-    if stands.since is None and stands.until is not None and stands.until > now:
-        return _next(stands, now)
-    return _since(stands, now)
+def _for_scheduler(standing: Standing, now: datetime) -> str:
+    if standing.since is None and standing.until is not None and standing.until > now:
+        return _next(standing, now)
+    return _since(standing, now)
 
 
 _DETAILS: Mapping[str, Callable[[Standing, datetime], str]] = {

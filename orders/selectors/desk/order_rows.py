@@ -92,9 +92,9 @@ def _progress(
                 agent=step.agent,
                 attempt=step.attempt,
                 failures=step.failure_count + step.compensation_failure_count,
-                standing=stands,
+                standing=standing,
             )
-            for step, stands in current
+            for step, standing in current
         ],
         failure_count=process.failure_count,
         locked_by=process.locked_by,

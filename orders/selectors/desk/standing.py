@@ -188,11 +188,13 @@ def order_standing(
     if process.state == ProcessState.ERROR:
         return _in_error(steps, compensating)
     current = [
-        (step, stands)
+        (step, standing)
         for step in steps
-        if (stands := step_standing(step, process.goal, retry_limits=retry_limits, now=now)) is not None
+        if (standing := step_standing(step, process.goal, retry_limits=retry_limits, now=now)) is not None
     ]
-    worst = min((stands for _, stands in current), key=lambda stands: URGENCY[stands.kind], default=None)
+    worst = min(
+        (standing for _, standing in current), key=lambda standing: URGENCY[standing.kind], default=None
+    )
     return replace(_whole(process, worst, now), compensating=compensating), current
 
 
