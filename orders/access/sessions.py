@@ -22,7 +22,7 @@ SEEN = "operator_seen"
 STEP = 30.0
 """Seconds between two updates of `SEEN`, so that not every request writes the session."""
 LIVE = "X-Live"
-"""Header of a request that a page makes by itself. It does not keep a session alive: nobody may be at the screen."""
+"""Header of an automatic request of a page. It does not keep a session alive: nobody may be at the screen."""
 
 
 class OperatorSessions:

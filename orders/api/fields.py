@@ -97,7 +97,7 @@ class Choice(serializers.ChoiceField):
     def __init__(self, choices: Sequence[str], **options: Any) -> None:
         message = f"This must be one of {', '.join(choices)}."
         super().__init__(choices, error_messages={"invalid_choice": message}, **options)
-        # Otherwise the OpenAPI document explains each word by itself.
+        # Otherwise the OpenAPI document explains each word separately.
         extend_schema_field({"type": "string", "enum": [*choices]})(self)  # type: ignore[type-var]
 
 
@@ -131,7 +131,7 @@ class Moment(serializers.DateTimeField):
 class Strict(serializers.Serializer[Any]):
     """An object that refuses members other than its fields."""
 
-    default_error_messages = {"unknown": "There is no such field."}
+    default_error_messages = {"unknown": "Unknown field."}
 
     def to_internal_value(self, data: Any) -> Any:
         unknown = [name for name in data if name not in self.fields] if isinstance(data, Mapping) else []

@@ -27,7 +27,7 @@ CURSOR_HELP = "Where the page starts. Follow `next` instead of building a cursor
 class Query(Strict):
     """The query parameters of a request."""
 
-    default_error_messages = {"unknown": "There is no such parameter."}
+    default_error_messages = {"unknown": "Unknown parameter."}
 
 
 class PageQuery(Query):

@@ -212,7 +212,7 @@ def _place(request: Request) -> PlacedOrder:
 
 def _unknown_products(lines: Sequence[NewLine], unknown: Sequence[str]) -> list[dict[str, str]]:
     return [
-        {"pointer": f"/lines/{index}/sku", "detail": "There is no such product."}
+        {"pointer": f"/lines/{index}/sku", "detail": "Unknown product."}
         for index, line in enumerate(lines)
         if line.sku in unknown
     ]

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 log = structlog.get_logger()
 
 RETRY_AFTER = 10
-"""Seconds after which a browser reloads the page by itself."""
+"""Seconds after which a browser reloads the page automatically."""
 
 
 class UnavailablePage:

@@ -60,7 +60,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.ERROR: "The order is in error, and operators are alerted{error}",
     EventKind.RESUBMITTED: "{subject} was resubmitted{reason}",
     EventKind.EDITED: "Step {step} was edited ({fields}){reason}",
-    EventKind.HURRIED: "Step {step} is to be retried now",
+    EventKind.HURRIED: "Step {step} will be retried now",
     EventKind.PRIORITY_SET: "The priority was changed from {before} to {after}{reason}",
     EventKind.SETTLED_DONE: "Step {step} was settled by hand as done{reason}",
     EventKind.SETTLED_NOT_DONE: "Step {step} was settled by hand as not done{reason}",

@@ -1,4 +1,4 @@
-"""Keeps a django-q2 cluster working, which by itself does not survive `kill -9` of its own children.
+"""Keeps a django-q2 cluster working, which does not survive `kill -9` of its own children.
 
 All of this has been observed: an idle worker dies holding the queue's lock, and the cluster looks alive while nothing
 runs; the cluster or its sentinel dies, and the rest live on as orphans; a stop waits for a busy worker without limit.

@@ -154,7 +154,7 @@ def test_one_pass_of_a_stuck_server_ends_soon_and_leaves_the_rest_for_the_next(
     for number in range(5):
         a_sign_up(f"customer{number}@example.com")
     deliver_due(seconds=0.3)
-    assert OutgoingMessage.objects.filter(attempts=0).count() == 3
+    assert 0 < OutgoingMessage.objects.filter(attempts=1).count() < 5
 
 
 def test_a_reply_that_may_pass_is_tried_again(box: Mailbox) -> None:

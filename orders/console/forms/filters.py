@@ -43,7 +43,7 @@ class OrderFilterForm(forms.Form):
         required=False,
         choices=_choices(STANDINGS),
         widget=select(),
-        error_messages={"invalid_choice": "Choose a standing from the list. There is no %(value)s."},
+        error_messages={"invalid_choice": "Choose a standing from the list. There is no standing %(value)s."},
     )
     step = forms.CharField(label="Step", required=False, max_length=LONGEST, widget=select())
     agent = forms.CharField(label="Agent", required=False, max_length=LONGEST, widget=select())

@@ -126,7 +126,7 @@ class Call:
         return self._ended(ReplyOutcome.ABANDONED, "{}")
 
     async def _pause(self, fault: Transient) -> bool:
-        """Waits before the next try, and for a retry out of the budget; False if there is no time for one."""
+        """Waits before the next try, and for a retry from the budget; False if there is no time for one."""
         remaining = self._complete_by.left()
         wait = full_jitter(self._tries, first=FIRST_BACKOFF, cap=BACKOFF_CAP)
         if wait >= remaining > LAST_TRY:

@@ -15,7 +15,7 @@ from orders.engine.runtime.sql import fetch, recordset, run
 
 
 class StepWrite(NamedTuple):
-    """A step as it is to be, the attempt that it was read with, and the answer to keep with it, as JSON text."""
+    """A step as it will be, the attempt that it was read with, and the answer to keep with it, as JSON text."""
 
     step: StepRow
     read_attempt: int

@@ -22,7 +22,7 @@ class Command(RoleCommand):
             host = wiring.agent_host(agents)
         except KeyError as error:
             raise CommandError(
-                f"there is no agent {error}; the agents are {', '.join(wiring.agents())}"
+                f"unknown agent {error}; the agents are {', '.join(wiring.agents())}"
             ) from error
         stop_on_signals(host.stop)
         listener = wiring.listener({Topic.AGENTS: host.wake})

@@ -1,4 +1,4 @@
-"""Bulk actions: the list, and each with its waves and what came of each of its orders."""
+"""Bulk actions: the list, and each with its waves and the result of each of its orders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -145,7 +145,7 @@ class _Order:
             self.waits[event.step] = cause, ends
 
     def cause(self) -> tuple[Cause, str, datetime | None] | None:
-        """The current cause, on whom, and when it ends by itself; None if the order has ended."""
+        """The current cause, on whom, and when it ends without anyone's help; None if the order has ended."""
         if self.ended:
             return None
         if self.stopped:
@@ -198,7 +198,7 @@ def _given_up(events: Sequence[EventFacts]) -> set[int]:
 
 
 def _between(order: _Order, since: datetime, until: datetime, *, after: int) -> Iterator[Wait]:
-    """A wait that ends by itself is followed by a wait for a scheduler to notice."""
+    """A wait that ends without anyone's help is followed by a wait for a scheduler to notice."""
     current = order.cause()
     if current is None:
         return

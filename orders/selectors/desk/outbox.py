@@ -1,4 +1,4 @@
-"""The outbox as operators see it: what is to be sent, what was, and what could not be.
+"""The outbox as operators see it: what is waiting, what was sent, and what could not be sent.
 
 It shows neither the text of a message nor the whole email address of a customer: nobody needs either to tell whether
 the mail server works.

@@ -15,7 +15,7 @@ from orders.services.results import Result, ResultStatus
 from orders.vocabulary import CircuitState
 
 LONGEST_FORCE = 24 * 3600.0
-"""The longest, in seconds, that a circuit can be forced, so that a forgotten force ends by itself."""
+"""The longest, in seconds, that a circuit can be forced, so that a forgotten one expires."""
 
 
 def pause_agent(*, agent: str, actor: Actor, reason: str) -> Result:
