@@ -33,7 +33,7 @@ from orders.selectors.desk.order_rows import find_step
 from orders.services import audit
 from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
-from orders.services.operators import orders as operator_services
+from orders.services.operators import order_acts
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import Result, ResultStatus
 from orders.vocabulary import BulkKind
@@ -169,7 +169,7 @@ class StepAct(ActView):
 class StepResubmission(StepAct):
     """Resubmits a failed step."""
 
-    act = staticmethod(operator_services.resubmit_now)
+    act = staticmethod(order_acts.resubmit)
 
 
 @extend_schema_view(post=extend_schema(**documented.SKIP_STEP))
@@ -177,7 +177,7 @@ class StepSkip(StepAct):
     """Skips a step."""
 
     body = NeededReasonIn
-    act = staticmethod(operator_services.skip)
+    act = staticmethod(order_acts.skip)
 
 
 @extend_schema_view(post=extend_schema(**documented.COMPENSATE_ORDER))
@@ -185,7 +185,7 @@ class OrderCompensation(ActView):
     """Cancels and refunds an order."""
 
     body = CompensationIn
-    act = staticmethod(operator_services.compensate)
+    act = staticmethod(order_acts.compensate)
 
 
 class AgentAct(ActView):

@@ -31,8 +31,8 @@ from orders.selectors import orders as selectors
 from orders.selectors.order_view import OrderView
 from orders.services import customers as customer_services
 from orders.services import placing
+from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.orders import acknowledge_status
 from orders.services.placing import (
     KeyReusedError,
     MixedCurrenciesError,

@@ -26,8 +26,7 @@ from orders.console.order_pages import read_page, step_named
 from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.order_page import OrderPage
 from orders.services.operators import bulk as bulk_services
-from orders.services.operators import orders as operator_services
-from orders.services.operators import settling
+from orders.services.operators import order_acts, settling
 from orders.services.operators.bulk import NotInErrorError
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import Result, ResultStatus
@@ -60,7 +59,7 @@ def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
             request,
             order_id,
             form,
-            lambda: operator_services.resubmit_now(
+            lambda: order_acts.resubmit(
                 order_id=order_id, actor=operator, reason=form.cleaned_data["reason"]
             ),
         )
@@ -85,9 +84,7 @@ def retry(request: HttpRequest, order_id: UUID) -> HttpResponse:
         request,
         order_id,
         form,
-        lambda: operator_services.retry_now(
-            order_id=order_id, step=form.cleaned_data["step"], actor=operator
-        ),
+        lambda: order_acts.retry_now(order_id=order_id, step=form.cleaned_data["step"], actor=operator),
     )
 
 
@@ -99,14 +96,14 @@ def set_priority(request: HttpRequest, order_id: UUID) -> HttpResponse:
         request,
         order_id,
         form,
-        lambda: operator_services.set_priority(order_id=order_id, actor=operator, **form.cleaned_data),
+        lambda: order_acts.set_priority(order_id=order_id, actor=operator, **form.cleaned_data),
     )
 
 
 @act(OPERATE)
 def replay(request: HttpRequest, number: int) -> HttpResponse:
     """Puts a submission that was set aside back on the queue."""
-    show_result(request, operator_services.replay_set_aside(set_aside_id=number, actor=actor(request)))
+    show_result(request, order_acts.replay_set_aside(set_aside_id=number, actor=actor(request)))
     return redirect("console:set-aside")
 
 
@@ -124,7 +121,7 @@ def _skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     form, operator = TypedForm(request.POST, word=step), actor(request)
     if form.is_valid():
         values = form.cleaned_data
-        result = _call(lambda: operator_services.skip(order_id=order_id, step=step, actor=operator, **values))
+        result = _call(lambda: order_acts.skip(order_id=order_id, step=step, actor=operator, **values))
         if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)
@@ -151,7 +148,7 @@ def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
     form, operator = TypedForm(request.POST, word=confirmation(order_id).typed), actor(request)
     if form.is_valid():
         values = form.cleaned_data
-        result = _call(lambda: operator_services.compensate(order_id=order_id, actor=operator, **values))
+        result = _call(lambda: order_acts.compensate(order_id=order_id, actor=operator, **values))
         if result.status is not ResultStatus.REFUSED:
             show_result(request, result)
             return redirect("console:order", order_id)

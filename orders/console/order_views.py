@@ -26,7 +26,7 @@ from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.supervisor import retry_limits
 from orders.services import audit
 from orders.services.operators import editing as operator_editing
-from orders.services.operators import orders as operator_services
+from orders.services.operators import order_acts
 from orders.vocabulary import Goal
 from orders.wording import standings
 from orders.wording.events import event_entry
@@ -149,7 +149,7 @@ def _step(order: OrderPage, step: StepPage) -> dict[str, Any]:
     assert process is not None
     workflow, version, name = process.workflow, process.version, facts.name
     fields = operator_editing.editable_fields(workflow=workflow, version=version, step=name)
-    is_skippable = operator_services.is_skippable(workflow=workflow, version=version, step=name)
+    is_skippable = order_acts.is_skippable(workflow=workflow, version=version, step=name)
     return {
         "page": step,
         "facts": facts,

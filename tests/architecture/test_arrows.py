@@ -244,7 +244,7 @@ def test_services_know_neither_roles_nor_business_nor_web() -> None:
     behind = (*ROLES, *BUSINESS, *FACES, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
     operators = ("alerts", "agents", "bulk", "bulk_control", "bulk_runner", "notifications")
     acts = [
-        "orders.services.orders",
+        "orders.services.order_changes",
         "orders.services.placing",
         *(f"orders.services.operators.{name}" for name in operators),
     ]
@@ -317,7 +317,7 @@ def test_a_module_is_small_and_imports_by_full_names(module: str) -> None:
 def test_these_tests_see_every_form_of_import() -> None:
     """A test that looks for imports and finds none proves nothing unless it can see them."""
     source = """
-import orders.services.orders
+import orders.services.order_changes
 import django.db as database
 from orders import wiring
 from orders.engine import alerts, state_store
@@ -329,7 +329,7 @@ if TYPE_CHECKING:
     from orders.agents.mail import Mail as Post
 """
     assert [one.target for one in read_imports("made_up", ast.parse(source))] == [
-        "orders.services.orders",
+        "orders.services.order_changes",
         "django.db",
         "orders.wiring",
         "orders.engine.alerts",

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from orders.services.accounts import NewAddress, save_address
-from orders.services.orders import compensate
+from orders.services.order_changes import compensate_order
 from orders.services.placing import NewLine, NewOrder, place_order
 from orders.storefront.order_url import order_url
 from tests.support.order_bodies import DELFT, EMAIL
@@ -124,7 +124,7 @@ def _orders(system: System) -> dict[str, str]:
     (declined,) = system.place(payment_method="card_declined")
     ours, theirs = _order_of(ada), _order_of(bob)
     system.wait_until_ended([done, refunded, ours, theirs])
-    compensate(order_id=refunded, by="test", reason="the press broke")
+    compensate_order(order_id=refunded, by="test", reason="the press broke")
     until(lambda: system.states([refunded]) == ["compensated"], what="the refund")
     system.faults("carrier", refuse_rate=1.0)
     (stopped,) = system.place()

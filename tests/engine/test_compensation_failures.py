@@ -3,7 +3,7 @@
 import pytest
 
 from orders.models import AgentRequest, Alert, StepState
-from orders.services.orders import compensate, resubmit
+from orders.services.order_changes import compensate_order, resubmit_order
 from orders.services.results import ResultStatus
 from tests.support.compensations import an_order_to_compensate, compensate_all
 from tests.support.factories import ahead, make_order, step_of
@@ -48,7 +48,7 @@ def test_a_compensation_that_is_refused_is_its_own_alert_and_gets_the_next_compe
         ("compensation_failed", "mix"),
         ("error", "mix"),
     ]
-    assert resubmit(order_id=order.pk, by="operator").status is ResultStatus.DONE
+    assert resubmit_order(order_id=order.pk, by="operator").status is ResultStatus.DONE
     scheduler.run_once()
     request = AgentRequest.objects.get()
     assert request.key == f"{order.pk}/mix/1/undo2"
@@ -68,7 +68,7 @@ def test_a_compensation_of_which_nobody_knows_keeps_its_key_when_resubmitted() -
     answer("failed", {"code": "lost", "message": "no idea"}, order=order)
     scheduler.run_once()
     assert alerts_of(order) == [("compensation_failed", "mix", "lost")]
-    resubmit(order_id=order.pk, by="operator")
+    resubmit_order(order_id=order.pk, by="operator")
     scheduler.run_once()
     assert AgentRequest.objects.get().key == f"{order.pk}/mix/1/undo"
 
@@ -85,7 +85,7 @@ def test_of_two_compensations_under_way_one_fails_and_the_others_answer_is_kept(
     scheduler.run_once()
     assert (stored(order).process_state, states(order)["decorate"]) == ("error", "compensated")
     assert alerts_of(order) == [("compensation_failed", "box", "no")]
-    resubmit(order_id=order.pk, by="operator")
+    resubmit_order(order_id=order.pk, by="operator")
     assert compensate_all(order) == [{"box"}, {"bake"}, {"mix"}, {"tell"}]
 
 
@@ -161,7 +161,7 @@ def test_resubmitting_does_not_compensate_a_step_before_what_it_may_have_done_ha
         },
         process_state="error",
     )
-    resubmit(order_id=order.pk, by="operator")
+    resubmit_order(order_id=order.pk, by="operator")
     a_scheduler().run_once()
     assert asked() == {"box"}
 
@@ -171,7 +171,7 @@ def test_an_order_that_was_compensated_is_left_alone() -> None:
     order = an_order_to_compensate({"mix": "completed"})
     compensate_all(order)
     before = everything(order)
-    assert compensate(order_id=order.pk, by="operator").status is ResultStatus.ALREADY
+    assert compensate_order(order_id=order.pk, by="operator").status is ResultStatus.ALREADY
     drain(a_scheduler())
     a_leader().run_once()
     assert everything(order) == before
@@ -180,7 +180,7 @@ def test_an_order_that_was_compensated_is_left_alone() -> None:
 
 def test_an_order_that_never_began_is_compensated_by_its_notice_alone() -> None:
     order = make_order(reply_to="app-1")
-    assert compensate(order_id=order.pk, by="customer").status is ResultStatus.DONE
+    assert compensate_order(order_id=order.pk, by="customer").status is ResultStatus.DONE
     assert compensate_all(order) == [{"tell"}]
     assert states(order) == {"tell": "compensated"}
     request_key = event_of(order, "compensation_started").detail["key"]

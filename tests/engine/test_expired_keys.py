@@ -5,7 +5,7 @@ import pytest
 from orders.models import (
     Alert,
 )
-from orders.services.orders import compensate, resubmit
+from orders.services.order_changes import compensate_order, resubmit_order
 from tests.support.factories import ago, make_order, step_of
 from tests.support.roles import (
     a_scheduler,
@@ -30,7 +30,7 @@ def test_a_step_with_an_expired_key_is_not_sent_again_nor_by_a_resubmission() ->
         assert (decorate.state, decorate.outcome, decorate.attempt) == ("failed", "unknown", 1)
         assert (stored(order).process_state, asked()) == ("error", set())
         assert Alert.objects.get(closed_at=None).code == "key_expired"
-        resubmit(order_id=order.pk, by="ada")
+        resubmit_order(order_id=order.pk, by="ada")
 
 
 @pytest.mark.pattern("F14")
@@ -43,7 +43,7 @@ def test_an_expired_key_has_nothing_compensated_by_itself_but_an_operator_may() 
     scheduler = a_scheduler()
     scheduler.run_once()
     assert alerts_of(order) == [("step_failed", "box", "key_expired")]
-    compensate(order_id=order.pk, by="ada")
+    compensate_order(order_id=order.pk, by="ada")
     scheduler.run_once()
     assert asked() == {"decorate", "box"}
 
@@ -54,7 +54,7 @@ def test_a_new_generation_has_a_new_key_whose_time_begins_when_it_is_sent() -> N
     order = make_order(
         PACKED | {"decorate": {"state": "failed", "sent_at": ago(week + 1)}}, process_state="error"
     )
-    resubmit(order_id=order.pk, by="ada")
+    resubmit_order(order_id=order.pk, by="ada")
     a_scheduler().run_once()
     sent = step_of(order, "decorate").sent_at
     assert sent is not None and sent > ago(600)

@@ -12,7 +12,7 @@ from orders.models import (
     OrderProcess,
     StepState,
 )
-from orders.services.orders import compensate
+from orders.services.order_changes import compensate_order
 from tests.support.availability import has_waiting, shut, waited, waiting
 from tests.support.factories import ago, ahead, make_order, make_reply, step_of
 from tests.support.roles import (
@@ -41,7 +41,7 @@ def that_waits(**process: Any) -> Iterator[tuple[OrderProcess, Scheduler]]:
 
 def test_a_cancelled_order_waits_for_no_forward_step() -> None:
     with that_waits() as (order, scheduler):
-        compensate(order_id=order.pk, by="ada")
+        compensate_order(order_id=order.pk, by="ada")
         for agent in ("oven", "post"):
             shut(agent)
         scheduler.run_once()

@@ -15,7 +15,7 @@ from orders.engine import state_store
 from orders.engine.contracts import AcceptedOrder, Compensation, Json, Request, Step, Submission, Workflow
 from orders.engine.errors import Refused, Transient
 from orders.models import AgentReply, AgentRequest, Event
-from orders.services.orders import compensate, resubmit
+from orders.services.order_changes import compensate_order, resubmit_order
 from orders.services.results import ResultStatus
 from tests.support.agents import ScriptedAgent
 from tests.support.factories import ahead
@@ -126,7 +126,7 @@ def test_an_order_of_any_shape_is_processed_by_schedulers_and_hosts_that_each_do
 def test_an_order_of_any_shape_is_compensated_in_reverse_after_it_was_processed(shape: Workflow) -> None:
     order_id = create(shape)
     turns(order_id)
-    assert compensate(order_id=order_id, by="ada").status is ResultStatus.DONE
+    assert compensate_order(order_id=order_id, by="ada").status is ResultStatus.DONE
     compensated = turns(order_id)
     assert stored(order_id).process_state == "compensated"
     names = [request.step for request in compensated]
@@ -157,7 +157,7 @@ def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_compensated(sha
     assert stored(order_id).process_state == "error"
     assert alerts_of(order_id) == [("step_failed", last.name, "no")]
     assert [request.step for request in asked][-1] == last.name
-    compensate(order_id=order_id, by="ada")
+    compensate_order(order_id=order_id, by="ada")
     compensated = [request.step for request in turns(order_id)]
     assert stored(order_id).process_state == "compensated"
     assert sorted(compensated) == sorted(
@@ -188,7 +188,7 @@ def test_an_order_survives_a_fault_a_time_out_and_a_refusal_on_its_way_and_does_
     # Then a fault that passes, and later a definite no that an operator resolves.
     turns(order_id, {"kitchen": [Transient("busy", "later"), do_it, Refused("no", "no"), do_it]})
     assert stored(order_id).process_state == "error"
-    assert resubmit(order_id=order_id, by="ada").status is ResultStatus.DONE
+    assert resubmit_order(order_id=order_id, by="ada").status is ResultStatus.DONE
     turns(order_id, {"kitchen": [do_it]})
     row = stored(order_id)
     assert (row.process_state, set(states(order_id).values())) == ("processed", {"completed"})

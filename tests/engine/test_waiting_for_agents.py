@@ -10,7 +10,7 @@ from orders.models import (
     OrderProcess,
     StepState,
 )
-from orders.services.orders import resubmit
+from orders.services.order_changes import resubmit_order
 from tests.support.availability import DAY, altered, clear, failures, has_waiting, hire, shut, waited, waiting
 from tests.support.factories import ago, ahead, make_order, step_of
 from tests.support.roles import (
@@ -177,7 +177,7 @@ def test_a_resubmitted_step_has_its_patience_anew() -> None:
     scheduler = a_scheduler()
     shut()
     scheduler.run_once()
-    resubmit(order_id=order.pk, by="ada")
+    resubmit_order(order_id=order.pk, by="ada")
     scheduler.run_once()
     assert (stored(order).process_state, waiting()) == ("pending", 1)
     clear()
@@ -202,7 +202,7 @@ def test_a_compensation_waits_for_its_agent_likewise_and_is_an_alert_of_its_own_
     assert alerts_of(order) == [("compensation_failed", "mix", "agent_unavailable")]
     clear()
     clear("post")
-    resubmit(order_id=order.pk, by="ada")
+    resubmit_order(order_id=order.pk, by="ada")
     for _ in range(4):
         scheduler.run_once()
         answer(order=order)

@@ -3,7 +3,7 @@
 import pytest
 
 from orders.models import Alert, Event, OrderProcess, StatusMessage
-from orders.services.orders import compensate, resubmit
+from orders.services.order_changes import compensate_order, resubmit_order
 from orders.services.results import ResultStatus
 from tests.support.factories import step_of
 from tests.support.system import System
@@ -72,9 +72,9 @@ def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_fixes_it(syst
         None,
     )
     system.no_faults()
-    result = resubmit(order_id=order_id, by="operator:test", reason="the carrier is back")
+    result = resubmit_order(order_id=order_id, by="operator:test", reason="the carrier is back")
     assert result.status is ResultStatus.DONE
-    assert resubmit(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
+    assert resubmit_order(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
     assert system.wait_until_ended() == ["processed"]
     assert step_of(order_id, "create-shipment").generation == 1
     told = StatusMessage.objects.filter(order_id=order_id).order_by("id").values_list("kind", flat=True)
@@ -104,7 +104,7 @@ def test_a_definite_refusal_is_an_error_at_once_and_is_resubmitted_under_a_new_k
     (order_id,) = system.place()
     assert system.wait_until_ended() == ["error"]
     system.no_faults()
-    resubmit(order_id=order_id, by="operator:test")
+    resubmit_order(order_id=order_id, by="operator:test")
     assert system.wait_until_ended() == ["processed"]
     assert step_of(order_id, "create-shipment").generation == 2
     system.check()
@@ -117,8 +117,10 @@ def test_a_processed_order_is_compensated_in_reverse_order(system: System) -> No
     orders = system.place(3)
     assert system.wait_until_ended() == ["processed"] * 3
     for order_id in orders:
-        assert compensate(order_id=order_id, by="operator:test", reason="test").status is ResultStatus.DONE
-        assert compensate(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
+        assert (
+            compensate_order(order_id=order_id, by="operator:test", reason="test").status is ResultStatus.DONE
+        )
+        assert compensate_order(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
     assert system.wait_until_ended() == ["compensated"] * 3
     for order_id in orders:
         assert system.effects(order_id)[4:6] == ["refund", "cancel"]
@@ -133,7 +135,7 @@ def test_an_order_compensated_while_a_call_is_under_way_waits_for_it(system: Sys
     system.start_all()
     (order_id,) = system.place()
     until(lambda: "authorise" in system.effects(order_id), what="the parallel step's effect")
-    compensate(order_id=order_id, by="operator:test")
+    compensate_order(order_id=order_id, by="operator:test")
     assert system.wait_until_ended() == ["compensated"]
     assert sorted(system.effects(order_id)) == ["authorise", "release", "reserve", "void"]
     system.check()
@@ -146,11 +148,11 @@ def test_a_compensation_that_fails_for_good_is_an_alert_of_its_own(system: Syste
     (order_id,) = system.place()
     assert system.wait_until_ended() == ["processed"]
     system.faults("payments", refuse_rate=1.0)
-    compensate(order_id=order_id, by="operator:test")
+    compensate_order(order_id=order_id, by="operator:test")
     assert system.wait_until_ended() == ["error"]
     assert Alert.objects.get(closed_at=None).kind == "compensation_failed"
     assert "cancel" not in system.effects(order_id)
     system.no_faults()
-    resubmit(order_id=order_id, by="operator:test")
+    resubmit_order(order_id=order_id, by="operator:test")
     assert system.wait_until_ended() == ["compensated"]
     system.check()

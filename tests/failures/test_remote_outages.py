@@ -16,7 +16,7 @@ from django_q.tasks import async_task
 
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Alert, Event, OrderProcess, OutgoingMessage, StepState
-from orders.services.orders import resubmit
+from orders.services.order_changes import resubmit_order
 from orders.services.results import ResultStatus
 from tests.support.system import System, free_ports
 from tests.support.wait import until
@@ -168,7 +168,7 @@ def test_a_remote_that_misbehaves_in_every_way_does_each_thing_once(
     assert {manners[order_id]: code for order_id, code in told.items()} == FOR_A_PERSON
     for order_id in told:
         hostile.seen |= {f"{order_id}/reserve-stock/2": "again"}
-        assert resubmit(order_id=order_id, by="operator:test").status is ResultStatus.DONE
+        assert resubmit_order(order_id=order_id, by="operator:test").status is ResultStatus.DONE
     assert system.wait_until_ended(orders) == ["processed"] * len(MANNERS)
     system.check()
 

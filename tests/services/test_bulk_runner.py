@@ -20,7 +20,7 @@ from orders.models import AuditEntry, BulkAction, BulkItem, Event
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import bulk_control
 from orders.services.operators.bulk_runner import allowance, run_once
-from orders.services.orders import resubmit
+from orders.services.order_changes import resubmit_order
 from tests.architecture.source import ROOT
 from tests.support.desk import (
     OLGA,
@@ -124,7 +124,7 @@ def test_an_order_that_failed_again_and_was_fixed_meanwhile_counts_as_failed_aga
     action = a_bulk([order_id])
     carry_on(action)
     fail(order_id)
-    resubmit(order_id=order_id, by=OTTO.name)
+    resubmit_order(order_id=order_id, by=OTTO.name)
     carry_on(action)
     assert items_in(action, "failed") == [order_id]
     assert now_of(action).state == "finished"
@@ -145,7 +145,7 @@ def test_an_order_that_the_workflow_gives_up_counts_as_failed_again() -> None:
 @pytest.mark.pattern("O2", "F33")
 def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None:
     gone, fixed, last = uuid7(), *failed_orders(2)
-    resubmit(order_id=fixed, by=OTTO.name)
+    resubmit_order(order_id=fixed, by=OTTO.name)
     action = a_bulk([gone, fixed, last], waves=(2, 0))
     carry_on(action)
     carry_on(action)

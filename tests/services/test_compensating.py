@@ -8,8 +8,8 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from orders.models import AgentRequest
+from orders.services.order_changes import compensate_order, resubmit_order
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.orders import compensate, resubmit
 from orders.services.results import ResultStatus
 from tests.services.failed_orders import alert_closed, in_error
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
@@ -53,7 +53,7 @@ def test_an_order_can_be_compensated_from_every_state(state: str) -> None:
     order = make_order(steps, reply_to="app-1", **fields)
     if state == "error":
         make_alert(order.pk, kind="step_failed", step="bake", code="no", message="no")
-    result = compensate(order_id=order.pk, by="operator:ada", reason="the customer asked")
+    result = compensate_order(order_id=order.pk, by="operator:ada", reason="the customer asked")
     assert (result.status, result.message) == (ResultStatus.DONE, "The order will be cancelled and refunded.")
     row = stored(order)
     assert (row.goal, row.process_state, row.locked_by) == ("compensate", "pending", None)
@@ -77,10 +77,10 @@ def test_an_order_can_be_compensated_from_every_state(state: str) -> None:
 @pytest.mark.pattern("C10")
 def test_a_second_request_to_compensate_changes_nothing_and_says_so() -> None:
     order = make_order({"mix": "completed"})
-    compensate(order_id=order.pk, by="ada")
+    compensate_order(order_id=order.pk, by="ada")
     a_scheduler().run_once()
     before = everything(order)
-    result = compensate(order_id=order.pk, by="ada")
+    result = compensate_order(order_id=order.pk, by="ada")
     assert result.status is ResultStatus.ALREADY
     assert result.message == "The order is already being cancelled and refunded."
     assert everything(order) == before
@@ -97,7 +97,7 @@ def test_compensation_waits_for_the_scheduler_that_holds_the_order_and_reverses_
     scheduler, operator = new_session(), new_session()
     scheduler.begin()
     assert scheduler.do(a_scheduler().run_once).done["started"] == 1
-    clicked = operator.start(lambda: compensate(order_id=order.pk, by="ada"))
+    clicked = operator.start(lambda: compensate_order(order_id=order.pk, by="ada"))
     operator.await_wait()
     scheduler.commit()
     assert clicked.result(timeout=60).status is ResultStatus.DONE
@@ -114,7 +114,7 @@ def test_a_request_that_an_agent_is_claiming_while_the_order_is_being_compensate
 ) -> None:
     order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
     request = make_request(step_of(order, "mix"))
-    compensate(order_id=order.pk, by="ada")
+    compensate_order(order_id=order.pk, by="ada")
     agent = new_session()
     agent.begin()
     agent.do(lambda: AgentRequest.objects.filter(pk=request.pk).update(deliveries=1, leased_by="agents:a"))
@@ -131,7 +131,7 @@ def test_a_compensation_that_failed_goes_on_when_resubmitted() -> None:
         goal="compensate",
         failure_count=6,
     )
-    assert resubmit(order_id=order.pk, by="ada").status is ResultStatus.DONE
+    assert resubmit_order(order_id=order.pk, by="ada").status is ResultStatus.DONE
     mix = step_of(order, "mix")
     assert (mix.state, mix.compensation_failure_count, mix.not_before) == ("compensating", 0, None)
     assert (mix.generation, mix.compensation_generation) == (1, 1)
@@ -146,7 +146,7 @@ def test_after_its_escalation_an_order_can_be_compensated_and_so_is_what_timed_o
     order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
     expire(order, "mix")
     a_leader(threshold=1).run_once()
-    assert compensate(order_id=order.pk, by="ada").status is ResultStatus.DONE
+    assert compensate_order(order_id=order.pk, by="ada").status is ResultStatus.DONE
     scheduler = a_scheduler()
     scheduler.run_once()
     assert asked() == set()  # what it did may not have settled yet
@@ -155,7 +155,7 @@ def test_after_its_escalation_an_order_can_be_compensated_and_so_is_what_timed_o
     assert asked() == {"mix"}
 
 
-@pytest.mark.parametrize("act", [resubmit, compensate])
+@pytest.mark.parametrize("act", [resubmit_order, compensate_order])
 def test_an_order_that_does_not_exist_is_said_so(act: Callable[..., Any]) -> None:
     missing: UUID = uuid7()
     with pytest.raises(NoSuchOrderError, match=str(missing)):

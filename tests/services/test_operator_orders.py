@@ -8,7 +8,7 @@ import pytest
 
 from orders.models import AuditEntry
 from orders.services.audit import Actor
-from orders.services.operators.orders import compensate, resubmit_now, retry_now, set_priority, skip
+from orders.services.operators.order_acts import compensate, resubmit, retry_now, set_priority, skip
 from orders.services.operators.settling import settle_done, settle_not_done
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import Result, ResultStatus
@@ -186,7 +186,7 @@ def test_compensating_asks_for_the_amount_when_money_goes_back() -> None:
 
 
 def test_an_order_that_is_not_there_is_no_order() -> None:
-    for act in (retry_now, resubmit_now):
+    for act in (retry_now, resubmit):
         with pytest.raises(NoSuchOrderError):
             act(order_id=UUID(int=1), actor=OLGA)
     assert not AuditEntry.objects.exists()
@@ -209,7 +209,7 @@ def test_of_several_people_at_once_one_acts_and_the_others_are_told(act: str) ->
             "skip": lambda: skip(actor=who, **options),
             "settle": lambda: settle_done(result={"shipment": "s"}, actor=who, **options),
             "edit": lambda: edit(order),
-            "resubmit": lambda: resubmit_now(order_id=order.pk, actor=who),
+            "resubmit": lambda: resubmit(order_id=order.pk, actor=who),
             "priority": lambda: set_priority(order_id=order.pk, priority=9, actor=who),
         }
         return acts[act]().status

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orders.services.operators.orders import resubmit_now
+from orders.services.operators.order_acts import resubmit
 from orders.services.operators.settling import settle_compensated, settle_done, settle_not_done
 from orders.services.results import ResultStatus
 from tests.services.operated_orders import (
@@ -60,7 +60,7 @@ def test_settled_as_not_done_its_next_try_has_a_new_key() -> None:
     assert stored(order).process_state == "error" and has_open_alert(order)
     assert settle_not_done(**options).status is ResultStatus.ALREADY
     assert step_of(order, "create-shipment").generation == 2
-    resubmit_now(order_id=order.pk, actor=OLGA)
+    resubmit(order_id=order.pk, actor=OLGA)
     pass_over()
     request = step_of(order, "create-shipment")
     assert (request.state, request.generation, request.attempt) == ("running", 2, 4)

@@ -3,7 +3,7 @@
 import pytest
 
 from orders.models import Alert, Event, OrderProcess, Product, SetAside, SubmissionMessage
-from orders.services.orders import replay_set_aside
+from orders.services.order_changes import replay_submission
 from orders.services.placing import place_order
 from orders.services.results import ResultStatus
 from tests.services.placing_orders import an_order, take_in
@@ -19,7 +19,7 @@ def test_a_set_aside_submission_is_replayed_once_its_cause_is_fixed(product: Non
     assert take_in()["rejected"] == 1
     Product.objects.update(currency="EUR")
     aside = SetAside.objects.get()
-    result = replay_set_aside(set_aside_id=aside.pk, by="operator:ada")
+    result = replay_submission(set_aside_id=aside.pk, by="operator:ada")
     assert (result.status, result.message) == (
         ResultStatus.DONE,
         f"Order {placed.order_id} is back on the submission queue.",
@@ -27,7 +27,7 @@ def test_a_set_aside_submission_is_replayed_once_its_cause_is_fixed(product: Non
     alert = Alert.objects.get()
     assert (alert.kind, alert.closed_by, alert.resolution) == ("set_aside", "operator:ada", "replayed")
     assert SetAside.objects.get().replayed_at is not None
-    again = replay_set_aside(set_aside_id=aside.pk, by="operator:ada")
+    again = replay_submission(set_aside_id=aside.pk, by="operator:ada")
     assert (again.status, SubmissionMessage.objects.count()) == (ResultStatus.ALREADY, 1)
     assert take_in()["accepted"] == 1
     assert OrderProcess.objects.get().order_id == placed.order_id
@@ -39,7 +39,7 @@ def test_a_replayed_submission_that_is_still_bad_is_set_aside_again_with_a_new_a
     placed = place_order(client="guest", order=an_order())
     Product.objects.update(currency="HUF")
     take_in()
-    replay_set_aside(set_aside_id=SetAside.objects.get().pk, by="ada")
+    replay_submission(set_aside_id=SetAside.objects.get().pk, by="ada")
     assert take_in()["rejected"] == 1
     assert [one.replayed_at is None for one in SetAside.objects.order_by("pk")] == [False, True]
     assert len(alerts_of(placed.order_id)) == 2
@@ -47,5 +47,5 @@ def test_a_replayed_submission_that_is_still_bad_is_set_aside_again_with_a_new_a
 
 
 def test_there_is_nothing_to_replay_under_an_unknown_number() -> None:
-    assert replay_set_aside(set_aside_id=4711, by="ada").status is ResultStatus.ALREADY
+    assert replay_submission(set_aside_id=4711, by="ada").status is ResultStatus.ALREADY
     assert not Event.objects.exists()

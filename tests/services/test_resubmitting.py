@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from orders.models import AgentRequest, Alert
-from orders.services.orders import resubmit
+from orders.services.order_changes import resubmit_order
 from orders.services.results import ResultStatus
 from tests.services.failed_orders import alert_closed, in_error
 from tests.support.factories import make_order, make_reply, step_of
@@ -43,7 +43,7 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
         reply_to="app-1",
         announced=False,
     )
-    result = resubmit(order_id=order.pk, by="operator:ada", reason="fixed the ribbon")
+    result = resubmit_order(order_id=order.pk, by="operator:ada", reason="fixed the ribbon")
     assert (result.status, result.message) == (ResultStatus.DONE, "Resubmitted box.")
     box, row = step_of(order, "box"), stored(order)
     assert (box.state, box.attempt, box.generation) == ("not_started", 3, generation)
@@ -66,9 +66,9 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
 @pytest.mark.pattern("O2")
 def test_a_second_click_changes_nothing_and_says_so() -> None:
     order = in_error({"mix": "failed"})
-    resubmit(order_id=order.pk, by="ada")
+    resubmit_order(order_id=order.pk, by="ada")
     before, events = everything(order), happened(order)
-    result = resubmit(order_id=order.pk, by="ada")
+    result = resubmit_order(order_id=order.pk, by="ada")
     assert (result.status, result.message) == (
         ResultStatus.ALREADY,
         "The order is pending, so nothing was resubmitted.",
@@ -76,7 +76,7 @@ def test_a_second_click_changes_nothing_and_says_so() -> None:
     assert (everything(order), happened(order)) == (before, events)
     assert step_of(order, "mix").generation == 2
     a_scheduler().run_once()
-    assert resubmit(order_id=order.pk, by="ada").status is ResultStatus.ALREADY
+    assert resubmit_order(order_id=order.pk, by="ada").status is ResultStatus.ALREADY
     assert set(AgentRequest.objects.values_list("step", "attempt")) == {("mix", 2), ("heat-oven", 1)}
 
 
@@ -84,7 +84,7 @@ def test_a_second_click_changes_nothing_and_says_so() -> None:
 @pytest.mark.pattern("O2")
 def test_of_two_clicks_at_once_one_resubmits() -> None:
     order = in_error({"mix": "failed"})
-    results = all_at_once(4, lambda n: resubmit(order_id=order.pk, by=f"operator:{n}").status)
+    results = all_at_once(4, lambda n: resubmit_order(order_id=order.pk, by=f"operator:{n}").status)
     assert sorted(act.value for act in results) == ["already", "already", "already", "done"]
     assert step_of(order, "mix").generation == 2
     assert happened(order) == [("resubmitted", "mix")]
@@ -96,7 +96,7 @@ def test_an_order_that_is_not_in_error_is_not_resubmitted(state: str) -> None:
     goal = "compensate" if state == "compensated" else "complete"
     order = make_order({"mix": "completed"}, process_state=state, goal=goal)
     before = everything(order)
-    assert resubmit(order_id=order.pk, by="ada").status is ResultStatus.ALREADY
+    assert resubmit_order(order_id=order.pk, by="ada").status is ResultStatus.ALREADY
     assert (everything(order), happened(order)) == (before, [])
 
 
@@ -104,10 +104,10 @@ def test_an_order_that_is_not_in_error_is_not_resubmitted(state: str) -> None:
 def test_one_of_two_failed_steps_is_not_resubmitted_alone_since_the_order_could_not_go_on() -> None:
     order = in_error({**BAKED, "decorate": TIMED_OUT, "box": "failed"}, failure_count=3)
     before = everything(order)
-    result = resubmit(order_id=order.pk, by="ada", step="box")
+    result = resubmit_order(order_id=order.pk, by="ada", step="box")
     assert (result.status, everything(order)) == (ResultStatus.REFUSED, before)
     assert "decorate" in result.message
-    assert resubmit(order_id=order.pk, by="ada").message == "Resubmitted decorate, box."
+    assert resubmit_order(order_id=order.pk, by="ada").message == "Resubmitted decorate, box."
 
 
 @pytest.mark.pattern("O2")
@@ -115,7 +115,7 @@ def test_a_step_that_has_not_failed_is_refused_and_nothing_changes() -> None:
     order = in_error({"mix": "failed", "heat-oven": "completed"})
     before = everything(order)
     for step in ("heat-oven", "no-such"):
-        result = resubmit(order_id=order.pk, by="ada", step=step)
+        result = resubmit_order(order_id=order.pk, by="ada", step=step)
         assert (result.status, result.message) == (ResultStatus.REFUSED, f"Step '{step}' has not failed.")
     assert (everything(order), happened(order)) == (before, [])
     assert alerts_of(order) == [("step_failed", "", "no")]
@@ -131,7 +131,7 @@ def test_resubmitting_while_the_steps_own_reply_is_being_taken_does_not_run_it_a
     scheduler, operator = new_session(), new_session()
     scheduler.begin()
     assert scheduler.do(a_scheduler().run_once).done["replies"] == 1
-    clicked = operator.start(lambda: resubmit(order_id=order.pk, by="ada"))
+    clicked = operator.start(lambda: resubmit_order(order_id=order.pk, by="ada"))
     operator.await_wait()
     scheduler.commit()
     assert clicked.result(timeout=60).message == "Resubmitted the order."
@@ -149,7 +149,7 @@ def test_a_reply_that_comes_while_its_step_is_being_resubmitted_completes_it_wit
     make_reply(step_of(order, "mix"))
     operator = new_session()
     operator.begin()
-    assert operator.do(lambda: resubmit(order_id=order.pk, by="ada")).status is ResultStatus.DONE
+    assert operator.do(lambda: resubmit_order(order_id=order.pk, by="ada")).status is ResultStatus.DONE
     assert a_scheduler().run_once().done["orders"] == 0  # the order is in the operator's hands
     operator.commit()
     a_scheduler().run_once()
@@ -160,7 +160,7 @@ def test_a_reply_that_comes_while_its_step_is_being_resubmitted_completes_it_wit
 @pytest.mark.pattern("O2")
 def test_an_order_that_overran_too_often_starts_counting_anew_when_resubmitted() -> None:
     order = in_error({"mix": "completed"}, kind="order_overran", overruns=3, failure_count=3)
-    assert resubmit(order_id=order.pk, by="ada").message == "Resubmitted the order."
+    assert resubmit_order(order_id=order.pk, by="ada").message == "Resubmitted the order."
     row = stored(order)
     assert (row.process_state, row.overruns, row.failure_count) == ("pending", 0, 0)
     assert happened(order) == [("resubmitted", "")]
@@ -176,7 +176,7 @@ def test_each_error_has_one_open_alert_also_after_a_resubmission() -> None:
         make_reply(step_of(order, "mix"), "refused")
         scheduler.run_once()
         assert Alert.objects.filter(closed_at=None).count() == 1
-        resubmit(order_id=order.pk, by="ada")
+        resubmit_order(order_id=order.pk, by="ada")
         assert Alert.objects.filter(closed_at=None).count() == 0
         scheduler.run_once()
     assert alerts_of(order) == [("step_failed", "mix", "no")] * 2

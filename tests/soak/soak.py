@@ -17,8 +17,8 @@ from uuid import UUID, uuid4
 from django.db import InterfaceError, InternalError, OperationalError, connection
 
 from orders.models import Event, LeaderLease
+from orders.services.order_changes import compensate_order
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.orders import compensate
 from orders.services.placing import place_order
 from tests.support.factories import new_order
 from tests.support.own_database import OwnDatabase
@@ -191,7 +191,7 @@ class Soak:
         if self._system.acknowledged:
             with contextlib.suppress(NoSuchOrderError):
                 order_id: UUID = self._chance.choice(self._system.acknowledged[-50:])
-                compensate(order_id=order_id, by="operator:soak")
+                compensate_order(order_id=order_id, by="operator:soak")
         return "order compensated"
 
     def _replace_the_dead(self) -> None:

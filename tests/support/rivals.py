@@ -12,7 +12,7 @@ from orders.engine.channels.leases import Answer
 from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.sql import run
 from orders.models import AgentReply, Event, LeaderLease, OrderProcess, StepState
-from orders.services import orders as order_services
+from orders.services import order_changes
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
 from tests.support.roles import a_leader, a_scheduler, a_supervisor, all_due, answer, drain
 from tests.support.workflows import CAKE
@@ -67,11 +67,11 @@ def take_over_and_sweep(order: OrderProcess) -> str:
 
 
 def cancel(order: OrderProcess) -> str:
-    return order_services.compensate(order_id=order.order_id, by="customer").status.value
+    return order_changes.compensate_order(order_id=order.order_id, by="customer").status.value
 
 
 def resubmit(order: OrderProcess) -> str:
-    return order_services.resubmit(order_id=order.order_id, by="operator").status.value
+    return order_changes.resubmit_order(order_id=order.order_id, by="operator").status.value
 
 
 def take_request(order: OrderProcess) -> int:

@@ -105,7 +105,7 @@ class WholeWorld(World):
             self.unread.append(reply)
 
     def resubmit(self) -> None:
-        """As an operator does it: see `orders.services.orders.resubmit`."""
+        """As an operator does it: see `orders.services.order_changes.resubmit_order`."""
         for name, step in self.steps.items():
             if step.state == "failed":
                 self.steps[name] = reset_step(step, self.row.goal)

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from orders.models import Event, OrderProcess, Product, SetAside, SubmissionMessage
 from orders.selectors import orders as selectors
 from orders.selectors.order_view import last_events
-from orders.services.orders import replay_set_aside
+from orders.services.order_changes import replay_submission
 from tests.support.people import api_client
 from tests.web.helpers import in_threads, place, run_submission
 
@@ -90,7 +90,7 @@ def test_an_order_replayed_between_two_queries_is_found(
     set_aside_id = SetAside.objects.get().pk
     between_queries(
         SetAside.objects,
-        lambda: replay_set_aside(set_aside_id=set_aside_id, by="operator:test") and None,
+        lambda: replay_submission(set_aside_id=set_aside_id, by="operator:test") and None,
     )
     assert ada.get(order["links"]["self"]).json()["state"] == "pending"
 

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from orders.management.operator import ActingCommand, find_order, operator_name
 from orders.services.audit import Actor
-from orders.services.operators import orders as operator_services
+from orders.services.operators import order_acts
 
 
 class Command(ActingCommand):
@@ -25,5 +25,5 @@ class Command(ActingCommand):
         actor = Actor(name=options["by"] or operator_name())
         return self.on_order(
             order_id,
-            lambda: operator_services.compensate(order_id=order_id, actor=actor, reason=options["reason"]),
+            lambda: order_acts.compensate(order_id=order_id, actor=actor, reason=options["reason"]),
         )

@@ -25,7 +25,7 @@ from orders.selectors.desk.alerts import orders_with_alert
 from orders.selectors.desk.bulk import Progress, find_action
 from orders.services.audit import Actor
 from orders.services.operators import bulk as bulk_services
-from orders.services.operators import orders as operator_services
+from orders.services.operators import order_acts
 from orders.vocabulary import AlertKind, BulkKind, BulkState
 from orders.wording.units import counted
 
@@ -76,7 +76,7 @@ class Command(ActingCommand):
         order_id = find_order(options["id"])
         return self.on_order(
             order_id,
-            lambda: operator_services.resubmit_now(
+            lambda: order_acts.resubmit(
                 order_id=order_id,
                 actor=_actor(options),
                 reason=options["reason"],

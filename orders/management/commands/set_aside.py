@@ -26,7 +26,7 @@ from orders.selectors.desk.set_aside import (
     set_aside_submissions,
 )
 from orders.services.audit import Actor
-from orders.services.operators import orders as operator_services
+from orders.services.operators import order_acts
 from orders.wording.units import counted, duration
 
 
@@ -69,9 +69,7 @@ class Command(ActingCommand, ReadingCommand):
     def _replay(self, options: dict[str, Any]) -> int:
         if options["number"] is None:
             raise Stop("give the number of a submission, or --all")
-        return self.say(
-            operator_services.replay_set_aside(set_aside_id=options["number"], actor=_actor(options))
-        )
+        return self.say(order_acts.replay_set_aside(set_aside_id=options["number"], actor=_actor(options)))
 
     def _replay_all(self, options: dict[str, Any]) -> int:
         if options["number"] is not None:
@@ -82,9 +80,7 @@ class Command(ActingCommand, ReadingCommand):
             return NOTHING
         self.confirm(f"replay {counted(count, 'submission', most=MOST_COUNTED)}?", yes=options["yes"])
         codes = [
-            self.say(
-                operator_services.replay_set_aside(set_aside_id=submission.number, actor=_actor(options))
-            )
+            self.say(order_acts.replay_set_aside(set_aside_id=submission.number, actor=_actor(options)))
             for submission in islice(_submissions(), count)
         ]
         self.stdout.write(f"{counted(codes.count(DONE), 'submission')} replayed")

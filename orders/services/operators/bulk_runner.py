@@ -18,8 +18,8 @@ from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import BulkAction, BulkItem
 from orders.services import audit
+from orders.services.order_changes import compensate_order, resubmit_order
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.orders import compensate, resubmit
 from orders.services.results import Result, ResultStatus
 from orders.vocabulary import BulkItemState, BulkKind, BulkState
 
@@ -181,8 +181,8 @@ def _act(action: BulkAction, item: BulkItem) -> tuple[str, str]:
 
 def _apply(action: BulkAction, item: BulkItem, reason: str) -> Result:
     if action.kind == BulkKind.COMPENSATE:
-        return compensate(order_id=item.order_id, by=action.by, reason=reason)
-    return resubmit(order_id=item.order_id, by=action.by, reason=reason)
+        return compensate_order(order_id=item.order_id, by=action.by, reason=reason)
+    return resubmit_order(order_id=item.order_id, by=action.by, reason=reason)
 
 
 def _lock_action(action_id: int) -> BulkAction | None:

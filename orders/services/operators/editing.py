@@ -1,4 +1,4 @@
-"""Edits the request of a failed step and retries it. See `orders.services.operators.orders`."""
+"""Edits the request of a failed step and retries it. See `orders.services.operators.order_acts`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,8 +17,8 @@ from orders.services.operators.acts import (
     refused,
     state_in_words,
 )
+from orders.services.order_changes import resubmit_order
 from orders.services.order_lock import release_order, reset_step
-from orders.services.orders import resubmit
 from orders.services.results import Result
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.workflow import editing
@@ -90,7 +90,7 @@ def _why_not_edit(row: ProcessRow, step: StepRow | None) -> Result | None:
 def _resubmit_edited(row: ProcessRow, step: StepRow, actor: Actor, reason: str) -> Result:
     """Resubmits all failed steps of an order in Error, or else only this step, which was waiting for its customer."""
     if row.process_state == ProcessState.ERROR:
-        result = resubmit(order_id=row.order_id, by=actor.name, reason=reason)
+        result = resubmit_order(order_id=row.order_id, by=actor.name, reason=reason)
         return done(f"Edited {step.name}. {result.message}")
     reset = reset_step(step, row.goal)._replace(error=None, sent_at=None)
     forgiven = row.failure_count - step.failure_count - step.compensation_failure_count

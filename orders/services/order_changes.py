@@ -23,7 +23,7 @@ def acknowledge_status(*, queue: str, message_id: int) -> bool:
     return status.delete(queue=queue, message_id=message_id)
 
 
-def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = None) -> Result:
+def resubmit_order(*, order_id: UUID, by: str, reason: str = "", step: str | None = None) -> Result:
     """Retries the failed steps of an order in Error, or only `step`; the order continues from there (O2).
 
     A step whose outcome is unknown keeps its idempotency key, so nothing is done twice. A step that was definitely
@@ -65,7 +65,7 @@ def resubmit(*, order_id: UUID, by: str, reason: str = "", step: str | None = No
     return Result(status=ResultStatus.DONE, message=f"Resubmitted {names}.")
 
 
-def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
+def compensate_order(*, order_id: UUID, by: str, reason: str = "") -> Result:
     """Starts the compensation of a whole order, whatever its state (C10). Raises `NoSuchOrderError`."""
     with transaction.atomic():
         row, _ = lock_order(order_id)
@@ -91,7 +91,7 @@ def compensate(*, order_id: UUID, by: str, reason: str = "") -> Result:
     return Result(status=ResultStatus.DONE, message="The order will be cancelled and refunded.")
 
 
-def replay_set_aside(*, set_aside_id: int, by: str) -> Result:
+def replay_submission(*, set_aside_id: int, by: str) -> Result:
     """Puts a submission that was set aside back on the queue, once its cause has been fixed (S3)."""
     with transaction.atomic():
         order_id = submissions.replay(set_aside_id)

@@ -18,8 +18,7 @@ from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.selectors.desk.confirmation import confirmation
-from orders.services import audit
-from orders.services import orders as order_services
+from orders.services import audit, order_changes
 from orders.services.audit import Actor
 from orders.services.operators.acts import (
     ENDED,
@@ -40,11 +39,11 @@ WAITING = (StepStatus.NOT_STARTED.value, StepStatus.COMPENSATING.value)
 """The states in which a step can be waiting for its next try."""
 
 
-def resubmit_now(*, order_id: UUID, actor: Actor, reason: str = "", step: str | None = None) -> Result:
+def resubmit(*, order_id: UUID, actor: Actor, reason: str = "", step: str | None = None) -> Result:
     """Resubmits the failed steps of an order, or only `step`, at once (O2). Raises `NoSuchOrderError`."""
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
-        return order_services.resubmit(order_id=order_id, by=actor.name, reason=reason, step=step)
+        return order_changes.resubmit_order(order_id=order_id, by=actor.name, reason=reason, step=step)
 
     return act_on("resubmit", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
@@ -61,7 +60,7 @@ def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None =
             expected = confirmation(order_id).typed
             if typed.strip().replace(" ", "").lower() != expected:
                 return refused(f"To confirm, type {expected}.")
-        return order_services.compensate(order_id=order_id, by=actor.name, reason=reason)
+        return order_changes.compensate_order(order_id=order_id, by=actor.name, reason=reason)
 
     return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
 
@@ -169,7 +168,7 @@ def set_priority(*, order_id: UUID, priority: int, actor: Actor, reason: str = "
 def replay_set_aside(*, set_aside_id: int, actor: Actor) -> Result:
     """Puts a submission that was set aside back on the queue (S3)."""
     with transaction.atomic():
-        result = order_services.replay_set_aside(set_aside_id=set_aside_id, by=actor.name)
+        result = order_changes.replay_submission(set_aside_id=set_aside_id, by=actor.name)
         audit.record(actor=actor, act="replay", target=f"submission {set_aside_id}", result=result.message)
     return result
 
