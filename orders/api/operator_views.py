@@ -24,7 +24,7 @@ from orders.api.operator_requests import (
 )
 from orders.api.paging import LARGEST_ID, AlertGroupQuery, AlertQuery, read_query, render_page
 from orders.api.problems import ProblemError
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_exists
 from orders.selectors.desk.alert_groups import find_group, group_page
 from orders.selectors.desk.alerts import open_alerts, orders_of_group

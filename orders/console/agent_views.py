@@ -12,7 +12,7 @@ from orders.console.flash import show_result
 from orders.console.forms.agents import ForceCircuitForm, PauseForm
 from orders.console.forms.fields import first_error
 from orders.console.guards import act, actor, page
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_statuses
 from orders.services.operators import agents as agent_services
 from orders.services.results import Result

@@ -13,7 +13,7 @@ from orders.console.csv_export import csv_response
 from orders.console.forms.alerts import ExportForm, GroupAlertsForm, NoteForm
 from orders.console.forms.fields import ReasonForm, first_error
 from orders.console.guards import act, actor, page
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk import alert_groups, alerts, bulk
 from orders.services.operators import alerts as alert_services
 from orders.services.operators.alerts import NoSuchGroupError

@@ -14,7 +14,7 @@ from orders.console.csv_export import csv_response
 from orders.console.forms.bulk import KINDS, BulkActionForm, BulkItemsForm, SelectionForm
 from orders.console.forms.fields import PageForm
 from orders.console.guards import act, actor, needs, page, previous_page
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk import bulk, bulk_selection
 from orders.selectors.desk.bulk_selection import Choice
 from orders.selectors.desk.supervisor import retry_limits

@@ -18,7 +18,7 @@ from orders.access.levels import ADMINISTER
 from orders.console.forms.faults import FaultsForm
 from orders.console.guards import act, actor, page
 from orders.console.sandbox_client import SERVICES, Sandbox
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.overview import count_queued, recent_counts
 from orders.services import audit
 from sasweb.launcher import running as processes

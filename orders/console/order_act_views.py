@@ -24,7 +24,7 @@ from orders.console.forms.orders import (
 from orders.console.guards import act, actor, ask_then_act, needs, previous_page
 from orders.console.order_pages import read_page, step_named
 from orders.selectors.desk.confirmation import confirmation
-from orders.selectors.desk.order_page import OrderPage
+from orders.selectors.desk.console_order import ConsoleOrder
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import order_acts, settling
 from orders.services.operators.bulk import NotInErrorError
@@ -111,8 +111,8 @@ def _ask_to_skip(request: HttpRequest, order_id: UUID, step: str) -> HttpRespons
     return _skip_page(request, read_page(order_id), step, TypedForm(word=step))
 
 
-def _skip_page(request: HttpRequest, order: OrderPage, step: str, form: TypedForm) -> HttpResponse:
-    context = {"order_page": order, "step": step_named(order, step), "form": form}
+def _skip_page(request: HttpRequest, order: ConsoleOrder, step: str, form: TypedForm) -> HttpResponse:
+    context = {"console_order": order, "step": step_named(order, step), "form": form}
     return render(request, "console/orders/skip.html", context, status=422 if form.errors else 200)
 
 
@@ -138,7 +138,7 @@ def _ask_to_compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> HttpResponse:
-    context = {"order_page": read_page(order_id), "confirmation": confirmation(order_id), "form": form}
+    context = {"console_order": read_page(order_id), "confirmation": confirmation(order_id), "form": form}
     status = 422 if form.errors else 200
     return render(request, "console/orders/compensate.html", context, status=status)
 
@@ -165,13 +165,13 @@ def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpRespo
     return _settle_page(request, order, step, SettleForm(is_compensation=_is_compensation(order)))
 
 
-def _is_compensation(order: OrderPage) -> bool:
+def _is_compensation(order: ConsoleOrder) -> bool:
     return order.detail.order is not None and order.detail.order.goal == Goal.COMPENSATE
 
 
-def _settle_page(request: HttpRequest, order: OrderPage, step: str, form: SettleForm) -> HttpResponse:
+def _settle_page(request: HttpRequest, order: ConsoleOrder, step: str, form: SettleForm) -> HttpResponse:
     context = {
-        "order_page": order,
+        "console_order": order,
         "step": step_named(order, step),
         "is_compensation": _is_compensation(order),
         "form": form,

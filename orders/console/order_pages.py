@@ -6,8 +6,8 @@ from uuid import UUID
 
 from django.http import Http404
 
-from orders.selectors.clock import now
-from orders.selectors.desk.order_page import OrderPage, StepPage, order_page
+from orders.selectors.database_clock import now
+from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
 from orders.selectors.desk.supervisor import retry_limits
 from orders.wording.events import shorten
 
@@ -15,15 +15,15 @@ LONGEST_JSON = 4_000
 """Characters of a JSON value that a page shows."""
 
 
-def read_page(order_id: UUID) -> OrderPage:
+def read_page(order_id: UUID) -> ConsoleOrder:
     """Reads an order that has been inserted. Raises `Http404` if there is none."""
-    order = order_page(order_id, retry_limits=retry_limits(), now=now())
+    order = console_order(order_id, retry_limits=retry_limits(), now=now())
     if order is None or order.detail.order is None:
         raise Http404
     return order
 
 
-def step_named(order: OrderPage, name: str) -> StepPage:
+def step_named(order: ConsoleOrder, name: str) -> ConsoleStep:
     """Returns a step of an order. Raises `Http404` if it has none of that name."""
     for step in order.steps:
         if step.facts.name == name:

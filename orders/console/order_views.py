@@ -15,12 +15,12 @@ from orders.console.forms.filters import OrderFilterForm
 from orders.console.forms.orders import PriorityForm
 from orders.console.guards import actor, page
 from orders.console.order_pages import readable_json
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk import search, timeline
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
+from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
 from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
-from orders.selectors.desk.order_page import OrderPage, StepPage, order_page
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.set_aside import set_aside_submissions
 from orders.selectors.desk.supervisor import retry_limits
@@ -51,7 +51,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
     if (
         order_filter.order_id is not None
         and not matches.orders
-        and order_page(order_filter.order_id, retry_limits=limits, now=at)
+        and console_order(order_filter.order_id, retry_limits=limits, now=at)
     ):
         return redirect("console:order", order_filter.order_id)  # a submission that is not yet an order
     steps, agents = search.steps_and_agents()
@@ -112,7 +112,7 @@ def _csv_row(match: OrderRow) -> tuple[Any, ...]:
 def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     """Shows where an order stands, its steps over time, its history, and what can be done about it."""
     at, limits = now(), retry_limits()
-    order = order_page(order_id, retry_limits=limits, now=at)
+    order = console_order(order_id, retry_limits=limits, now=at)
     if order is None:
         raise Http404
     detail = order.detail
@@ -124,7 +124,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
         request,
         "console/orders/order.html",
         {
-            "order_page": order,
+            "console_order": order,
             "detail": detail,
             "order": detail.order,
             "sentence": standings.sentence(detail.order.standing) if detail.order else "",
@@ -139,12 +139,12 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
     )
 
 
-def _priority_form(order: OrderPage) -> PriorityForm | None:
+def _priority_form(order: ConsoleOrder) -> PriorityForm | None:
     facts = order.detail.order
     return PriorityForm(initial={"priority": facts.priority}) if facts and not order.has_ended else None
 
 
-def _step(order: OrderPage, step: StepPage) -> dict[str, Any]:
+def _step(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:
     process, facts = order.detail.order, step.facts
     assert process is not None
     workflow, version, name = process.workflow, process.version, facts.name

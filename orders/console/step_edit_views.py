@@ -12,7 +12,7 @@ from orders.console.flash import show_result
 from orders.console.forms.step_request import EditForm, label_of
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_pages import read_page, step_named
-from orders.selectors.desk.order_page import OrderPage, StepPage
+from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep
 from orders.services.operators import editing
 from orders.services.operators.editing import Field
 from orders.services.order_lock import NoSuchOrderError
@@ -29,13 +29,13 @@ def _ask_to_edit(request: HttpRequest, order_id: UUID, step: str) -> HttpRespons
 
 
 def _form_page(
-    request: HttpRequest, order: OrderPage, step: StepPage, form: EditForm, *, status: int = 200
+    request: HttpRequest, order: ConsoleOrder, step: ConsoleStep, form: EditForm, *, status: int = 200
 ) -> HttpResponse:
-    context = {"order_page": order, "step": step, "form": form}
+    context = {"console_order": order, "step": step, "form": form}
     return render(request, "console/orders/edit.html", context, status=status)
 
 
-def _editable(order: OrderPage, name: str) -> tuple[StepPage, tuple[Field, ...]]:
+def _editable(order: ConsoleOrder, name: str) -> tuple[ConsoleStep, tuple[Field, ...]]:
     step, facts = step_named(order, name), order.detail.order
     assert facts is not None
     fields = editing.editable_fields(workflow=facts.workflow, version=facts.version, step=name)
@@ -77,7 +77,7 @@ def _edit(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
 
 
 def _comparison_page(
-    request: HttpRequest, order: OrderPage, step: StepPage, form: EditForm, fields: tuple[Field, ...]
+    request: HttpRequest, order: ConsoleOrder, step: ConsoleStep, form: EditForm, fields: tuple[Field, ...]
 ) -> HttpResponse:
     present = {field.name: step.request.get(field.name) for field in fields}
     before = EditForm.initial_of(fields, present)
@@ -93,7 +93,7 @@ def _comparison_page(
         for name in after
     ]
     context = {
-        "order_page": order,
+        "console_order": order,
         "step": step,
         "rows": rows,
         "differs": any(row["differs"] for row in rows),

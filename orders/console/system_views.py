@@ -6,7 +6,7 @@ from django.shortcuts import render
 from orders.console import throughput_chart
 from orders.console.guards import page
 from orders.console.health_summary import summarise
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk import workflows
 from orders.selectors.desk.agents import agent_statuses
 from orders.selectors.desk.overview import MOST_A_DAY, overview

@@ -11,7 +11,7 @@ from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
 from orders.models import OutgoingMessage
 from orders.outbox.content import Email
-from orders.selectors import order_page as customer_selectors
+from orders.selectors import tracked_orders
 from orders.vocabulary import ActorKind, EventKind
 
 QUIET = timedelta(minutes=5)
@@ -21,7 +21,7 @@ QUIET = timedelta(minutes=5)
 def compose(message: OutgoingMessage) -> list[Email]:
     """The link, if a guest placed the order with this email address and was not sent the link a moment ago."""
     assert message.order_id is not None
-    guest = customer_selectors.guest_address(message.order_id)
+    guest = tracked_orders.guest_address(message.order_id)
     if guest is None or guest.email.casefold() != message.recipient.strip().casefold():
         return []
     if guest.link_mailed_at and timezone.now() - guest.link_mailed_at < QUIET:

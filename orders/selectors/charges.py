@@ -2,8 +2,8 @@
 
 from enum import Enum, auto
 
-from orders.selectors.order_page import TrackedOrder
 from orders.selectors.order_view import StepView
+from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import StepStatus
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 

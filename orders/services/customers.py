@@ -13,7 +13,7 @@ from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.outbox import queue
-from orders.selectors.order_page import GUEST
+from orders.selectors.tracked_orders import GUEST
 from orders.services import placing
 from orders.services.order_lock import lock_order, release_order, reset_step
 from orders.services.results import Result, ResultStatus

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods
 from orders.fields import postal_address
 from orders.selectors import accounts as account_selectors
 from orders.selectors import orders as selectors
-from orders.selectors.order_page import GUEST
+from orders.selectors.tracked_orders import GUEST
 from orders.services import customers as customer_services
 from orders.services import placing
 from orders.services.placing import (

@@ -27,9 +27,9 @@ from orders.access.guest_links import read_token
 from orders.fields import countries
 from orders.fields.locales import reader_locale
 from orders.selectors import catalogue as shop_selectors
-from orders.selectors import order_page as customer_selectors
-from orders.selectors.order_page import GUEST, TrackedOrder
+from orders.selectors import tracked_orders
 from orders.selectors.orders import client_of
+from orders.selectors.tracked_orders import GUEST, TrackedOrder
 from orders.services import customers as customer_services
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.results import ResultStatus
@@ -81,12 +81,12 @@ def _visit(request: HttpRequest, order_id: UUID | None, token: str) -> Visit | N
         guests_order_id = read_token(token)
         if guests_order_id is None:
             return None
-        tracked = customer_selectors.order_of_guest(order_id=guests_order_id)
+        tracked = tracked_orders.order_of_guest(order_id=guests_order_id)
         return Visit(tracked=tracked, is_guest=True, actor=GUEST) if tracked else None
     if not request.user.is_authenticated:
         return None
     customer_id = request.user.pk
-    tracked = customer_selectors.order_of_customer(order_id=order_id, customer_id=customer_id)
+    tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=customer_id)
     return Visit(tracked=tracked, is_guest=False, actor=client_of(customer_id)) if tracked else None
 
 
@@ -170,7 +170,7 @@ def _context(visit: Visit) -> dict[str, Any]:
 
 def _progress(tracked: TrackedOrder) -> Progress:
     total, locale = tracked.order.total, reader_locale()
-    usual = cache.get_or_set("usual_seconds", lambda: customer_selectors.usual_seconds() or 0.0, USUAL_CACHED)
+    usual = cache.get_or_set("usual_seconds", lambda: tracked_orders.usual_seconds() or 0.0, USUAL_CACHED)
     return progress(
         tracked,
         now=timezone.now(),

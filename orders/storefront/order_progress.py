@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 
 from django.utils.functional import Promise
 
-from orders.selectors.order_page import TrackedOrder
 from orders.selectors.order_view import StepView
+from orders.selectors.tracked_orders import TrackedOrder
 from orders.storefront.order_stages import Stage, cancellation_stages, forward_stages
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
-from orders.wording import progress as words
-from orders.wording.progress import Situation
+from orders.wording import order_tracker
+from orders.wording.order_tracker import Situation
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 ENDED = frozenset({Situation.COMPLETE, Situation.CANCELLED})
@@ -49,7 +49,7 @@ def progress(tracked: TrackedOrder, *, now: datetime, promised: float, amount: s
     situation = situation_of(tracked)
     declined = declined_step(tracked)
     is_late = situation not in QUIET_WHEN_LATE and now > _begun(tracked) + timedelta(seconds=promised)
-    look = words.LOOKS[situation]
+    look = order_tracker.LOOKS[situation]
     is_cancelled = tracked.order.goal == Goal.COMPENSATE
     retried = retried_steps(tracked)
     return Progress(
@@ -130,19 +130,22 @@ def _sentences(
 ) -> list[str]:
     sentences: list[str | Promise] = []
     if situation == Situation.RETRYING:
-        sentences += [words.RETRIES.get(name, words.RETRY_OF_OTHERS) for name in retried_steps(tracked)[:1]]
+        sentences += [
+            order_tracker.RETRIES.get(name, order_tracker.RETRY_OF_OTHERS)
+            for name in retried_steps(tracked)[:1]
+        ]
     elif situation in (Situation.CANCELLING, Situation.CANCELLED, Situation.CANCEL_STUCK):
         is_over = situation == Situation.CANCELLED
-        sentences += words.cancellation(tracked, amount=amount, is_over=is_over)
+        sentences += order_tracker.cancellation(tracked, amount=amount, is_over=is_over)
     elif situation == Situation.COMPLETE:
         is_whole = all(step.state == StepStatus.COMPLETED for step in tracked.order.steps)
-        sentences.append(words.ALL_DONE if is_whole else words.DONE)
+        sentences.append(order_tracker.ALL_DONE if is_whole else order_tracker.DONE)
     if situation == Situation.DECLINED and (EventKind.PAID_AGAIN, PAYMENT) in tracked.occurrences:
-        sentences.append(words.DECLINED_AGAIN)
-    elif text := words.SENTENCES.get(situation):
+        sentences.append(order_tracker.DECLINED_AGAIN)
+    elif text := order_tracker.SENTENCES.get(situation):
         sentences.append(text)
     if is_late:
-        sentences.append(words.LATE)
+        sentences.append(order_tracker.LATE)
     elif usual and situation in (Situation.RECEIVED, Situation.WORKING):
-        sentences.append(str(words.USUAL).format(usual=usual))
+        sentences.append(str(order_tracker.USUAL).format(usual=usual))
     return [str(sentence) for sentence in sentences]

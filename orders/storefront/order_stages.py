@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orders.selectors.charges import charge_state, is_returned
-from orders.selectors.order_page import TrackedOrder
 from orders.selectors.order_view import StepView
+from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import EventKind, ProcessState, Reason, StepStatus
-from orders.wording import progress as words
+from orders.wording import order_tracker
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 FINISHED = frozenset({StepStatus.COMPLETED.value, StepStatus.SKIPPED.value})
@@ -31,16 +31,16 @@ class Stage:
     @property
     def word(self) -> str:
         """The word for its state."""
-        return str(words.STAGE_STATES[self.state])
+        return str(order_tracker.STAGE_STATES[self.state])
 
 
 def forward_stages(tracked: TrackedOrder, retried: Sequence[str]) -> list[Stage]:
     """The way forward. A step that we have no words for is shown by its name. `retried` names steps."""
     order = tracked.order
     steps = {step.name: step for step in order.steps}
-    stages = [Stage(title=str(words.PLACED), state="done", at=order.placed_at)]
+    stages = [Stage(title=str(order_tracker.PLACED), state="done", at=order.placed_at)]
     is_open = order.state != ProcessState.ERROR
-    for title, names in words.FORWARD_STAGES:
+    for title, names in order_tracker.FORWARD_STAGES:
         members = [steps.pop(name) for name in names if name in steps]
         if members or not order.steps:
             stages.append(_stage(str(title), members, retried, is_open=is_open))
@@ -53,7 +53,7 @@ def _stage(title: str, members: Sequence[StepView], retried: Sequence[str], *, i
     if members and all(step.state in FINISHED for step in members):
         at = max((step.completed_at for step in members if step.completed_at), default=None)
         if all(step.state == StepStatus.SKIPPED for step in members):
-            title = str(words.NOT_NEEDED).format(stage=title)
+            title = str(order_tracker.NOT_NEEDED).format(stage=title)
         return Stage(title=title, state="done", at=at)
     if any(step.state == StepStatus.FAILED for step in members):
         return Stage(title=title, state="stop")
@@ -73,19 +73,19 @@ def cancellation_stages(tracked: TrackedOrder, amount: str) -> list[Stage]:
     by_customer = request is not None and request.detail.get("why") == Reason.CUSTOMER_CANCELLED
     returned = is_over or is_returned(tracked)
     return [
-        Stage(title=str(words.PLACED), state="done", at=order.placed_at),
+        Stage(title=str(order_tracker.PLACED), state="done", at=order.placed_at),
         Stage(
-            title=str(words.CANCELLED_BY_CUSTOMER if by_customer else words.CANCELLED_BY_US),
+            title=str(order_tracker.CANCELLED_BY_CUSTOMER if by_customer else order_tracker.CANCELLED_BY_US),
             state="done",
             at=request.at if request else None,
         ),
         Stage(
-            title=str(words.CHARGE_STAGES[charge_state(tracked)]).format(amount=amount),
+            title=str(order_tracker.CHARGE_STAGES[charge_state(tracked)]).format(amount=amount),
             state="done" if returned else open_state,
             at=_returned_at(tracked) if returned else None,
         ),
         Stage(
-            title=str(words.CANCELLATION_CONFIRMED),
+            title=str(order_tracker.CANCELLATION_CONFIRMED),
             state="done" if is_over else (open_state if returned else "later"),
             at=end.at if end and is_over else None,
         ),

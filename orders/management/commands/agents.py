@@ -7,7 +7,7 @@ from typing import Any
 from orders import wiring
 from orders.management.operator import DONE, REFUSED, ReadingCommand
 from orders.management.tables import Column, Fit, table
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import (
     HEARTBEAT_LIMIT,
     AgentStatus,

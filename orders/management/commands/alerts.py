@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from orders.management.operator import DONE, ReadingCommand, short
 from orders.management.tables import paragraph
 from orders.models import AlertGroup
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.alert_groups import (
     MOST_GROUPS,
     ClosedAlerts,

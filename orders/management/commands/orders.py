@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from orders.management.operator import DONE, ReadingCommand, short
 from orders.management.tables import Column, Fit, paragraph, table
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
 from orders.selectors.desk.order_rows import OrderProgress

@@ -20,7 +20,7 @@ from orders.management.operator import (
     operator_name,
 )
 from orders.models import BulkAction
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.alerts import orders_with_alert
 from orders.selectors.desk.bulk import Progress, find_action
 from orders.services.audit import Actor

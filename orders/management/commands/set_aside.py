@@ -17,7 +17,7 @@ from orders.management.operator import (
     short,
 )
 from orders.management.tables import Column, Fit, table
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.set_aside import (
     MOST,

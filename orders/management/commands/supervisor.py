@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from orders.management.operator import DONE, REFUSED, ReadingCommand
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.supervisor import LATE, SupervisorStatus, supervisor_status
 from orders.wording.units import counted, duration

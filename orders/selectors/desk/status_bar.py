@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orders.models import Alert, LeaderLease
-from orders.selectors.clock import now
+from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.supervisor import is_late
 

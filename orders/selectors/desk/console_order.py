@@ -15,7 +15,7 @@ ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepPage:
+class ConsoleStep:
     """A step with what an operator may do to it. `original` is its request before it was edited."""
 
     facts: StepFacts
@@ -30,11 +30,11 @@ class StepPage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrderPage:
+class ConsoleOrder:
     """One order."""
 
     detail: Detail
-    steps: list[StepPage]
+    steps: list[ConsoleStep]
     group: int | None
     act: PendingAct | None
 
@@ -61,14 +61,14 @@ class OrderPage:
         return self.detail.order is not None and self.detail.order.state in ENDED
 
 
-def order_page(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> OrderPage | None:
+def console_order(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> ConsoleOrder | None:
     """Everything about the order or the submission with this id; None if there is none. About twelve queries."""
     detail = order_detail(order_id, retry_limits=retry_limits, now=now)
     if detail is None:
         return None
     stored = {step.name: step for step in StepState.objects.filter(process_id=order_id)}
     alert = Alert.objects.filter(order_id=order_id, closed_at__isnull=True).only("group_id").first()
-    return OrderPage(
+    return ConsoleOrder(
         detail=detail,
         steps=[_step(detail, facts, stored[facts.name], retry_limits, now) for facts in detail.steps],
         group=alert.group_id if alert else None,
@@ -78,7 +78,7 @@ def order_page(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> O
 
 def _step(
     detail: Detail, facts: StepFacts, stored: StepState, retry_limits: RetryLimits, now: datetime
-) -> StepPage:
+) -> ConsoleStep:
     order = detail.order
     assert order is not None
     forward, failed = order.goal == Goal.COMPLETE, facts.state == StepStatus.FAILED
@@ -87,7 +87,7 @@ def _step(
     unknown = facts.outcome == Outcome.UNKNOWN
     to_compensate = not forward and facts.outcome in (Outcome.DONE, Outcome.UNKNOWN)
     waits = facts.state in (StepStatus.NOT_STARTED, StepStatus.COMPENSATING) and facts.not_before is not None
-    return StepPage(
+    return ConsoleStep(
         facts=facts,
         standing=step_standing(facts, order.goal, retry_limits=retry_limits, now=now)
         if open_ and not in_error

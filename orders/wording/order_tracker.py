@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
 from orders.selectors.charges import ChargeState, charge_state
-from orders.selectors.order_page import TrackedOrder
+from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import EventKind, Reason
 
 Words = str | Promise
