@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
-from orders.api import representations as out
+from orders.api import representations
 from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery, ProductQuery
 from orders.api.requests import NewOrderIn
 
@@ -62,14 +62,14 @@ LIST_PRODUCTS: dict[str, Any] = {
     "summary": "List products",
     "tags": ["products"],
     "parameters": [ProductQuery],
-    "responses": out.ProductPageOut,
+    "responses": representations.ProductPageOut,
     "extensions": {PROBLEMS: ["validation_failed"]},
 }
 GET_PRODUCT: dict[str, Any] = {
     "operation_id": "get_product",
     "summary": "Retrieve a product",
     "tags": ["products"],
-    "responses": out.ProductOut,
+    "responses": representations.ProductOut,
     "extensions": {PROBLEMS: ["not_found"]},
 }
 LIST_ORDERS: dict[str, Any] = {
@@ -77,7 +77,7 @@ LIST_ORDERS: dict[str, Any] = {
     "summary": "List your orders, newest first",
     "tags": ["orders"],
     "parameters": [OrderQuery],
-    "responses": out.OrderPageOut,
+    "responses": representations.OrderPageOut,
     "extensions": {PROBLEMS: ["validation_failed"]},
 }
 PLACE_ORDER: dict[str, Any] = {
@@ -102,7 +102,7 @@ PLACE_ORDER: dict[str, Any] = {
         ),
     ],
     "request": NewOrderIn,
-    "responses": {202: OpenApiResponse(out.OrderOut, description="The order has been accepted.")},
+    "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
     "examples": [
         OpenApiExample("Two copies of a poster", NEW_ORDER, request_only=True),
         OpenApiExample("Accepted", PENDING_ORDER, response_only=True, status_codes=["202"]),
@@ -130,7 +130,10 @@ GET_ORDER: dict[str, Any] = {
         ETAG,
         _header("Preference-Applied", "`wait=N` if the response was held.", response=True),
     ],
-    "responses": {200: out.OrderOut, 304: OpenApiResponse(description="You have the current version.")},
+    "responses": {
+        200: representations.OrderOut,
+        304: OpenApiResponse(description="You have the current version."),
+    },
     "extensions": {PROBLEMS: ["not_found"]},
 }
 CANCEL_ORDER: dict[str, Any] = {
@@ -144,7 +147,9 @@ CANCEL_ORDER: dict[str, Any] = {
     "tags": ["orders"],
     "parameters": [ETAG],
     "request": None,
-    "responses": {202: OpenApiResponse(out.OrderOut, description="The order is being cancelled.")},
+    "responses": {
+        202: OpenApiResponse(representations.OrderOut, description="The order is being cancelled.")
+    },
     "extensions": {PROBLEMS: ["not_found", "cannot_be_cancelled"]},
 }
 LIST_EVENTS: dict[str, Any] = {
@@ -152,7 +157,7 @@ LIST_EVENTS: dict[str, Any] = {
     "summary": "List an order's events, oldest first",
     "tags": ["orders"],
     "parameters": [EventQuery],
-    "responses": out.EventPageOut,
+    "responses": representations.EventPageOut,
     "extensions": {PROBLEMS: ["validation_failed", "not_found"]},
 }
 LIST_MESSAGES: dict[str, Any] = {
@@ -165,7 +170,7 @@ LIST_MESSAGES: dict[str, Any] = {
     ),
     "tags": ["response queues"],
     "parameters": [MessageQuery],
-    "responses": out.MessagePageOut,
+    "responses": representations.MessagePageOut,
     "extensions": {PROBLEMS: ["validation_failed"]},
 }
 DELETE_MESSAGE: dict[str, Any] = {

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
-from orders.api import operator_representations as out
+from orders.api import operator_representations as representations
 from orders.api.documentation import PROBLEMS
 from orders.api.operator_requests import CompensationIn, GroupResubmissionIn, NeededReasonIn, ReasonIn
 from orders.api.paging import AlertGroupQuery, AlertQuery
@@ -27,7 +27,7 @@ def _act(operation: str, summary: str, body: Any, *problems: str, description: s
         or "Needs an operator's token. Repeating a request has no further effect. The audit log records each one.",
         "tags": TAG,
         "request": body,
-        "responses": {200: out.ResultOut},
+        "responses": {200: representations.ResultOut},
         "extensions": {PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", *problems]},
     }
 
@@ -37,7 +37,7 @@ LIST_ALERTS: dict[str, Any] = {
     "summary": "List open alerts, newest first",
     "tags": TAG,
     "parameters": [AlertQuery],
-    "responses": out.AlertPageOut,
+    "responses": representations.AlertPageOut,
     "extensions": {PROBLEMS: ["validation_failed", DENIED]},
 }
 LIST_GROUPS: dict[str, Any] = {
@@ -45,7 +45,7 @@ LIST_GROUPS: dict[str, Any] = {
     "summary": "List open alerts, grouped by cause",
     "tags": TAG,
     "parameters": [AlertGroupQuery],
-    "responses": out.AlertGroupPageOut,
+    "responses": representations.AlertGroupPageOut,
     "extensions": {PROBLEMS: ["validation_failed", DENIED]},
 }
 RESUBMIT_GROUP: dict[str, Any] = {
@@ -66,7 +66,9 @@ RESUBMIT_GROUP: dict[str, Any] = {
         )
     ],
     "request": GroupResubmissionIn,
-    "responses": {202: OpenApiResponse(out.BulkActionOut, description="The bulk action has been created.")},
+    "responses": {
+        202: OpenApiResponse(representations.BulkActionOut, description="The bulk action has been created.")
+    },
     "extensions": {
         PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", "count_not_confirmed"]
     },
@@ -76,7 +78,7 @@ GET_ACTION: dict[str, Any] = {
     "summary": "Retrieve a bulk action and its progress",
     "tags": TAG,
     "parameters": [_number("action_id", "The ID of the bulk action.")],
-    "responses": out.BulkActionOut,
+    "responses": representations.BulkActionOut,
     "extensions": {PROBLEMS: [DENIED, "not_found"]},
 }
 RESUBMIT_STEP = _act("resubmit_step", "Resubmit a failed step", ReasonIn)

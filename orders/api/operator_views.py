@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from orders.access.levels import OPERATE, VIEW
-from orders.api import operator_documentation as documented
-from orders.api import operator_representations as out
+from orders.api import operator_documentation
+from orders.api import operator_representations as representations
 from orders.api.fields import Strict
 from orders.api.operator_requests import (
     CompensationIn,
@@ -72,7 +72,7 @@ def actor(request: Request) -> audit.Actor:
 class Alerts(OperatorView):
     """Open alerts."""
 
-    @extend_schema(**documented.LIST_ALERTS)
+    @extend_schema(**operator_documentation.LIST_ALERTS)
     def get(self, request: Request) -> Response:
         query = read_query(AlertQuery, request)
         page = open_alerts(
@@ -82,23 +82,23 @@ class Alerts(OperatorView):
             before=query["cursor"],
             limit=query["page_size"],
         )
-        return render_page(out.AlertPageOut, request, page, key=lambda row: row.alert.pk)
+        return render_page(representations.AlertPageOut, request, page, key=lambda row: row.alert.pk)
 
 
 class AlertGroups(OperatorView):
     """Open alerts by cause."""
 
-    @extend_schema(**documented.LIST_GROUPS)
+    @extend_schema(**operator_documentation.LIST_GROUPS)
     def get(self, request: Request) -> Response:
         query = read_query(AlertGroupQuery, request)
         page = group_page(before=query["cursor"], limit=query["page_size"], now=now())
-        return render_page(out.AlertGroupPageOut, request, page, key=lambda row: row.group.pk)
+        return render_page(representations.AlertGroupPageOut, request, page, key=lambda row: row.group.pk)
 
 
 class GroupResubmission(OperatorView):
     """Resubmits every order in an alert group."""
 
-    @extend_schema(**documented.RESUBMIT_GROUP)
+    @extend_schema(**operator_documentation.RESUBMIT_GROUP)
     def post(self, request: Request, group_id: int) -> Response:
         values = read_body(GroupResubmissionIn, request)
         group = find_group(min(group_id, LARGEST_ID))
@@ -127,7 +127,7 @@ class GroupResubmission(OperatorView):
 class BulkActionDetail(OperatorView):
     """One bulk action."""
 
-    @extend_schema(**documented.GET_ACTION)
+    @extend_schema(**operator_documentation.GET_ACTION)
     def get(self, request: Request, action_id: int) -> Response:
         return _render_action(min(action_id, LARGEST_ID), status=200)
 
@@ -147,7 +147,9 @@ class ActView(OperatorView):
             raise NotFound from error
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("act_refused", result.message)
-        return Response(out.ResultOut({"result": result.status.value, "message": result.message}).data)
+        return Response(
+            representations.ResultOut({"result": result.status.value, "message": result.message}).data
+        )
 
     def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
         """What the URL identifies, as the act's arguments name it. Raises `NotFound`."""
@@ -165,14 +167,14 @@ class StepAct(ActView):
         return {"order_id": order_id, "step": name}
 
 
-@extend_schema_view(post=extend_schema(**documented.RESUBMIT_STEP))
+@extend_schema_view(post=extend_schema(**operator_documentation.RESUBMIT_STEP))
 class StepResubmission(StepAct):
     """Resubmits a failed step."""
 
     act = staticmethod(order_acts.resubmit)
 
 
-@extend_schema_view(post=extend_schema(**documented.SKIP_STEP))
+@extend_schema_view(post=extend_schema(**operator_documentation.SKIP_STEP))
 class StepSkip(StepAct):
     """Skips a step."""
 
@@ -180,7 +182,7 @@ class StepSkip(StepAct):
     act = staticmethod(order_acts.skip)
 
 
-@extend_schema_view(post=extend_schema(**documented.COMPENSATE_ORDER))
+@extend_schema_view(post=extend_schema(**operator_documentation.COMPENSATE_ORDER))
 class OrderCompensation(ActView):
     """Cancels and refunds an order."""
 
@@ -197,7 +199,7 @@ class AgentAct(ActView):
         return {"agent": url["name"]}
 
 
-@extend_schema_view(post=extend_schema(**documented.PAUSE_AGENT))
+@extend_schema_view(post=extend_schema(**operator_documentation.PAUSE_AGENT))
 class AgentPause(AgentAct):
     """Pauses an agent."""
 
@@ -205,7 +207,7 @@ class AgentPause(AgentAct):
     act = staticmethod(agent_services.pause_agent)
 
 
-@extend_schema_view(post=extend_schema(**documented.RESUME_AGENT))
+@extend_schema_view(post=extend_schema(**operator_documentation.RESUME_AGENT))
 class AgentResume(AgentAct):
     """Resumes a paused agent."""
 
@@ -224,4 +226,4 @@ def _render_action(action_id: int, *, status: int) -> Response:
     action = find_action(action_id, now=now())
     if action is None:
         raise NotFound
-    return Response(out.BulkActionOut(action).data, status=status)
+    return Response(representations.BulkActionOut(action).data, status=status)

@@ -12,9 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.api import documentation as documented
-from orders.api import representations as out
-from orders.api import requests
+from orders.api import documentation, representations, requests
 from orders.api.paging import (
     LARGEST_ID,
     EventQuery,
@@ -27,7 +25,7 @@ from orders.api.paging import (
 from orders.api.problems import ProblemError
 from orders.api.waiting import ROOM
 from orders.selectors import catalogue, response_queues
-from orders.selectors import orders as selectors
+from orders.selectors import orders as order_selectors
 from orders.selectors.order_view import OrderView
 from orders.services import customers as customer_services
 from orders.services import placing
@@ -48,11 +46,11 @@ class Products(APIView):
 
     permission_classes = (AllowAny,)
 
-    @extend_schema(**documented.LIST_PRODUCTS)
+    @extend_schema(**documentation.LIST_PRODUCTS)
     def get(self, request: Request) -> Response:
         query = read_query(ProductQuery, request)
         page = catalogue.products(after=query["cursor"], limit=query["page_size"])
-        return render_page(out.ProductPageOut, request, page, key=lambda product: product.sku)
+        return render_page(representations.ProductPageOut, request, page, key=lambda product: product.sku)
 
 
 class ProductDetail(APIView):
@@ -60,35 +58,35 @@ class ProductDetail(APIView):
 
     permission_classes = (AllowAny,)
 
-    @extend_schema(**documented.GET_PRODUCT)
+    @extend_schema(**documentation.GET_PRODUCT)
     def get(self, request: Request, sku: str) -> Response:
         product = catalogue.product(sku)
         if product is None:
             raise NotFound
-        return Response(out.ProductOut(product).data)
+        return Response(representations.ProductOut(product).data)
 
 
 class Orders(APIView):
     """The client's orders."""
 
-    @extend_schema(**documented.LIST_ORDERS)
+    @extend_schema(**documentation.LIST_ORDERS)
     def get(self, request: Request) -> Response:
         query = read_query(OrderQuery, request)
-        page = selectors.orders(
+        page = order_selectors.orders(
             customer_id=requests.client_id(request),
             state=query["state"],
             placed_after=query["placed_after"],
             before=query["cursor"],
             limit=query["page_size"],
         )
-        return render_page(out.OrderPageOut, request, page, key=lambda order: order.id)
+        return render_page(representations.OrderPageOut, request, page, key=lambda order: order.id)
 
-    @extend_schema(**documented.PLACE_ORDER)
+    @extend_schema(**documentation.PLACE_ORDER)
     def post(self, request: Request) -> Response:
         placed = _place(request)
         order = _order(request, placed.order_id)
         response = _render_order(order, status=202)
-        response["Location"] = out.order_url(placed.order_id)
+        response["Location"] = representations.order_url(placed.order_id)
         response["Retry-After"] = "1"
         if placed.replayed:
             response["Idempotent-Replayed"] = "true"
@@ -98,7 +96,7 @@ class Orders(APIView):
 class OrderDetail(APIView):
     """One order and its progress."""
 
-    @extend_schema(**documented.GET_ORDER)
+    @extend_schema(**documentation.GET_ORDER)
     def get(self, request: Request, order_id: UUID) -> Response:
         order = _order(request, order_id)
         known_versions = requests.read_known_versions(request)
@@ -107,7 +105,7 @@ class OrderDetail(APIView):
         if wait and _is_known(order, known_versions, default={order.version}):
             seen_version = order.version
             has_waited = ROOM.wait(
-                lambda: selectors.order_version(order_id) != seen_version, request=request, seconds=wait
+                lambda: order_selectors.order_version(order_id) != seen_version, request=request, seconds=wait
             )
             order = _order(request, order_id)
         if _is_known(order, known_versions, default=set()):
@@ -122,12 +120,12 @@ class OrderDetail(APIView):
 class OrderCancellation(APIView):
     """Cancels an order."""
 
-    @extend_schema(**documented.CANCEL_ORDER)
+    @extend_schema(**documentation.CANCEL_ORDER)
     def post(self, request: Request, order_id: UUID) -> Response:
         _order(request, order_id)
         try:
             result = customer_services.cancel(
-                order_id=order_id, by=selectors.client_of(requests.client_id(request))
+                order_id=order_id, by=order_selectors.client_of(requests.client_id(request))
             )
         except NoSuchOrderError as error:
             detail = "The order has not been received yet. Try again in a moment."
@@ -140,10 +138,10 @@ class OrderCancellation(APIView):
 class OrderEvents(APIView):
     """An order's events."""
 
-    @extend_schema(**documented.LIST_EVENTS)
+    @extend_schema(**documentation.LIST_EVENTS)
     def get(self, request: Request, order_id: UUID) -> Response:
         query = read_query(EventQuery, request)
-        page = selectors.order_events(
+        page = order_selectors.order_events(
             order_id=order_id,
             customer_id=requests.client_id(request),
             after=query["after"],
@@ -151,13 +149,15 @@ class OrderEvents(APIView):
         )
         if page is None:
             raise NotFound
-        return render_page(out.EventPageOut, request, page, key=lambda event: event.id, parameter="after")
+        return render_page(
+            representations.EventPageOut, request, page, key=lambda event: event.id, parameter="after"
+        )
 
 
 class QueueMessages(APIView):
     """The messages on one of the client's response queues."""
 
-    @extend_schema(**documented.LIST_MESSAGES)
+    @extend_schema(**documentation.LIST_MESSAGES)
     def get(self, request: Request, name: str) -> Response:
         query = read_query(MessageQuery, request)
         queue = response_queues.queue_of(requests.client_id(request), name)
@@ -170,14 +170,14 @@ class QueueMessages(APIView):
             )
         page = response_queues.queue_messages(queue=queue, after=after, limit=query["page_size"])
         return render_page(
-            out.MessagePageOut, request, page, key=lambda message: message.id, parameter="after"
+            representations.MessagePageOut, request, page, key=lambda message: message.id, parameter="after"
         )
 
 
 class QueueMessage(APIView):
     """One message on a response queue."""
 
-    @extend_schema(**documented.DELETE_MESSAGE)
+    @extend_schema(**documentation.DELETE_MESSAGE)
     def delete(self, request: Request, name: str, message_id: int) -> Response:
         queue = response_queues.queue_of(requests.client_id(request), name)
         if not acknowledge_status(queue=queue, message_id=min(message_id, LARGEST_ID)):
@@ -199,7 +199,7 @@ def _place(request: Request) -> PlacedOrder:
     key = requests.read_idempotency_key(request)
     try:
         return placing.place_order(
-            client=selectors.client_of(requests.client_id(request)), order=order, idempotency_key=key
+            client=order_selectors.client_of(requests.client_id(request)), order=order, idempotency_key=key
         )
     except UnknownProductError as error:
         raise ProblemError("validation_failed", errors=_unknown_products(order.lines, error.skus)) from error
@@ -219,7 +219,7 @@ def _unknown_products(lines: Sequence[NewLine], unknown: Sequence[str]) -> list[
 
 
 def _order(request: Request, order_id: UUID) -> OrderView:
-    order = selectors.order(order_id=order_id, customer_id=requests.client_id(request))
+    order = order_selectors.order(order_id=order_id, customer_id=requests.client_id(request))
     if order is None:
         raise NotFound
     return order
@@ -232,7 +232,7 @@ def _is_known(order: OrderView, known_versions: set[str] | None, *, default: set
 
 
 def _render_order(order: OrderView, *, status: int) -> Response:
-    return _with_version(Response(out.OrderOut(order).data, status=status), order)
+    return _with_version(Response(representations.OrderOut(order).data, status=status), order)
 
 
 def _with_version(response: Response, order: OrderView) -> Response:

@@ -21,7 +21,7 @@ from orders.console.sandbox_client import SERVICES, Sandbox
 from orders.selectors.database_clock import now
 from orders.selectors.desk.overview import count_queued, recent_counts
 from orders.services import audit
-from sasweb.launcher import running as processes
+from sasweb.launcher import running
 
 
 def _in_development(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -57,7 +57,7 @@ def _chaos_page(
     ]
     context = {
         "forms": forms,
-        "workers": {role: len(processes.pids_of(role, var_dir=var_dir)) for role in processes.KILLABLE},
+        "workers": {role: len(running.pids_of(role, var_dir=var_dir)) for role in running.KILLABLE},
         "effects": sandbox.effects(),
         "orders": {"queued": count_queued(), **recent_counts(now=now(), within=timedelta(hours=1))},
     }
@@ -99,9 +99,9 @@ def clear(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any]) -> 
 @_in_development
 def kill(request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any], *, role: str) -> HttpResponse:
     """Kills one process of a role, as `kill -9` does."""
-    if role not in processes.KILLABLE:
+    if role not in running.KILLABLE:
         raise Http404
-    pid = processes.kill_one(role, var_dir=settings.CONFIG.var_dir)
+    pid = running.kill_one(role, var_dir=settings.CONFIG.var_dir)
     result = f"killed process {pid}" if pid else "no process found"
     audit.record(actor=actor(request), act="chaos-kill", target=role, result=result)
     if pid:

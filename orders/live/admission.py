@@ -19,7 +19,7 @@ from django_otp import DEVICE_ID_SESSION_KEY
 
 from orders.access import second_factor, sessions
 from orders.access.levels import VIEW
-from orders.selectors import orders as selectors
+from orders.selectors import orders as order_selectors
 from orders.selectors.desk.version import desk_version
 
 CONSOLE = UUID(int=0)
@@ -38,9 +38,9 @@ def admit_owner(request: HttpRequest, order_id: UUID) -> Admission | None:
     """Admits the customer whose session this is to one of her own orders."""
     try:
         user_id = _user_of(request).pk
-        if user_id is None or not selectors.owns_order(order_id=order_id, customer_id=user_id):
+        if user_id is None or not order_selectors.owns_order(order_id=order_id, customer_id=user_id):
             return None
-        return Admission(order_id, selectors.order_version(order_id), f"user:{user_id}")
+        return Admission(order_id, order_selectors.order_version(order_id), f"user:{user_id}")
     finally:
         connection.close()
 
@@ -73,9 +73,9 @@ def admit_bearer(order_id: UUID) -> Admission | None:
     Such followers are counted by order: the IP address would be the proxy's, or a whole office's.
     """
     try:
-        if not selectors.order_exists(order_id):
+        if not order_selectors.order_exists(order_id):
             return None
-        return Admission(order_id, selectors.order_version(order_id), f"order:{order_id}")
+        return Admission(order_id, order_selectors.order_version(order_id), f"order:{order_id}")
     finally:
         connection.close()
 
@@ -83,7 +83,7 @@ def admit_bearer(order_id: UUID) -> Admission | None:
 def read_versions(order_ids: Sequence[UUID]) -> Mapping[UUID, str]:
     """Reads the current versions of orders. One statement; the connection is closed."""
     try:
-        return selectors.order_versions(order_ids)
+        return order_selectors.order_versions(order_ids)
     finally:
         connection.close()
 

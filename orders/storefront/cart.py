@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 
 from orders.fields.money import Money
-from orders.selectors import catalogue as shop_selectors
+from orders.selectors import catalogue as catalogue_selectors
 from orders.selectors.catalogue import LineProduct
 
 KEY = "cart"
@@ -61,7 +61,7 @@ class Cart:
 def read(request: HttpRequest) -> Cart:
     """The cart of this session. One SQL statement."""
     quantities = quantities_of(request)
-    sold = shop_selectors.line_products(quantities) if quantities else {}
+    sold = catalogue_selectors.line_products(quantities) if quantities else {}
     lines = [CartLine(sku=sku, quantity=quantity, sold=sold.get(sku)) for sku, quantity in quantities.items()]
     prices = [line.price for line in lines if line.price]
     total = (

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from orders.selectors import catalogue as shop_selectors
+from orders.selectors import catalogue as catalogue_selectors
 from orders.selectors.catalogue import LineProduct
 from orders.storefront import cart
 from orders.storefront.cart_forms import AddForm, ChangeForm, PrintForm
@@ -40,7 +40,7 @@ def add(request: HttpRequest) -> HttpResponse:
 
 def _for_sale(form: PrintForm) -> LineProduct | None:
     sku = form.cleaned_data.get("sku", "")
-    sold = shop_selectors.line_products([sku]).get(sku)
+    sold = catalogue_selectors.line_products([sku]).get(sku)
     return sold if sold and sold.is_listed else None
 
 

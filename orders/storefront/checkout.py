@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 
 from orders.fields import postal_address
 from orders.selectors import accounts as account_selectors
-from orders.selectors import orders as selectors
+from orders.selectors import orders as order_selectors
 from orders.selectors.tracked_orders import GUEST
 from orders.services import customers as customer_services
 from orders.services import placing
@@ -91,7 +91,7 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
         form.add_error(None, _("The total has changed since you last saw it. Check it before you order."))
     if not form.is_valid():
         return _show(request, content, form)
-    client = selectors.client_of(request.user.pk) if request.user.is_authenticated else GUEST
+    client = order_selectors.client_of(request.user.pk) if request.user.is_authenticated else GUEST
     key, order = _key(request), _new_order(content, form)
     try:
         if client == GUEST:

@@ -26,7 +26,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from orders.access.guest_links import read_token
 from orders.fields import countries
 from orders.fields.locales import reader_locale
-from orders.selectors import catalogue as shop_selectors
+from orders.selectors import catalogue as catalogue_selectors
 from orders.selectors import tracked_orders
 from orders.selectors.orders import client_of
 from orders.selectors.tracked_orders import GUEST, TrackedOrder
@@ -95,7 +95,7 @@ def _visit(request: HttpRequest, order_id: UUID | None, token: str) -> Visit | N
 def show_order(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The whole page."""
     tracked = visit.tracked
-    sold = shop_selectors.line_products([line.sku for line in tracked.order.lines])
+    sold = catalogue_selectors.line_products([line.sku for line in tracked.order.lines])
     context = {
         "lines": [(line, sold.get(line.sku)) for line in tracked.order.lines],
         "country": countries.name(tracked.ship_to.get("country", "")),

@@ -16,7 +16,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from orders import posters
-from orders.selectors import catalogue as shop_selectors
+from orders.selectors import catalogue as catalogue_selectors
 from orders.storefront import catalogue_query
 
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -30,7 +30,7 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
     """The catalogue, which its URL searches, filters, sorts and pages."""
     form = catalogue_query.read(request.GET)
     query = form.cleaned_data
-    shelf = shop_selectors.shelf(
+    shelf = catalogue_selectors.shelf(
         poster_filter=form.poster_filter,
         page=query["page"],
         per_page=catalogue_query.PER_PAGE,
@@ -62,9 +62,9 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
 @gzip_page
 def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
     """A poster's page; `?choice=` selects one of its offers. The URL of a variant leads to its poster."""
-    poster = shop_selectors.poster(sku)
+    poster = catalogue_selectors.poster(sku)
     if poster is None:
-        poster_sku = shop_selectors.poster_of(sku)
+        poster_sku = catalogue_selectors.poster_of(sku)
         if poster_sku is None:
             raise Http404
         return redirect(f"{reverse('shop:poster', args=[poster_sku])}?choice={sku}")
@@ -75,7 +75,7 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
         "family_name": catalogue_query.FAMILY_NAMES.get(poster.family, ""),
         "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
         "selected_offer": selected_offer or next(offer for offer in poster.offers if offer.sku == poster.sku),
-        "beside": shop_selectors.beside(poster, count=4),
+        "beside": catalogue_selectors.beside(poster, count=4),
         "canonical": request.build_absolute_uri(reverse("shop:poster", args=[poster.sku])),
     }
     return render(request, "storefront/poster.html", context)
@@ -86,7 +86,7 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
 @gzip_page
 def show_picture(request: HttpRequest, sku: str) -> HttpResponseBase:
     """A poster's picture. A URL with its fingerprint, which changes with the picture, may be cached for ever."""
-    design = shop_selectors.design_of(sku)
+    design = catalogue_selectors.design_of(sku)
     if design is None:
         raise Http404
     mark = posters.fingerprint(design)

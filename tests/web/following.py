@@ -11,7 +11,7 @@ from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.sql import fetch
-from orders.selectors import orders as selectors
+from orders.selectors import orders as order_selectors
 from orders.vocabulary import ActorKind
 from tests.support.people import signed_in
 
@@ -38,7 +38,7 @@ def happen(order_id: UUID, *, silently: bool = False) -> str:
         )
         if not silently:
             wake(Topic.PROGRESS)
-    return selectors.order_version(order_id)
+    return order_selectors.order_version(order_id)
 
 
 def listening(name: str) -> list[int]:

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from orders.models import AuditEntry
-from sasweb.launcher import running as living
+from sasweb.launcher import running
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
 from tests.support.system import System
@@ -84,16 +84,16 @@ def test_it_kills_a_process_of_this_installation_and_of_no_other(
 ) -> None:
     mine = system.start("scheduler")
     other = system.start("scheduler", VAR_DIR=str(tmp_path / "other"))
-    until(lambda: living.pids_of("scheduler", var_dir=tmp_path) == [mine.pid], what="the scheduler")
+    until(lambda: running.pids_of("scheduler", var_dir=tmp_path) == [mine.pid], what="the scheduler")
     until(
-        lambda: living.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid],
+        lambda: running.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid],
         what="another's scheduler",
     )
     assert admin.get(PANEL).context["workers"] == {"submission": 0, "scheduler": 1, "agents": 0, "jobs": 0}
     page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
     assert f"Killed process {mine.pid} of scheduler." in page.content.decode()
-    until(lambda: living.pids_of("scheduler", var_dir=tmp_path) == [], what="its end")
-    assert living.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid]
+    until(lambda: running.pids_of("scheduler", var_dir=tmp_path) == [], what="its end")
+    assert running.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid]
     assert AuditEntry.objects.get().result == f"killed process {mine.pid}"
     page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
     assert "No scheduler process is running on this machine." in page.content.decode()

@@ -17,7 +17,7 @@ from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.sql import fetch
-from orders.selectors import orders as selectors
+from orders.selectors import orders as order_selectors
 from orders.vocabulary import ActorKind
 from tests.support.system import database_url
 from tests.support.wait import until
@@ -102,13 +102,13 @@ def test_what_a_role_does_is_told_and_a_queued_order_can_be_followed(
     streams.append(stream)
     assert stream.next_version().version == "0-pending"
     run_submission()
-    assert stream.next_version(seconds=PROMPT).version == selectors.order_version(queued)
+    assert stream.next_version(seconds=PROMPT).version == order_selectors.order_version(queued)
 
 
 def test_who_comes_back_is_told_at_once_what_was_missed_and_nothing_else(
     shared: Server, order_id: UUID, streams: list[Stream]
 ) -> None:
-    old = selectors.order_version(order_id)
+    old = order_selectors.order_version(order_id)
     new = happen(order_id)
     behind = Stream(shared, as_guest(order_id), Last_Event_ID=old).open()
     current = Stream(shared, as_guest(order_id), Last_Event_ID=new).open()
@@ -233,7 +233,7 @@ def test_hundreds_are_told_by_one_listener_whoever_does_not_read(
             ]
         )
         wake(Topic.PROGRESS)
-    now = selectors.order_versions(order_ids)
+    now = order_selectors.order_versions(order_ids)
     for stream, order_id in zip(readers, order_ids, strict=False):
         assert stream.next_version(seconds=PROMPT).version == now[order_id]
     until(lambda: len(listening("live")) == 1, what="one listener")
@@ -276,10 +276,10 @@ def test_a_stop_ends_every_stream_and_is_quick(ada: APIClient, tmp_path: Path) -
 
 def test_the_version_is_the_same_wherever_it_is_read(ada: APIClient, order_id: UUID) -> None:
     queued = UUID(place(ada)["id"])
-    versions: dict[UUID, Any] = selectors.order_versions([order_id, queued])
+    versions: dict[UUID, Any] = order_selectors.order_versions([order_id, queued])
     for one in (order_id, queued):
-        read = selectors.order(order_id=one, customer_id=ada.user.pk)
+        read = order_selectors.order(order_id=one, customer_id=ada.user.pk)
         assert read is not None and versions[one] == read.version
     with connection.cursor() as cursor:
         cursor.execute("UPDATE orders_orderprocess SET process_state = 'error', locked_by = NULL")
-    assert selectors.order_versions([order_id])[order_id].endswith("-error")
+    assert order_selectors.order_versions([order_id])[order_id].endswith("-error")

@@ -8,7 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from orders.models import Event, OrderProcess, Product, SetAside, SubmissionMessage
-from orders.selectors import orders as selectors
+from orders.selectors import orders as order_selectors
 from orders.selectors.order_view import last_events
 from orders.services.order_changes import replay_submission
 from tests.support.people import api_client
@@ -109,7 +109,7 @@ def test_a_change_while_an_order_is_read_makes_the_next_version_differ(
         )
         return read
 
-    monkeypatch.setattr(selectors, "last_events", change_behind)
+    monkeypatch.setattr(order_selectors, "last_events", change_behind)
     torn = ada.get(order["links"]["self"])
     monkeypatch.undo()
     assert torn.json()["failure_count"] == 7

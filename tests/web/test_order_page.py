@@ -12,7 +12,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from orders.models import Event, Order, OrderProcess, SetAside, StepState, SubmissionMessage
-from orders.selectors import orders as selectors
+from orders.selectors import orders as order_selectors
 from orders.vocabulary import Reason
 from tests.support.factories import ahead
 from tests.support.order_bodies import LONDON
@@ -263,7 +263,7 @@ def test_the_fragment_is_the_part_of_the_page_and_has_the_version_of_the_api() -
     note(order, "received")
     fragment = ada.get(f"/orders/{order.order_id}/progress/").content.decode().strip()
     assert fragment.startswith('<section id="progress"')
-    assert f'data-version="{selectors.order_version(order.order_id)}"' in fragment
+    assert f'data-version="{order_selectors.order_version(order.order_id)}"' in fragment
     assert f'data-events="/events/orders/{order.order_id}/"' in fragment
     assert 'id="progress"' in ada.get(f"/orders/{order.order_id}/").content.decode()
 

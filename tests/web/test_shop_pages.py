@@ -7,7 +7,7 @@ from pytest_django import DjangoAssertNumQueries
 from orders.demo.catalogue import load_catalogue
 from orders.models import Product
 from orders.models.shop import Edition
-from orders.selectors import catalogue as shop_selectors
+from orders.selectors import catalogue as catalogue_selectors
 from orders.selectors.catalogue import PosterFilter
 from tests.web.markup import Markup
 
@@ -197,7 +197,7 @@ def test_sold_products_are_shown_whether_listed_or_not(
 ) -> None:
     Product.objects.filter(sku="tidal-lines-60x80-signed").update(is_listed=False)
     with django_assert_num_queries(1):
-        sold = shop_selectors.line_products(["tidal-lines-60x80-signed", "first-sun", "nothing", "\x00"])
+        sold = catalogue_selectors.line_products(["tidal-lines-60x80-signed", "first-sun", "nothing", "\x00"])
     signed, sun = sold["tidal-lines-60x80-signed"], sold["first-sun"]
     assert sold.keys() == {"tidal-lines-60x80-signed", "first-sun"}
     assert (signed.poster, signed.poster_title, signed.is_listed) == ("tidal-lines", "Tidal Lines", False)
@@ -208,4 +208,4 @@ def test_sold_products_are_shown_whether_listed_or_not(
 
 def test_prices_beyond_what_a_column_holds_are_no_error() -> None:
     poster_filter = PosterFilter(price_from=10**12, price_to=10**13)
-    assert shop_selectors.shelf(poster_filter=poster_filter, page=1, per_page=24, families=()).total == 0
+    assert catalogue_selectors.shelf(poster_filter=poster_filter, page=1, per_page=24, families=()).total == 0

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from orders.demo.catalogue import load_catalogue
 from orders.models import Product
-from orders.selectors import catalogue as shop_selectors
+from orders.selectors import catalogue as catalogue_selectors
 from tests.web.markup import Markup
 
 HOSTILE = "\"'><script>alert(1)</script>{{ 7 }}"
@@ -125,7 +125,7 @@ def test_while_the_database_is_unavailable_a_page_says_so_and_reloads(
     def fail(**_: Any) -> None:
         raise OperationalError("the server is away")
 
-    monkeypatch.setattr(shop_selectors, "shelf", fail)
+    monkeypatch.setattr(catalogue_selectors, "shelf", fail)
     response = client.get("/")
     assert response.status_code == 503
     assert response.headers["Retry-After"] == response.headers["Refresh"] == "10"
@@ -136,7 +136,7 @@ def test_an_error_shows_a_page_and_not_its_cause(client: Client, monkeypatch: py
     def fail(**_: Any) -> None:
         raise ZeroDivisionError("secret detail")
 
-    monkeypatch.setattr(shop_selectors, "shelf", fail)
+    monkeypatch.setattr(catalogue_selectors, "shelf", fail)
     client.raise_request_exception = False
     response = client.get("/")
     assert response.status_code == 500

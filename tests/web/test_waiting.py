@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from orders.api import views, waiting
 from orders.api.waiting import WaitingRoom
-from orders.selectors import orders as selectors
+from orders.selectors import orders as order_selectors
 from sasweb import shutdown
 from tests.web.helpers import in_threads, place, run_submission
 
@@ -29,14 +29,14 @@ def stop_again() -> Iterator[None]:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Set when a waiting request has polled the database."""
-    event, ask = threading.Event(), selectors.order_version
+    event, ask = threading.Event(), order_selectors.order_version
 
     def ask_and_signal(order_id: Any) -> str:
         version = ask(order_id)
         event.set()
         return version
 
-    monkeypatch.setattr(selectors, "order_version", ask_and_signal)
+    monkeypatch.setattr(order_selectors, "order_version", ask_and_signal)
     return event
 
 

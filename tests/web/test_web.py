@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from orders.api.problems import PROBLEMS
-from sasweb import readiness as health
+from sasweb import readiness
 from sasweb.readiness import Readiness
 
 DOCS = "/api/docs/"
@@ -30,8 +30,8 @@ def test_readyz_says_ready_when_the_database_is_as_this_release_needs_it(client:
 
 @pytest.mark.django_db(transaction=True)
 def test_readyz_names_what_is_missing(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "READINESS", Readiness())
-    monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda *_: [("orders", "0002")])
+    monkeypatch.setattr(readiness, "READINESS", Readiness())
+    monkeypatch.setattr(readiness.MigrationExecutor, "migration_plan", lambda *_: [("orders", "0002")])
     response = client.get("/readyz")
     assert (response.status_code, response.text) == (503, "migrations still to be applied: 1\n")
 
