@@ -38,14 +38,23 @@ def without_second_factor(settings: Any) -> None:
     settings.REQUIRE_SECOND_FACTOR = False
 
 
-@pytest.fixture
-def unhurried(db: None) -> None:
+@pytest.fixture(autouse=True)
+def unhurried(request: pytest.FixtureRequest) -> None:
     """Lifts the limits of time from the transaction that a test without `transaction=True` runs in.
 
     They are for the product's transactions, which are short; a whole test takes longer on a busy machine.
     """
-    run("SET LOCAL transaction_timeout = 0")
-    run("SET LOCAL idle_in_transaction_session_timeout = 0")
+    marker = request.node.get_closest_marker("django_db")
+    if marker is not None and not marker.kwargs.get("transaction"):
+        request.getfixturevalue("db")
+        run("SET LOCAL transaction_timeout = 0")
+        run("SET LOCAL idle_in_transaction_session_timeout = 0")
+
+
+@pytest.fixture(autouse=True)
+def quick_hashing(settings: Any) -> None:
+    """Passwords of the tests are hashed with Argon2 as those of the product are, but in a thousandth of the time."""
+    settings.PASSWORD_HASHERS = ["tests.support.people.QuickHasher"]
 
 
 @pytest.fixture

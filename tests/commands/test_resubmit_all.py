@@ -16,7 +16,7 @@ from tests.commands.running import make_alert, run
 from tests.support.desk import OLGA, carry_on, fail, items_in, succeed
 from tests.support.factories import make_order
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 BURNT = {"mix": "completed", "heat-oven": "completed", "bake": "failed"}
 ALL = ("--all", "--code", "too_hot")

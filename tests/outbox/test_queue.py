@@ -26,7 +26,7 @@ from tests.support.system import database_url, free_ports
 from tests.support.two_sessions import all_at_once
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 ADA, BOB = "ada@example.com", "bob@example.com"
 

@@ -67,9 +67,7 @@ def test_kill_minus_nine_under_load_loses_no_answer_already_given(own_sandbox: S
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_it_at_once_and_cuts_what_is_held(
-    own_sandbox: Sandbox, number: int
-) -> None:
+def test_a_signal_stops_it_at_once_and_cuts_what_is_held(own_sandbox: Sandbox, number: int) -> None:
     own_sandbox.faults("warehouse", latency_ms=[60_000, 60_000])
     own_sandbox.faults("carrier", hang_rate=1)
     keys = [new_key() for _ in range(2)]

@@ -40,7 +40,7 @@ from tests.support.system import database_url
 from tests.support.two_sessions import all_at_once
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 
 def a_bulk(order_ids: list[UUID], **asked: Any) -> BulkAction:

@@ -32,7 +32,7 @@ from tests.support.factories import make_order
 from tests.support.roles import stored
 from tests.support.two_sessions import all_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 
 def a_bulk(order_ids: list[Any], **asked: Any) -> BulkAction:

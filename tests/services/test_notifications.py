@@ -20,8 +20,6 @@ from tests.support.system import free_ports
 from tests.support.two_sessions import all_at_once
 from tests.support.webhook import Webhook, webhook
 
-pytestmark = pytest.mark.usefixtures("unhurried")
-
 
 @pytest.fixture
 def inbox(settings: Any) -> Iterator[Mailbox]:

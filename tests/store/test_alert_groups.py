@@ -14,7 +14,7 @@ from orders.selectors.desk.alerts import alerts_of_group, joined_since, orders_o
 from tests.support.factories import ago, make_order, make_purchase
 from tests.support.order_bodies import EMAIL
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 
 def alert(count: int = 1, *, code: str = "http_503", message: str = "it said no") -> list[UUID]:

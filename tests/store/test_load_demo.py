@@ -9,7 +9,6 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
-from django.db import connection
 from knox.auth import TokenAuthentication
 
 from orders.models import Product
@@ -28,13 +27,6 @@ class OwnVarDir:
 def var_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(settings, "CONFIG", OwnVarDir(tmp_path / "var"))
     return tmp_path / "var"
-
-
-@pytest.fixture(autouse=True)
-def unhurried(db: None) -> None:
-    """Hashing passwords takes longer than a transaction may, and a test is one."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL transaction_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
 
 
 def load() -> str:

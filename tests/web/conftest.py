@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -25,13 +24,6 @@ def sign_in(name: str) -> APIClient:
     client = api_client(token)
     client.user, client.token = user, token
     return client
-
-
-@pytest.fixture
-def unhurried(db: None) -> None:
-    """A test is one transaction, and may take longer than the product's transactions may."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL transaction_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
 
 
 @pytest.fixture

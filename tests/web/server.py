@@ -88,7 +88,7 @@ class Server:
         except OSError:
             return False
 
-    def stop(self, *, timeout: float = 20.0) -> float:
+    def stop(self, *, timeout: float = 60.0) -> float:
         """Asks the server to stop; returns how many seconds it took. It must end by itself, with status 0."""
         begun = time.monotonic()
         self.process.send_signal(signal.SIGTERM)

@@ -16,7 +16,7 @@ from orders.models import AuditEntry, OrderProcess, Product
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 EDITABLE = {"product", "user"}
 INLINE = re.compile(

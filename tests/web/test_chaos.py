@@ -15,7 +15,7 @@ from tests.support.people import person, signed_in
 from tests.support.system import System
 from tests.support.wait import until
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 PANEL = "/console/chaos/"
 WELL = {"latency": 0, "errors": 0, "hangs": 0, "lost": 0, "refusals": 0}

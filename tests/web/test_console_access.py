@@ -23,7 +23,7 @@ from orders.services import audit
 from tests.support.people import person, signed_in
 from tests.web.console_places import PUBLIC
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 ROLES = ("customer", "viewer", "operator", "admin")
 """Each may what the ones before may."""
 PAGE = ("viewer", None)

@@ -27,7 +27,7 @@ from tests.support.desk import (
 from tests.support.factories import ago, make_order, make_purchase
 from tests.support.people import person, signed_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 Desk = Callable[..., Client]
 

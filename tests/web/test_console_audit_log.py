@@ -7,7 +7,7 @@ from orders.console.csv_export import csv_lines
 from orders.models import AuditEntry, StepState
 from tests.support.people import person, signed_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from orders.access import second_factor, sessions
 from orders.models import AuditEntry
 from tests.support.people import PASSWORD, person, signed_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 AUDIT = "/console/audit/"
 FACTOR = "/console/second-factor/"

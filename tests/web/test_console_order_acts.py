@@ -10,7 +10,7 @@ from tests.support.roles import happened, stored
 from tests.web.conftest import Desk
 from tests.web.console_orders import BEFORE_SHIPMENT, HOSTILE, an_order, in_error, open_alert
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.pattern("O2")

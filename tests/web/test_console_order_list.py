@@ -16,7 +16,7 @@ from tests.support.factories import ago, ahead, make_request, step_of
 from tests.web.conftest import Desk
 from tests.web.console_orders import an_order, in_error, open_alert
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 
 def found(**asked: str) -> set[UUID]:

@@ -11,7 +11,7 @@ from tests.support.roles import happened, stored
 from tests.web.conftest import Desk
 from tests.web.console_orders import HOSTILE, an_order, in_error
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 
 def test_what_a_remote_service_said_is_shown_harmless_and_cut_short(desk: Desk) -> None:

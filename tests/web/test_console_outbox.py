@@ -15,7 +15,7 @@ from tests.support.order_bodies import EMAIL
 from tests.support.people import person, signed_in
 from tests.web.markup import Markup
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 
 def a_failure(**fields: Any) -> OutgoingMessage:

@@ -11,7 +11,7 @@ from orders.templatetags import console
 from tests.support.factories import ago, ahead, make_alert, make_order
 from tests.support.people import person, signed_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 PAGES = ("/console/", "/console/agents/", "/console/supervisor/", "/console/workflow/")
 ACTS = ("pause", "resume", "force", "unforce")

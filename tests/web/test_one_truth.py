@@ -10,7 +10,7 @@ from tests.commands.running import run
 from tests.support.factories import ago, make_order
 from tests.support.people import api_client, person, signed_in, token_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried"), pytest.mark.pattern("O1")]
+pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
 
 
 def fail(*messages: str) -> None:

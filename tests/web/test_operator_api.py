@@ -19,7 +19,7 @@ from tests.support.factories import make_order, step_of
 from tests.support.people import api_client, person, signed_in, token_of
 from tests.web.helpers import assert_problem, mistakes
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("unhurried")]
+pytestmark = pytest.mark.django_db
 
 API = "/api/v1"
 

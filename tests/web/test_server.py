@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 JSON = {"Content-Type": "application/json"}
 MIB = 1024 * 1024
 NOWHERE = "postgresql://sasweb@/sasweb?host=%2Fnonexistent&port=5432"
-SOON = 20.0
+SOON = 40.0
 
 
 @pytest.fixture(scope="module")
