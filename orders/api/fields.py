@@ -9,6 +9,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from orders.fields.numbers import read_whole_number
 from orders.fields.text import is_one_line
 
 MOST_UNKNOWN = 20
@@ -83,12 +84,13 @@ class Digits(serializers.IntegerField):
         message = f"This must be a whole number from {min_value} to {max_value}."
         messages: dict[str, Any] = dict.fromkeys(("invalid", "min_value", "max_value"), message)
         super().__init__(min_value=min_value, max_value=max_value, error_messages=messages, **options)
-        self._most_digits = 19  # those of 2**63 - 1; Python refuses to read a number of thousands of digits
+        self._largest = max_value
 
     def to_internal_value(self, data: Any) -> int:
-        if not (data.isascii() and data.isdigit()) or len(data) > self._most_digits:
+        number = read_whole_number(data, largest=self._largest)
+        if number is None:
             self.fail("invalid")
-        return int(data)
+        return number
 
 
 class Choice(serializers.ChoiceField):

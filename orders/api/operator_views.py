@@ -22,8 +22,9 @@ from orders.api.operator_requests import (
     ReasonIn,
     read_body,
 )
-from orders.api.paging import LARGEST_ID, AlertGroupQuery, AlertQuery, read_query, render_page
+from orders.api.paging import AlertGroupQuery, AlertQuery, read_query, render_page
 from orders.api.problems import ProblemError
+from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_exists
 from orders.selectors.desk.alert_groups import find_group, group_page

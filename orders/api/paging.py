@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from orders.api.fields import Choice, Digits, IdCursor, Moment, NumberCursor, PrintableText, Strict
 from orders.api.problems import ProblemError
+from orders.fields.numbers import LARGEST_ID
 from orders.selectors.paging import Page
 from orders.vocabulary import AlertKind, ProcessState
 
@@ -17,7 +18,6 @@ T = TypeVar("T")
 
 LARGEST_PAGE = 100
 DEFAULT_PAGE = 50
-LARGEST_ID = 2**63 - 1
 LONGEST_WAIT = 60
 """Seconds that a response may be held back."""
 

@@ -18,6 +18,7 @@ from orders.api.fields import Strict, Text, Token, Whole
 from orders.api.paging import LONGEST_WAIT
 from orders.api.problems import invalid
 from orders.fields import email as email_addresses
+from orders.fields.numbers import read_whole_number
 from orders.fields.postal_address import LONGEST_PART
 from orders.selectors.response_queues import queue_of
 from orders.services.placing import NewLine, NewOrder
@@ -119,9 +120,9 @@ def read_wait(request: Request) -> int:
     """The seconds in `Prefer: wait=N`, or 0 without it. Ignores a preference that cannot be read (RFC 7240)."""
     for preference in re.split("[,;]", request.headers.get("Prefer", "")):
         name, _, value = preference.partition("=")
-        value = value.strip().strip('"')
-        if name.strip().lower() == "wait" and value.isascii() and value.isdigit():
-            return min(int(value[:9]), LONGEST_WAIT)
+        seconds = read_whole_number(value.strip().strip('"'))
+        if name.strip().lower() == "wait" and seconds is not None:
+            return min(seconds, LONGEST_WAIT)
     return 0
 
 

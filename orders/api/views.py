@@ -14,7 +14,6 @@ from rest_framework.views import APIView
 
 from orders.api import documentation, representations, requests
 from orders.api.paging import (
-    LARGEST_ID,
     EventQuery,
     MessageQuery,
     OrderQuery,
@@ -24,6 +23,7 @@ from orders.api.paging import (
 )
 from orders.api.problems import ProblemError
 from orders.api.waiting import ROOM
+from orders.fields.numbers import LARGEST_ID
 from orders.selectors import catalogue, response_queues
 from orders.selectors import orders as order_selectors
 from orders.selectors.order_view import OrderView

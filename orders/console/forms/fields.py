@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django import forms
 
+from orders.fields.numbers import LARGEST_ID
+
 LONGEST_REASON = 200
-LARGEST_ID = 2**63 - 1
-"""The largest key of a table."""
 
 
 class Reason(forms.CharField):

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from orders.engine.runtime.sql import fetch
+from orders.fields.numbers import read_whole_number
 from orders.models import Alert, AlertGroup, BulkAction, Order, StepState
 from orders.selectors.paging import Page, page_of
 
@@ -52,9 +53,11 @@ def alerts_of_group(group: AlertGroup, *, closed: bool, after: str, limit: int =
 def _read_key(after: str) -> tuple[datetime, int] | None:
     at, _, number = after.partition("~")
     try:
-        return datetime.fromisoformat(at), int(number[:18])
+        moment = datetime.fromisoformat(at)
     except ValueError:
         return None
+    alert_id = read_whole_number(number)
+    return None if alert_id is None else (moment, alert_id)
 
 
 def _with_orders(alerts: Sequence[Alert]) -> list[GroupAlert]:
