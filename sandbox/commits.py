@@ -39,9 +39,9 @@ class Commits:
 
     async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """Runs `job` in a transaction and returns its result once that is committed. Raises what the job raised."""
-        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((job, done))
-        return await done
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((job, future))
+        return await future
 
     def is_answered(self, service: str, key: str) -> bool:
         """Whether the first answer to `key` is committed."""
@@ -68,13 +68,13 @@ class Commits:
             while len(batch) < BATCH and not self._queue.empty():
                 batch.append(self._queue.get_nowait())
             results = await loop.run_in_executor(self._writing, self._commit, [job for job, _ in batch])
-            for (_, done), (result, error) in zip(batch, results, strict=True):
-                if done.done():
+            for (_, future), (result, error) in zip(batch, results, strict=True):
+                if future.done():
                     continue
                 if error is None:
-                    done.set_result(result)
+                    future.set_result(result)
                 else:
-                    done.set_exception(error)
+                    future.set_exception(error)
 
     def _commit(self, jobs: list[Job]) -> list[tuple[Any, Exception | None]]:
         """The result or the error of each job. A failing job must not fail those that share its transaction."""

@@ -66,9 +66,9 @@ def _reverse(books: Books, call: Call) -> Answer:
         books.bar(call.reverses, call.key)
         return _reversed(call, "nothing_to_reverse")
     if effect.operation != call.operation.reverses or effect.order_id != call.order_id:
-        named = f"a {effect.operation} of order {effect.order_id}"
+        name = f"a {effect.operation} of order {effect.order_id}"
         return bad(
-            422, "reverses_mismatch", f"reverses names {named}, not a {call.operation.reverses} of this order"
+            422, "reverses_mismatch", f"reverses names {name}, not a {call.operation.reverses} of this order"
         )
     if effect.reversed_by is not None:
         return _reversed(call, "already_reversed")

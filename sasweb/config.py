@@ -180,9 +180,9 @@ def _database_url(env: Env, var_dir: Path) -> str:
             raise ProgrammingError("not a URL")
         conninfo_to_dict(value)
     except ProgrammingError as error:
-        shown = re.sub(r"(?<=:)[^:@/]+(?=@)", "…", value)
+        redacted = re.sub(r"(?<=:)[^:@/]+(?=@)", "…", value)
         raise ConfigError(
-            f"DATABASE_URL={shown!r} is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME"
+            f"DATABASE_URL={redacted!r} is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME"
         ) from error
     return value
 

@@ -104,8 +104,8 @@ def _not_sent(error: Exception) -> NotSentError:
 
 
 def _line(code: int, reply: str) -> str:
-    shown = "".join(letter if letter.isprintable() else " " for letter in f"{code} {reply}"[:1_000])
-    return " ".join(shown.split())
+    printable = "".join(letter if letter.isprintable() else " " for letter in f"{code} {reply}"[:1_000])
+    return " ".join(printable.split())
 
 
 def _port(url: str) -> int:

@@ -82,8 +82,8 @@ def classify_mail(error: Exception) -> Fault:
 
 
 def _one_line(answer: str) -> str:
-    shown = "".join(letter if letter.isprintable() else " " for letter in answer[:1_000])
-    return " ".join(shown.split())[:300] or "the mail server gave no reason"
+    printable = "".join(letter if letter.isprintable() else " " for letter in answer[:1_000])
+    return " ".join(printable.split())[:300] or "the mail server gave no reason"
 
 
 class SmtpRemote:

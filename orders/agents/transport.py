@@ -170,8 +170,8 @@ def read_error(raw: bytes) -> RemoteError:
 
 
 def _one_line(text: str) -> str:
-    shown = "".join(letter if letter.isprintable() else " " for letter in text[:1_000])
-    return " ".join(shown.split())[:300]
+    printable = "".join(letter if letter.isprintable() else " " for letter in text[:1_000])
+    return " ".join(printable.split())[:300]
 
 
 def unknown_operation(request: Request) -> Refused:

@@ -92,8 +92,8 @@ def add_note(request: HttpRequest, group_id: int) -> HttpResponse:
 @act(OPERATE)
 def acknowledge(request: HttpRequest, group_id: int) -> HttpResponse:
     """Records that an operator is handling a group."""
-    done = "Acknowledged. Others can see that you are handling it."
-    return _change(request, group_id, alert_services.acknowledge, done)
+    message = "Acknowledged. Others can see that you are handling it."
+    return _change(request, group_id, alert_services.acknowledge, message)
 
 
 @act(OPERATE)
@@ -102,7 +102,7 @@ def unacknowledge(request: HttpRequest, group_id: int) -> HttpResponse:
     return _change(request, group_id, alert_services.unacknowledge, "The acknowledgement has been withdrawn.")
 
 
-def _change(request: HttpRequest, group_id: int, service: Callable[..., Any], done: str) -> HttpResponse:
+def _change(request: HttpRequest, group_id: int, service: Callable[..., Any], message: str) -> HttpResponse:
     form = ReasonForm(request.POST)
     if not form.is_valid():
         messages.error(request, first_error(form))
@@ -111,5 +111,5 @@ def _change(request: HttpRequest, group_id: int, service: Callable[..., Any], do
         service(group_id=group_id, actor=actor(request), reason=form.cleaned_data["reason"])
     except NoSuchGroupError as error:
         raise Http404 from error
-    messages.success(request, done)
+    messages.success(request, message)
     return redirect("console:group", group_id)

@@ -81,7 +81,7 @@ def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
     """Pauses, resumes, stops or undoes an action, and returns to the page with the button."""
     if act not in ACTS:
         raise Http404
-    service, done = ACTS[act]
+    service, message = ACTS[act]
     try:
         service(action_id=action_id, actor=actor(request))
     except NoSuchActionError as error:
@@ -89,7 +89,7 @@ def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
     except TooLateError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, done)
+        messages.success(request, message)
     return redirect(previous_page(request))
 
 

@@ -18,17 +18,19 @@ def show_outbox(request: HttpRequest) -> HttpResponse:
     """What waits to be sent, what failed and what was sent, newest first."""
     form = OutboxForm(request.GET)
     view, number = form.chosen_view, form.position
-    shown = outbox.messages(view=view, before=number)
+    message_page = outbox.messages(view=view, before=number)
     query: dict[str, str | int] = {"view": view} if view else {}
     return render(
         request,
         "console/outbox.html",
         {
-            "rows": shown.items,
+            "rows": message_page.items,
             "view": view,
             "views": OutboxForm.VIEWS,
             "first": urlencode(query) if number is not None else None,
-            "after": urlencode({**query, "before": shown.items[-1].id}) if shown.has_more else "",
+            "after": urlencode({**query, "before": message_page.items[-1].id})
+            if message_page.has_more
+            else "",
         },
     )
 

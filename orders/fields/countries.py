@@ -24,9 +24,9 @@ def name(code: str) -> str:
 
 @lru_cache(maxsize=16)
 def _named(locale: str) -> tuple[tuple[str, str], ...]:
-    named = [
+    names = [
         (code, str(title))
         for code, title in Locale.parse(locale).territories.items()
         if len(code) == 2 and code.isascii() and code.isalpha() and code not in NOT_COUNTRIES
     ]
-    return tuple(sorted(named, key=lambda country: country[1].casefold()))
+    return tuple(sorted(names, key=lambda country: country[1].casefold()))

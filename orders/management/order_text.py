@@ -37,13 +37,13 @@ def _header(detail: Detail, now: datetime) -> Iterator[str]:
     yield f"{'order':<{LABEL}}{detail.order_id}"
     if detail.queued:
         queued = detail.queued
-        waited = duration((now - queued.posted_at).total_seconds())
-        yield f"{'state':<{LABEL}}in the submission queue for {waited}, {counted(queued.ahead, 'submission')} before it"
+        wait = duration((now - queued.posted_at).total_seconds())
+        yield f"{'state':<{LABEL}}in the submission queue for {wait}, {counted(queued.ahead, 'submission')} before it"
         yield f"{'client':<{LABEL}}{printable(queued.client)}"
     elif detail.set_aside:
         submission = detail.set_aside
-        waited = duration((now - submission.set_aside_at).total_seconds())
-        yield f"{'state':<{LABEL}}set aside for {waited}: {printable(submission.reason)}"
+        wait = duration((now - submission.set_aside_at).total_seconds())
+        yield f"{'state':<{LABEL}}set aside for {wait}: {printable(submission.reason)}"
         yield f"{'client':<{LABEL}}{printable(submission.client)}"
         yield f"{'to do':<{LABEL}}fix the cause, then run manage.py set_aside replay {submission.number}"
     elif detail.order:
@@ -57,8 +57,8 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
     yield "state", summary if summary.startswith(order.state) else f"{summary} ({order.state})"
     yield "goal", "compensate: cancel and refund the order" if order.goal == Goal.COMPENSATE else order.goal
     yield "workflow", f"{order.workflow}, version {order.version}; priority {order.priority}"
-    placed = order.placed_at or order.created_at
-    yield "placed", f"{placed:%Y-%m-%d %H:%M:%S} UTC, {duration((now - placed).total_seconds())} ago"
+    placed_at = order.placed_at or order.created_at
+    yield "placed", f"{placed_at:%Y-%m-%d %H:%M:%S} UTC, {duration((now - placed_at).total_seconds())} ago"
     if order.finished_at:
         yield "took", duration((order.finished_at - detail.began).total_seconds())
     if order.state == ProcessState.PROCESSING and order.complete_by:

@@ -202,8 +202,8 @@ def _described(
     error: Mapping[str, str] | None = None,
 ) -> OrderView:
     """An order as its submission describes it, which may be anything: the queue takes what it is given."""
-    described = body if isinstance(body, Mapping) else {}
-    currency, total, lines = described.get("currency"), described.get("total"), described.get("lines")
+    fields = body if isinstance(body, Mapping) else {}
+    currency, total, lines = fields.get("currency"), fields.get("total"), fields.get("lines")
     last = events.get(order_id)
     money, order_lines = None, []
     if isinstance(currency, str) and isinstance(total, int):
@@ -213,7 +213,7 @@ def _described(
         id=order_id,
         version=version(order_id, state.value, events),
         state=state.value,
-        placed_at=_moment(described.get("placed_at")) or posted_at,
+        placed_at=_moment(fields.get("placed_at")) or posted_at,
         updated_at=last.at if last else changed_at,
         total=money,
         lines=order_lines,

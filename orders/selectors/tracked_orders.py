@@ -77,12 +77,12 @@ def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrd
     for _ in range(LOOKS):
         # The version is read before what it stands for, as in `orders.selectors.orders.order`.
         events = last_events([order_id])
-        stored = Order.objects.filter(pk=order_id, customer_id=customer_id).first()
-        if stored and (views := stored_orders([stored], events)):
+        order = Order.objects.filter(pk=order_id, customer_id=customer_id).first()
+        if order and (views := stored_orders([order], events)):
             return TrackedOrder(
                 order=views[0],
-                email=stored.email,
-                ship_to=_address(stored.ship_to),
+                email=order.email,
+                ship_to=_address(order.ship_to),
                 occurrences=_occurrences(order_id),
             )
         if message := SubmissionMessage.objects.filter(order_id=order_id, client=client).first():

@@ -30,10 +30,10 @@ def place_order_as_guest(
     raises; `site` and `language` are as in `ask_for_link`.
     """
     with transaction.atomic():
-        placed = placing.place_order(client=GUEST, order=order, idempotency_key=idempotency_key)
-        if not placed.replayed:
-            ask_for_link(order_id=placed.order_id, email=order.email, site=site, language=language)
-    return placed
+        placed_order = placing.place_order(client=GUEST, order=order, idempotency_key=idempotency_key)
+        if not placed_order.replayed:
+            ask_for_link(order_id=placed_order.order_id, email=order.email, site=site, language=language)
+    return placed_order
 
 
 def cancel(*, order_id: UUID, by: str) -> Result:

@@ -77,16 +77,16 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
     with transaction.atomic():
         if idempotency_key is None:
             submissions.post(order_id=order_id, client=client, body=body)
-            placed = PlacedOrder(order_id=order_id, replayed=False)
+            placed_order = PlacedOrder(order_id=order_id, replayed=False)
         else:
             record = submissions.post_once(
                 order_id=order_id, client=client, body=body, key=idempotency_key, body_hash=body_hash
             )
             if not record.is_new:
                 return _replayed(record, body_hash)
-            placed = PlacedOrder(order_id=order_id, replayed=False)
+            placed_order = PlacedOrder(order_id=order_id, replayed=False)
         wake(Topic.SUBMISSION)
-    return placed
+    return placed_order
 
 
 def _replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PlacedOrder:

@@ -95,14 +95,14 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
     key, order = _key(request), _new_order(content, form)
     try:
         if client == GUEST:
-            placed = customer_services.place_order_as_guest(
+            placed_order = customer_services.place_order_as_guest(
                 order=order,
                 idempotency_key=key,
                 site=f"{request.scheme}://{request.get_host()}",
                 language=get_language() or "en",
             )
         else:
-            placed = placing.place_order(client=client, order=order, idempotency_key=key)
+            placed_order = placing.place_order(client=client, order=order, idempotency_key=key)
     except (UnknownProductError, MixedCurrenciesError):
         form.add_error(None, _("Something in your cart can no longer be ordered. Check your cart."))
         return _show(request, cart.read(request), form)
@@ -112,7 +112,7 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
         assert earlier is not None, "a key that was used has an order"
         messages.info(request, _("You’ve already placed this order, from another window."))
         return redirect(_remember(request, key, earlier))
-    return redirect(_remember(request, key, placed.order_id))
+    return redirect(_remember(request, key, placed_order.order_id))
 
 
 def _new_order(content: Cart, form: CheckoutForm) -> NewOrder:

@@ -121,8 +121,12 @@ def may_cancel(tracked: TrackedOrder) -> bool:
 
 def _begun(tracked: TrackedOrder) -> datetime:
     """When the customer last did her part: placed the order, or paid another way."""
-    again = [noted.at for (kind, _step), noted in tracked.occurrences.items() if kind == EventKind.PAID_AGAIN]
-    return max([tracked.order.placed_at, *again])
+    payments = [
+        occurrence.at
+        for (kind, _step), occurrence in tracked.occurrences.items()
+        if kind == EventKind.PAID_AGAIN
+    ]
+    return max([tracked.order.placed_at, *payments])
 
 
 def _sentences(

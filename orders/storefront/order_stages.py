@@ -94,8 +94,8 @@ def cancellation_stages(tracked: TrackedOrder, amount: str) -> list[Stage]:
 
 def _returned_at(tracked: TrackedOrder) -> datetime | None:
     times = [
-        noted.at
+        occurrence.at
         for name in (PAYMENT, POINT_OF_NO_RETURN)
-        if (noted := tracked.occurrences.get((EventKind.STEP_COMPENSATED, name)))
+        if (occurrence := tracked.occurrences.get((EventKind.STEP_COMPENSATED, name)))
     ]
     return max(times, default=None)

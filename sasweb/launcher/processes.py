@@ -152,17 +152,17 @@ class ProcessManager:
                 self._turn(timeout=0.1)
             return True
 
-        others = [child for child in self.children if not child.spec.is_foundation]
-        for child in others:
+        workers = [child for child in self.children if not child.spec.is_foundation]
+        for child in workers:
             asked_at = time.monotonic() - began
             child.send(child.spec.stop_signals[0])
             wait_until_gone([child], min(asked_at + NEXT_IN_ORDER, KILL_AFTER))
-        wait_until_gone(others, KILL_AFTER)
-        for child in others:
+        wait_until_gone(workers, KILL_AFTER)
+        for child in workers:
             if child.is_running:
                 self._say(f"{child.spec.name} has not stopped; killing it")
                 child.send(signal.SIGKILL)
-        self._bury(others)
+        self._bury(workers)
         for child in (child for child in self.children if child.spec.is_foundation):
             for signum, until in zip(child.spec.stop_signals, FOUNDATION_UNTIL, strict=False):
                 child.send(signum)

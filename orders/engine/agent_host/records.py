@@ -82,11 +82,11 @@ class HostRecords:
             posted_count = leases.complete(ended, me=me)
             state_store.record_events(notes)
             wake(*([Topic.SCHEDULER] if posted_count else []), *([Topic.PROGRESS] if notes else []))
-            claimed: list[leases.Lease] = []
+            new_leases: list[leases.Lease] = []
             if alone:
-                claimed = leases.claim_suspect(agents=self._agents, me=me, seconds=seconds)
-            claimed = claimed or leases.claim(room=room, me=me, seconds=seconds)
-            return claimed, self._snapshot() if claimed else NO_SNAPSHOT
+                new_leases = leases.claim_suspect(agents=self._agents, me=me, seconds=seconds)
+            new_leases = new_leases or leases.claim(room=room, me=me, seconds=seconds)
+            return new_leases, self._snapshot() if new_leases else NO_SNAPSHOT
 
     def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
         """Renews leases; returns those confirmed, and whether a request waits that has to be run alone."""

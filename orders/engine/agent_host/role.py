@@ -92,7 +92,7 @@ class AgentHost:
 
     async def _one_turn(self) -> Counts:
         reports = asyncio.create_task(self._report_calls())
-        claimed = await self._exchange()
+        claimed_count = await self._exchange()
         await asyncio.gather(*self._tasks.values())
         self._tasks.clear()
         posted_count = len(self._ended)
@@ -101,7 +101,7 @@ class AgentHost:
         await asyncio.gather(reports, return_exceptions=True)
         await self._in_thread(self._reports, partial(self._records.report, self._tallies(), 0))
         await self._close()
-        return Counts(done={"claimed": claimed, "ended": posted_count})
+        return Counts(done={"claimed": claimed_count, "ended": posted_count})
 
     async def run(self) -> None:
         """Runs until `stop`."""
@@ -134,14 +134,14 @@ class AgentHost:
         while not self._stopping:
             self._wake.clear()
             try:
-                claimed = await self._exchange()
+                claimed_count = await self._exchange()
             except DATABASE_TROUBLE as error:
                 failures += 1
                 log.warning("database unavailable", action="retry", error=str(error).strip().split("\n")[0])
                 await asyncio.sleep(full_jitter(failures, first=0.05, cap=2.0))
                 continue
             failures = 0
-            if claimed or self._ended:
+            if claimed_count or self._ended:
                 continue
             try:
                 await asyncio.wait_for(self._wake.wait(), self._config.poll)
@@ -158,7 +158,7 @@ class AgentHost:
             room = {}
         alone = self._suspects and idle and claim
         try:
-            claimed, snapshot = await self._in_thread(
+            new_leases, snapshot = await self._in_thread(
                 self._exchanges, partial(self._records.exchange, ended, notes, room, alone)
             )
         except BaseException:
@@ -166,12 +166,12 @@ class AgentHost:
             raise
         if alone:
             self._suspects = False
-        if claimed:
+        if new_leases:
             self._follow(snapshot)
             self._exchanged += 1
-        for lease in claimed:
+        for lease in new_leases:
             self._begin(lease)
-        return len(claimed)
+        return len(new_leases)
 
     def _follow(self, snapshot: CircuitSnapshot) -> None:
         for name, circuit in snapshot.circuits.items():

@@ -115,9 +115,9 @@ def _lease(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
         """,
         {"me": me, "seconds": seconds, "ids": ids},
     )
-    claimed = [Lease._make(row) for row in rows]
-    claimed = [lease._replace(body=json.loads(lease.body)) for lease in claimed]
-    return sorted(claimed, key=lambda lease: lease.id)
+    new_leases = [Lease._make(row) for row in rows]
+    new_leases = [lease._replace(body=json.loads(lease.body)) for lease in new_leases]
+    return sorted(new_leases, key=lambda lease: lease.id)
 
 
 def complete(answers: Sequence[Answer], *, me: str) -> int:

@@ -91,13 +91,13 @@ class Scheduler:
         with transaction.atomic():
             now = database_now()
             credit = grant_credit(self._agents, rules=self._config.breaker, now=now)
-            gathered = self._gather(limit, now, touched, credit)
-            orders = gathered.orders
+            workload = self._gather(limit, now, touched, credit)
+            orders = workload.orders
             for order in orders:
                 order.turn(now)
             recalled = self._recall(orders)
-            again = Counter(agent for order in orders for agent in order.retries_ready())
-            retries = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in again.items())
+            retries_ready = Counter(agent for order in orders for agent in order.retries_ready())
+            retries = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in retries_ready.items())
             credit.retries = draw_retries(retries, rate=self._config.retries)
             for order in sorted(orders, key=OrderPass.urgency):
                 order.advance(now, credit.take)
@@ -105,10 +105,10 @@ class Scheduler:
             charge_credit(credit, rules=self._config.breaker, now=now)
         changed = sum(order.row_changed() for order in orders)
         return Counts(
-            busy=gathered.replies > 0 or gathered.is_held_up or (gathered.is_full and changed > 0),
+            busy=workload.replies > 0 or workload.is_held_up or (workload.is_full and changed > 0),
             done={
                 "orders": len(orders),
-                "replies": gathered.replies,
+                "replies": workload.replies,
                 "started": sum(len(order.new_requests) for order in orders),
                 "recalled": recalled,
             },

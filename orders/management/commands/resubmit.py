@@ -87,17 +87,17 @@ class Command(ActingCommand):
     def _resubmit_all(self, options: dict[str, Any]) -> int:
         """Starts a bulk action for the orders with such an alert now. Orders that fail later are not part of it."""
         query = {name: options[name] for name in NARROWED_BY if options[name]}
-        described = ", ".join(f"{name} {value}" for name, value in query.items())
+        description = ", ".join(f"{name} {value}" for name, value in query.items())
         order_ids = orders_with_alert(**query, most=bulk_services.MOST)
         if not order_ids:
-            self.stdout.write(f"no order has an open alert with {described}")
+            self.stdout.write(f"no order has an open alert with {description}")
             return NOTHING
         self._confirm(len(order_ids), yes=options["yes"])
         try:
             action = bulk_services.create(
                 kind=BulkKind.RESUBMIT,
                 order_ids=order_ids,
-                what=f"open alerts with {described}",
+                what=f"open alerts with {description}",
                 query=query,
                 actor=_actor(options),
                 reason=options["reason"],

@@ -129,8 +129,8 @@ def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], da
 
 def wait_for_the_web(manager: ProcessManager, config: Config) -> None:
     """Prints the banner when the web server is ready, and a warning before that if it takes long."""
-    begun = time.monotonic()
-    manager.run(until=lambda: launch.is_ready(config) or time.monotonic() > begun + SLOW_START, poll=0.1)
+    began = time.monotonic()
+    manager.run(until=lambda: launch.is_ready(config) or time.monotonic() > began + SLOW_START, poll=0.1)
     if not manager.is_stopping and not launch.is_ready(config):
         manager.output.line("up", f"not ready after {SLOW_START:.0f} s; the messages above may say why")
         manager.run(until=lambda: launch.is_ready(config))

@@ -66,18 +66,18 @@ def console_order(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -
     detail = order_detail(order_id, retry_limits=retry_limits, now=now)
     if detail is None:
         return None
-    stored = {step.name: step for step in StepState.objects.filter(process_id=order_id)}
+    rows = {step.name: step for step in StepState.objects.filter(process_id=order_id)}
     alert = Alert.objects.filter(order_id=order_id, closed_at__isnull=True).only("group_id").first()
     return ConsoleOrder(
         detail=detail,
-        steps=[_step(detail, facts, stored[facts.name], retry_limits, now) for facts in detail.steps],
+        steps=[_step(detail, facts, rows[facts.name], retry_limits, now) for facts in detail.steps],
         group=alert.group_id if alert else None,
         act=acts_on([order_id], now).get(order_id),
     )
 
 
 def _step(
-    detail: Detail, facts: StepFacts, stored: StepState, retry_limits: RetryLimits, now: datetime
+    detail: Detail, facts: StepFacts, row: StepState, retry_limits: RetryLimits, now: datetime
 ) -> ConsoleStep:
     order = detail.order
     assert order is not None
@@ -92,9 +92,9 @@ def _step(
         standing=step_standing(facts, order.goal, retry_limits=retry_limits, now=now)
         if open_ and not in_error
         else None,
-        request=stored.request,
-        original=stored.original,
-        result=stored.result,
+        request=row.request,
+        original=row.original,
+        result=row.result,
         can_edit=forward and failed and not unknown,
         can_skip=forward and open_ and idle and facts.state in (StepStatus.NOT_STARTED, StepStatus.FAILED),
         can_settle=in_error and failed and ((forward and unknown) or to_compensate),

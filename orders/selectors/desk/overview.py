@@ -166,7 +166,7 @@ def _oldest_ready(now: datetime) -> datetime | None:
 def _minutes(now: datetime) -> list[Minute]:
     """The last minutes, oldest first, the present one last. Each is counted up to `MOST_A_MINUTE` + 1."""
     this = now.replace(second=0, microsecond=0)
-    begun = [this - timedelta(minutes=back) for back in range(MINUTES, -1, -1)]
+    minutes = [this - timedelta(minutes=back) for back in range(MINUTES, -1, -1)]
     rows = fetch(
         """
         SELECT began, (SELECT count(*) FROM (
@@ -175,7 +175,7 @@ def _minutes(now: datetime) -> list[Minute]:
                               AND process_state = 'processed' LIMIT %s) AS few)
           FROM unnest(%s::timestamptz[]) AS began ORDER BY began
         """,
-        [MOST_A_MINUTE + 1, begun],
+        [MOST_A_MINUTE + 1, minutes],
     )
     return [Minute(began=began, processed=count) for began, count in rows]
 

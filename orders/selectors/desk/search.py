@@ -241,10 +241,10 @@ def _current_steps(order_filter: OrderFilter, state: str) -> QuerySet[StepState]
     if state == ProcessState.ERROR:
         steps = steps.filter(state=StepStatus.FAILED)
     else:
-        begun = Q(state__in=[StepStatus.RUNNING, StepStatus.COMPENSATING, StepStatus.FAILED]) | Q(
+        has_begun = Q(state__in=[StepStatus.RUNNING, StepStatus.COMPENSATING, StepStatus.FAILED]) | Q(
             state=StepStatus.NOT_STARTED, attempt__gt=0
         )
-        steps = steps.filter(begun | Q(waiting_since__isnull=False))
+        steps = steps.filter(has_begun | Q(waiting_since__isnull=False))
     if order_filter.step:
         steps = steps.filter(name=order_filter.step)
     if order_filter.waiting not in ("", NOTHING_DONE):

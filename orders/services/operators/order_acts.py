@@ -123,22 +123,22 @@ def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None) -> Resul
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
         now = database_now()
         waits = [
-            waiting
-            for waiting in steps
-            if waiting.state in WAITING and waiting.complete_by is None and step in (None, waiting.name)
-            if waiting.not_before is not None and waiting.not_before > now
+            candidate
+            for candidate in steps
+            if candidate.state in WAITING and candidate.complete_by is None and step in (None, candidate.name)
+            if candidate.not_before is not None and candidate.not_before > now
         ]
         if row.process_state not in (ProcessState.PENDING, ProcessState.PROCESSING) or not waits:
             return already("Nothing is waiting for a retry.")
         state_store.write_steps(
-            [StepWrite(waiting._replace(not_before=None), waiting.attempt) for waiting in waits]
+            [StepWrite(candidate._replace(not_before=None), candidate.attempt) for candidate in waits]
         )
         # Due now rather than without a time: so it is claimed before the orders that nobody has claimed yet.
         state_store.write_processes([row._replace(not_before=now)])
-        for waiting in waits:
-            add_event(row, EventKind.HURRIED, waiting, actor, "", {"until": waiting.not_before})
+        for candidate in waits:
+            add_event(row, EventKind.HURRIED, candidate, actor, "", {"until": candidate.not_before})
         wake(Topic.SCHEDULER, Topic.PROGRESS)
-        return done(f"Retrying {', '.join(waiting.name for waiting in waits)} now.")
+        return done(f"Retrying {', '.join(candidate.name for candidate in waits)} now.")
 
     return act_on("retry now", work, order_id=order_id, actor=actor, step=step)
 
