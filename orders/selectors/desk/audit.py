@@ -64,6 +64,11 @@ class Entry:
     reason: str
     changes: Sequence[Change]
 
+    @property
+    def act_label(self) -> str:
+        """The act in words."""
+        return act_label(self.act)
+
 
 @dataclass(frozen=True, kw_only=True)
 class AuditPage:
@@ -100,6 +105,11 @@ def acts() -> list[str]:
     """Returns the names of the acts among the latest entries, for the filter's drop-down list."""
     latest = AuditEntry.objects.order_by("-id").values_list("act", flat=True)[:RECENT]
     return sorted(set(latest))
+
+
+def act_label(act: str) -> str:
+    """An act in words: some are stored as pause-agent, others as retry now."""
+    return act.replace("-", " ")
 
 
 def _matching_entries(audit_filter: AuditFilter) -> QuerySet[AuditEntry]:
