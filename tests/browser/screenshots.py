@@ -39,6 +39,8 @@ class Shot(NamedTuple):
 
 PASSWORD = "four green herons at noon"
 DESK = "/console/sign-in/"
+FAILED = "/console/orders/?state=error"
+ORDER, ALERT, BULK = "main tr[data-row] a[data-key='e']", "a.cause__message", "main a[href*='/bulk/new/']"
 
 
 def sign_in(page: Page, then: str) -> None:
@@ -61,6 +63,25 @@ def desk(path: str) -> Callable[[Page], object]:
         page.goto(path)
 
     return go
+
+
+def desk_link(path: str, *links: str) -> Callable[[Page], object]:
+    """Signs in to the console, goes on to a page of it, and follows the first link that each CSS selector finds."""
+
+    def go(page: Page) -> None:
+        desk(path)(page)
+        for link in links:
+            page.locator(link).first.click()
+            page.wait_for_load_state("load")
+
+    return go
+
+
+def start_bulk_action(page: Page) -> None:
+    """Starts a bulk action for an alert group, and stays on the page that shows it."""
+    desk_link("/console/alerts/", ALERT, BULK)(page)
+    page.locator("form[action$='/bulk/create/'] .button--main, form .button--main").first.click()
+    page.wait_for_url(lambda url: "/bulk/" in url and "/new/" not in url)
 
 
 def add_operator() -> None:
@@ -141,9 +162,17 @@ SHOTS: Sequence[Shot] = (
         Shot(f"console-{path.strip('/') or 'overview'}", DESK, desk(f"/console/{path}"))
         for path in (
             *("", "orders/", "set-aside/", "alerts/", "bulk/", "compensation/"),
-            *("agents/", "supervisor/", "workflow/", "audit/"),
+            *("agents/", "supervisor/", "workflow/", "outbox/", "audit/", "chaos/", "second-factor/"),
         )
     ),
+    Shot("console-sign-in", DESK),
+    Shot("console-order", DESK, desk_link("/console/orders/?state=processed", ORDER)),
+    Shot("console-order-failed", DESK, desk_link(FAILED, ORDER)),
+    Shot("console-order-cancel", DESK, desk_link(FAILED, ORDER, "a[href$='/compensate/']")),
+    Shot("console-step-settle", DESK, desk_link(FAILED, ORDER, "a[href$='/settle/']")),
+    Shot("console-group", DESK, desk_link("/console/alerts/", ALERT)),
+    Shot("console-bulk-new", DESK, desk_link("/console/alerts/", ALERT, BULK)),
+    Shot("console-bulk-action", DESK, start_bulk_action),
     Shot("not-found", "/design/404.html"),
     Shot("broken", "/design/500.html"),
     Shot("unavailable", "/design/503.html"),
@@ -164,7 +193,12 @@ def running_shop() -> Iterator[str]:
     call_command("migrate", verbosity=0)
     with tempfile.TemporaryDirectory(prefix="sasweb-screenshots-") as folder:
         system = System(Path(folder))
-        server = Server(Path(folder) / "web.log", database_url=database_url(), VAR_DIR=folder)
+        server = Server(
+            Path(folder) / "web.log",
+            database_url=database_url(),
+            VAR_DIR=folder,
+            SANDBOX_BIND=system.sandbox_url.removeprefix("http://"),
+        )
         try:
             system.start_all()
             ended = system.place(6) + system.place(payment_method="card_declined")
