@@ -5,25 +5,18 @@ from typing import Any
 
 import pytest
 from django.db import connections
-from django.db.models.signals import post_migrate, pre_migrate
 
-from orders.engine.runtime.sql import run
 from tests.support.two_sessions import BAD_PLANS, Session
 
 
-def _take_your_time(using: str, **_: Any) -> None:
-    """`manage.py migrate` lifts the limit of a transaction for itself; so does making the tests' database."""
-    with connections[using].cursor() as cursor:
-        cursor.execute("SET transaction_timeout = 0")
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Gives the transactions of the test processes two minutes. The product's own processes keep their 5 s.
 
-
-def _hurry_again(using: str, **_: Any) -> None:
-    with connections[using].cursor() as cursor:
-        cursor.execute("RESET transaction_timeout")
-
-
-pre_migrate.connect(_take_your_time)
-post_migrate.connect(_hurry_again)
+    What ends in a moment takes longer than 5 s on a busy machine, and some tests are one transaction from end to end.
+    """
+    options = connections["default"].settings_dict["OPTIONS"]
+    options["options"] = options["options"].replace("timeout=5s", "timeout=120s")
 
 
 @pytest.fixture(params=BAD_PLANS.values(), ids=BAD_PLANS.keys())
@@ -36,19 +29,6 @@ def switched_off(request: pytest.FixtureRequest) -> tuple[str, ...]:
 def without_second_factor(settings: Any) -> None:
     """Operators of the tests sign in by password alone, unless a test is about their second factor."""
     settings.REQUIRE_SECOND_FACTOR = False
-
-
-@pytest.fixture(autouse=True)
-def unhurried(request: pytest.FixtureRequest) -> None:
-    """Lifts the limits of time from the transaction that a test without `transaction=True` runs in.
-
-    They are for the product's transactions, which are short; a whole test takes longer on a busy machine.
-    """
-    marker = request.node.get_closest_marker("django_db")
-    if marker is not None and not marker.kwargs.get("transaction"):
-        request.getfixturevalue("db")
-        run("SET LOCAL transaction_timeout = 0")
-        run("SET LOCAL idle_in_transaction_session_timeout = 0")
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from sasweb.launcher import children
 PROJECT = Path(__file__).resolve().parents[2]
 
 
-def wait_for(condition: Callable[[], object], *, timeout: float = 10.0) -> None:
+def wait_for(condition: Callable[[], object], *, timeout: float = 60.0) -> None:
     """Fails the test if the condition does not hold within `timeout` seconds."""
     assert children.wait_until(lambda: bool(condition()), timeout=timeout, poll=0.02), "timed out"
 
@@ -42,7 +42,7 @@ def python(
     )
 
 
-def line_with(process: subprocess.Popen[str], text: str, *, timeout: float = 30.0) -> str:
+def line_with(process: subprocess.Popen[str], text: str, *, timeout: float = 180.0) -> str:
     """The process's next line of output that contains `text`.
 
     Fails when the output ends before. A process that does not say it within `timeout` seconds is killed.

@@ -90,7 +90,7 @@ def test_a_stop_notifies_the_jobs_and_then_the_cluster(database: Path) -> None:
         pid_of(watch, "worker")
         watch.terminate()
         line_with(watch, "a job was told to come to an end")
-        assert watch.wait(timeout=5) == 0
+        assert watch.wait(timeout=60) == 0
 
 
 @pytest.mark.parametrize("behaviour", ["obedient", "stubborn"])
@@ -101,7 +101,7 @@ def test_a_stop_leaves_no_process_even_of_a_cluster_that_does_not_stop(
         cluster = pid_of(watch, "cluster")
         pid_of(watch, "worker")
         watch.terminate()
-        assert watch.wait(timeout=5) == 0
+        assert watch.wait(timeout=60) == 0
         assert not children.group_members(cluster)
 
 
@@ -112,7 +112,7 @@ def test_the_end_of_the_pipe_ends_the_group_at_once(database: Path) -> None:
         assert watch.stdin
         watch.stdin.close()
         begun = time.monotonic()
-        assert watch.wait(timeout=5) == 0
+        assert watch.wait(timeout=60) == 0
         assert time.monotonic() - begun < 0.9
         assert not children.group_members(cluster)
 

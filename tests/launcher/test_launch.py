@@ -105,7 +105,7 @@ def test_a_host_of_another_machine_is_reported_at_once() -> None:
 def test_up_with_a_taken_port_says_one_line_and_starts_nothing(taken: int, tmp_path: Path) -> None:
     env = {"BIND": f"127.0.0.1:{taken}", "VAR_DIR": str(tmp_path), "DATABASE_URL": ""}
     with python("manage.py", "up", env=env, stderr=subprocess.PIPE) as launcher:
-        out, err = launcher.communicate(timeout=20)
+        out, err = launcher.communicate(timeout=120)
     assert launcher.returncode == 1
     assert out == ""
     assert len(err.splitlines()) == 1

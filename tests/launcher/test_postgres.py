@@ -249,7 +249,7 @@ def test_the_wrapper_gives_the_command_a_server_and_its_exit_status() -> None:
     command = 'echo "url $DATABASE_URL"; test -n "$VAR_DIR" && exit 7'
     with python("-m", "sasweb.embedded_postgres", "--", "sh", "-c", command) as wrapper:
         url = line_with(wrapper, "url ").removeprefix("url ")
-        assert wrapper.wait(timeout=20) == 7
+        assert wrapper.wait(timeout=120) == 7
     assert not Path(str(conninfo_to_dict(url)["host"])).exists()
 
 
@@ -259,7 +259,7 @@ def test_the_wrapper_leaves_nothing_when_it_is_stopped(signum: signal.Signals) -
     with python("-m", "sasweb.embedded_postgres", "--", "sh", "-c", script) as wrapper:
         url = line_with(wrapper, "url ").removeprefix("url ")
         os.killpg(wrapper.pid, signum)  # as Ctrl-C does
-        assert wrapper.wait(timeout=20) == 128 + signum
+        assert wrapper.wait(timeout=120) == 128 + signum
     assert not Path(str(conninfo_to_dict(url)["host"])).exists()
 
 
@@ -283,4 +283,4 @@ def test_the_wrapper_killed_leaves_no_server() -> None:
 
 def test_a_command_that_does_not_exist_is_reported_in_one_line() -> None:
     with python("-m", "sasweb.embedded_postgres", "--", "/no/such/command") as wrapper:
-        assert wrapper.wait(timeout=20) == 1
+        assert wrapper.wait(timeout=120) == 1

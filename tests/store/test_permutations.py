@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from orders.engine.runtime.sql import run
 from orders.models import AgentRequest, Alert, OrderProcess
 from tests.support import invariants
 from tests.support.rivals import (
@@ -236,8 +235,6 @@ def check_history(order: OrderProcess) -> None:
 def test_two_sessions_in_every_interleaving(scenario: Scenario, new_session: NewSession) -> None:
     """I4, I5, I6, I9, I10."""
     sessions = new_session(), new_session()
-    for session in sessions:
-        session.do(allow_time)
     seen: list[Any] = []
     for turns in interleavings():
         order = scenario.prepare()
@@ -260,9 +257,3 @@ def _agrees(left: Any, expected: Any) -> bool:
     """Whether an order is as it is expected to be, in the steps that are named."""
     steps = {name: left[2][name] for name in expected[2]}
     return bool((left[0], left[1], steps) == expected)
-
-
-def allow_time() -> None:
-    """Lets transactions of this session stay open for as long as a busy machine may need for the other session."""
-    run("SET transaction_timeout = '60s'")
-    run("SET idle_in_transaction_session_timeout = '60s'")

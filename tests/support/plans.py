@@ -97,12 +97,10 @@ def full_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> It
     """Committed, and analysed, once for all the tests here; each of them rolls back what it changes."""
     with django_db_blocker.unblock():
         with connection.cursor() as cursor:
-            cursor.execute("SET transaction_timeout = 0")  # however slow the machine
             for statement in FILL:
                 cursor.execute(statement)
                 # Otherwise the check of the next foreign keys keeps the plan that it made while this table was empty.
                 cursor.execute("ANALYZE orders_orderprocess")
-            cursor.execute("RESET transaction_timeout")
         run(f"ANALYZE {', '.join(BIG)}")
         yield
         run(f"TRUNCATE {', '.join(BIG)}, orders_alertgroup CASCADE")

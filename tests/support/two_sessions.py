@@ -20,9 +20,9 @@ T = TypeVar("T")
 PATIENCE = 60.0
 """Seconds after which something that does not come fails the test."""
 
-PROMPT = 3.0
-"""Seconds that an act may take which must not wait for anybody. Less than the 5 s after which the server ends a
-transaction, since a lock is free then and whoever waited for it goes on as if it had not."""
+PROMPT = 30.0
+"""Seconds that an act may take which must not wait for anybody. Less than the two minutes after which the server ends a
+transaction of the tests, since a lock is free then and whoever waited for it goes on as if it had not."""
 
 GATE = 20_260_101
 """The advisory lock that `held` uses."""
