@@ -1,4 +1,4 @@
-"""Runs a benchmark on two cores, with a PostgreSQL server of its own, configured as in production.
+"""Runs a benchmark on two cores, with its own PostgreSQL server, configured as in production.
 
     .venv/bin/python -m bench NAME [--help | …]     throughput, latency, concurrency, scale, recovery, under_fault
 

@@ -116,7 +116,8 @@ def _write(
 
 
 def answer(connection: psycopg.Connection[Any], held: list[int]) -> list[int]:
-    """Writes what a host's exchange writes: replies to the leased requests, and the next leases. Returns the latter."""
+    """Writes what a host's exchange writes: replies to the leased requests, and the next leases. Returns those
+    leases."""
     with connection.transaction():
         connection.execute(ANSWER, [held, ME])
         free = _ids(connection.execute(FREE, [BATCH]))

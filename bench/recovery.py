@@ -192,7 +192,7 @@ def agents(up: Up) -> float:
 
 
 def supervisor(up: Up, find: Callable[[Up], int] | None = None) -> float:
-    """Kills the leader just before a step is overdue, which nobody else would notice."""
+    """Kills the leader just before a step becomes overdue, which no other process would notice."""
     (order,) = place(1)
     up.faults("carrier", hang_rate=1.0)
     running = StepState.objects.filter(process_id=order, name="create-shipment", state="running")

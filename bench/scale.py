@@ -170,7 +170,7 @@ def _take(orders: list[Any]) -> None:
 
 
 def _move(orders: list[Any], state: str, step_state: str) -> None:
-    """Moves orders and their first steps into a state in which their times are over."""
+    """Moves orders and their first steps into a state in which they are overdue."""
     parameters = {"state": state, "step": step_state, "orders": orders}
     run(
         """

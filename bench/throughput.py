@@ -4,7 +4,7 @@
 
 Each order has four sequential steps that answer at once. All orders are submitted in advance, and two cores do
 everything. The engine is one scheduler and one agent host; the loop is one process, and then two; DBOS has two workers,
-and so has django-q2's cluster. DBOS is installed into an environment of its own in the temporary folder. Each contender
+and so has django-q2's cluster. DBOS is installed into a separate environment in the temporary folder. Each contender
 has a warm-up first.
 """
 

@@ -1,12 +1,12 @@
-"""Orders a second, and the time of a new order, while something is wrong, compared with the same without a fault.
+"""Orders a second, and the time of a new order, while something is wrong, compared with a run without a fault.
 
     .venv/bin/python -m bench under_fault [--orders N] [--waiting N] [--rate R] [--seconds S]
         [--transitions N] [--only F26|F29|F30]…
 
-F26: a session holds a snapshot, so that dead rows cannot be removed, during a million transitions beforehand and during
-the measurement. F29: the remote service of another workflow is down, and ten thousand orders wait for it. F30: ten
-thousand steps of other orders expire within one second, and are tried again. The agents of the new orders answer at
-once.
+F26: a session holds a snapshot, so that dead rows cannot be removed, during a million transitions beforehand and
+during the measurement. F29: the remote service of another workflow is down, and ten thousand orders wait for it. F30:
+ten thousand steps of other orders expire within one second, and are tried again. The agents of the new orders answer
+at once.
 
 First new orders arrive at a steady rate; then `--orders` arrive at once.
 """

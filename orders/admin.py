@@ -109,7 +109,8 @@ class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(models.Product)
 class ProductAdmin(AuditedAdmin):
-    """The catalogue. Changes here do not affect orders: their lines keep the title and price of their time."""
+    """The catalogue. Changes here do not affect orders: their lines keep the title and price at the time of the
+    order."""
 
     list_display = ("sku", "title", "artist", "price", "currency", "is_listed")
     list_filter = ("is_listed", "currency")

@@ -28,7 +28,7 @@ EVERY_MINUTES = {
     "notify_operators": 1,
     "delete_what_is_old": 60,
 }
-"""The jobs of this module, and how often each is started."""
+"""The jobs of this module, and how often each starts."""
 SHIFT = 150.0
 """Seconds that a supervisor shift lasts: less than the cluster's timeout, and long enough that two always overlap."""
 DESK_SHIFT = 110.0
@@ -36,7 +36,7 @@ DESK_SHIFT = 110.0
 DESK_POLL = 0.5
 """Seconds between two passes over the bulk actions."""
 OUTBOX_SHIFT = 110.0
-"""Seconds that an outbox shift lasts. It is a job of its own, so that a mail server that does not answer delays neither
+"""Seconds that an outbox shift lasts. It is a separate job, so that a mail server that does not answer delays neither
 a sweep nor a bulk action."""
 OUTBOX_POLL = 1.0
 """Seconds between two passes over the outbox."""
@@ -116,7 +116,7 @@ def _release(supervisor: Supervisor) -> None:
 
 
 def notify_operators() -> None:
-    """Posts messages about the alerts that operators have not been told of (O1)."""
+    """Posts messages about alerts that operators have not been notified of (O1)."""
     notifications.notify_operators()
 
 

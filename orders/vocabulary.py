@@ -1,4 +1,4 @@
-"""The words that are stored, compared and served: one enumeration for each, and one home for them all.
+"""The words that are stored, compared and served: one enumeration for each, all in one place.
 
 The values are in the database and in the API, so a value changes only with a migration and a new version of the API.
 """
@@ -53,7 +53,7 @@ class ReplyOutcome(StrEnum):
     DECLINED = "declined"
     """A definite no that the customer can resolve, such as a declined card."""
     FAILED = "failed"
-    """Nobody knows whether the effect happened."""
+    """It is unknown whether the effect happened."""
     DEFERRED = "deferred"
     """The agent cannot be used at present: ask again when it can."""
     ABANDONED = "abandoned"
@@ -114,7 +114,7 @@ class Reason(StrEnum):
 
 
 class ActorKind(StrEnum):
-    """Whose doing an event is; it has a name besides."""
+    """The kind of an event's actor, who also has a name."""
 
     CUSTOMER = "customer"
     OPERATOR = "operator"
@@ -125,7 +125,7 @@ class ActorKind(StrEnum):
 
 
 class AlertKind(StrEnum):
-    """What an operator is asked to look at."""
+    """What an alert asks an operator to look into."""
 
     STEP_FAILED = "step_failed"
     COMPENSATION_FAILED = "compensation_failed"

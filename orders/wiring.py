@@ -95,5 +95,5 @@ def supervisor() -> Supervisor:
 
 
 def listener(on_wake: dict[Topic, Callable[[], None]]) -> Listener:
-    """Makes a listener with a connection of its own to the project's database."""
+    """Makes a listener with its own connection to the project's database."""
     return Listener(parameters=connection_parameters(), on_wake=on_wake)

@@ -1,8 +1,8 @@
 """Stand-ins for the remote services of the shop: a warehouse, a payment gateway, a carrier and a mail server.
 
 One process (`python -m sandbox`), for development and tests, never for production. It behaves like good remote
-services: idempotency keys, reversal by forward key, and a definite no that differs from a temporary failure. It keeps a
-ledger of every effect, so that a test can count them from outside, and produces the faults that a test asks for.
+services: idempotency keys, reversal by forward key, and definite refusals that differ from temporary failures. It
+keeps a ledger of every effect, so that a test can count them from outside, and simulates the faults that a test sets.
 
     POST   /warehouse/reserve|release
     POST   /payments/authorise|void|capture|refund

@@ -18,7 +18,7 @@ from sandbox.faults import SERVICES, FaultBoard
 BACKLOG = 4096
 """Connections that may wait to be accepted."""
 KEEP_ALIVE = 600.0
-"""Seconds that an idle connection stays open: long enough that a client's pool does not happen upon closed ones."""
+"""Seconds that an idle connection stays open: long enough that a client's pool does not pick closed ones."""
 GRACE = 0.3
 """Seconds that a running request has to finish at the stop. Applied twice."""
 

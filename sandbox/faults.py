@@ -1,4 +1,4 @@
-"""The faults that a test asks for: the settings of each service, and the calls that hang."""
+"""The faults that a test sets: the settings of each service, and the calls that hang."""
 
 import asyncio
 import json

@@ -69,8 +69,8 @@ def _check_create(body: Body) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One operation. A forward one answers the names in `gives`, with random ids behind a prefix. A reversal `reverses`
-    one."""
+    """One operation. A forward operation answers with the names in `gives`, each with a random id after its prefix. A
+    reversal names in `reverses` the operation that it reverses."""
 
     service: str
     name: str
@@ -109,7 +109,7 @@ class Call:
 
 
 def find_operation(service: str, name: str) -> Operation:
-    """The operation `name` of `service`. Raises `InvalidRequest` (404) if there is none."""
+    """The operation `name` of `service`. Raises `InvalidRequest` (404) if it is unknown."""
     operation = OPERATIONS.get((service, name))
     if operation is None:
         paths = [

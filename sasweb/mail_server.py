@@ -85,8 +85,8 @@ async def _send(url: str, message: bytes, *, sender: str, recipient: str) -> Non
 def _not_sent(error: Exception) -> NotSentError:
     """SMTP's own rule: a reply of 5xx to the recipient or the text is final, everything else may pass.
 
-    A server that refuses the sender or the password refuses every email: that is put right in the settings, and then
-    what waits is sent.
+    A server that refuses the sender or the password refuses every email: that is fixed in the settings, and then the
+    waiting emails are sent.
     """
     match error:
         case aiosmtplib.SMTPRecipientsRefused():

@@ -28,7 +28,8 @@ DOCS_POLICY = f"{POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:
 
 
 def request_id(get_response: Handler) -> Handler:
-    """Gives each request an id, or keeps the one it came with, and puts it into X-Request-ID and every log line."""
+    """Gives each request an id, or keeps the id that it came with, and puts it into X-Request-ID and every log
+    line."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         header = request.headers.get("X-Request-ID", "")

@@ -11,7 +11,7 @@ ANSWER_TIMEOUT = 0.8
 
 
 class Readiness:
-    """Asks the database in a thread of its own, one question at a time, so that a database that hangs blocks nobody
+    """Asks the database in a separate thread, one question at a time, so that a database that hangs blocks nobody
     else."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Signed tokens in the URL of an order's page, by which customers without an account find their order again."""
+"""Signed tokens in the URL of an order's page, with which customers without an account find their order again."""
 
 from uuid import UUID
 

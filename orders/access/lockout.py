@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 NETWORK = 64
-"""Bits of an IPv6 address that identify a subscriber. The rest is hers to choose, anew for each guess."""
+"""Bits of an IPv6 address that identify a subscriber, who can choose the rest anew for each guess."""
 
 
 def read_username(request: HttpRequest, credentials: Mapping[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""The signed token by which the owner of an email address finishes signing up."""
+"""The signed token with which the owner of an email address finishes signing up."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ MAX_AGE = 24 * 3600
 
 
 class SignUp(NamedTuple):
-    """An email address whose owner wants an account, and the path to go on to once she has it; empty for none."""
+    """An email address whose owner wants an account, and the path to continue to once she has it; empty for none."""
 
     email: str
     next_path: str

@@ -1,7 +1,7 @@
 """Emails to the customer: the confirmation of an order, and the notice that it was cancelled.
 
-Mail servers do not deduplicate, so an email is sent at least once. Its Message-ID is the request's key, by which mail
-programs and people recognise a second copy.
+Mail servers do not deduplicate, so an email is sent at least once. Its Message-ID is the request's key, so mail
+programs and people can recognise a second copy.
 """
 
 from collections.abc import Callable

@@ -31,7 +31,7 @@ class PlainHeaders(EmailPolicy):
     """
 
     def header_store_parse(self, name: str, value: Any) -> tuple[str, Any]:
-        """Refuses a value that could start a header of its own."""
+        """Refuses a value that could start another header."""
         if not isinstance(value, str) or not value.isascii() or not value.isprintable() or len(value) > 900:
             raise ValueError(f"the header {name} cannot be one line of ASCII")
         return name, value
@@ -61,7 +61,7 @@ def read_sender(text: str) -> Sender:
     """Reads `orders@shop.example` or `Shop <orders@shop.example>`. Raises `ValueError` for anything else."""
     name, address = parseaddr(text)
     if not _is_address(address) or not text.isprintable():
-        raise ValueError(f"the sender of emails must be like Shop <orders@shop.example>, not {text!r}")
+        raise ValueError(f"the sender of emails must look like Shop <orders@shop.example>, not {text!r}")
     return Sender(header=formataddr((name, address)), address=address, domain=address.rpartition("@")[2])
 
 
@@ -142,7 +142,7 @@ def _address_lines(ship_to: Json) -> Iterable[str]:
 
 
 def _one_line(text: str) -> str:
-    """Joins a text into one line, so that nobody's name can add paragraphs to our email."""
+    """Joins a text into one line, so that a customer's name cannot add paragraphs to our email."""
     return " ".join(text.split())
 
 

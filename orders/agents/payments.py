@@ -37,7 +37,7 @@ class Payments:
         if request.operation == "capture":
             authorisation = _authorisation(request.results.get("authorise-payment") or {})
             if not authorisation:
-                raise Refused("no_authorisation", "there is no authorisation to capture")
+                raise Refused("no_authorisation", "no authorisation to capture")
             return await self._post("capture", request, authorisation=authorisation, **request.data)
         raise unknown_operation(request)
 

@@ -30,10 +30,11 @@ IDLE_CONNECTION = 4.0
 fails; so we close first."""
 
 LARGEST_ANSWER = 64 * 1024
-"""Bytes read of an answer at most. What an agent keeps of it is a few hundred; a gigabyte must not fill our memory."""
+"""The most bytes that are read of an answer. An agent keeps a few hundred of them; a gigabyte must not fill our
+memory."""
 
 LONGEST_RETRY_AFTER = 60.0
-"""Seconds for which a remote service can put us off at most, whatever its `Retry-After` says."""
+"""The longest, in seconds, that a remote service can make us wait, whatever its `Retry-After` says."""
 
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 SETUP_STATUSES = frozenset({401, 403, 404, 405, 407})

@@ -41,7 +41,7 @@ PROBLEMS: Mapping[str, Problem] = {
         ("invalid_token", 401, "The token is not valid", "It is unknown or has expired, or its account is closed."),
         ("permission_denied", 403, "You do not have permission", "The token's account may not do this."),
         ("not_found", 404, "Not found", "This does not exist, or belongs to another client."),
-        ("method_not_allowed", 405, "This method is not allowed here", "The `Allow` header lists those that are."),
+        ("method_not_allowed", 405, "This method is not allowed here", "`Allow` lists the methods that are."),
         ("not_acceptable", 406, "This format is not available", "Responses are `application/json`."),
         ("cannot_be_cancelled", 409, "The order cannot be cancelled",
          "You can cancel an order once it has been received, until its payment is taken."),

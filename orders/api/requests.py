@@ -1,6 +1,5 @@
-"""What clients send: the body of an order, and the headers that control a response.
-
-Nothing is accepted here that the submission process would set aside (`orders.workflow.description`).
+"""What clients send: the body of an order, and the headers that control a response. It accepts nothing that the
+submission process would set aside (`orders.workflow.description`).
 """
 
 import re

@@ -24,7 +24,7 @@ IN_PROGRESS = (BulkState.RUNNING, BulkState.PAUSED)
 
 @page
 def show_inbox(request: HttpRequest) -> HttpResponse:
-    """Shows what is wrong now, one row for each cause."""
+    """Shows what is wrong now, with one row for each cause."""
     groups, count = alert_groups.group_summaries(now=now())
     return render(request, "console/alerts/inbox.html", {"groups": groups, "count": count})
 
@@ -78,7 +78,7 @@ def _group_page(
 
 @act(OPERATE)
 def add_note(request: HttpRequest, group_id: int) -> HttpResponse:
-    """Adds a note beside a group."""
+    """Adds a note to a group."""
     form = NoteForm(request.POST)
     if not form.is_valid():
         return _group_page(request, group_id, form, status=422)

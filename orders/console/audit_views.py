@@ -1,4 +1,4 @@
-"""The audit log: what operators did, and what they were refused."""
+"""The audit log: the acts that operators carried out, and those that were refused."""
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -12,7 +12,7 @@ from orders.selectors.desk import audit
 
 @page
 def show_audit(request: HttpRequest) -> HttpResponse:
-    """Shows who did what, why and what it changed, and who was refused what."""
+    """Shows who did what, why, what it changed, and what was refused."""
     form = AuditFilterForm(request.GET)
     form.offer(audit.acts())
     entries = audit.entries(form.filter)

@@ -1,8 +1,8 @@
 """Guards the views of the console: who may see a page, and who may act (`orders.access.levels`).
 
 `@page` is for what is read, `@act(OPERATE)` for what changes something. `@act(…, confirmed=True)` also asks for the
-second factor again when it was last given more than ten minutes ago; compensation and bulk actions need that.
-A refused act and a forged request are recorded in the audit log.
+second factor again if it was last given more than ten minutes ago; compensation and bulk actions need that. A refused
+act and a forged request are recorded in the audit log.
 """
 
 from collections.abc import Callable
@@ -107,7 +107,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def previous_page(request: HttpRequest) -> str:
-    """Returns the URL of our page that a request came from; the overview's if it does not say."""
+    """Returns the URL of our page that a request came from; the overview's if that is unknown."""
     referer = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(
         referer, allowed_hosts={request.get_host()}, require_https=request.is_secure()
@@ -116,7 +116,7 @@ def previous_page(request: HttpRequest) -> str:
 
 
 def needs(permission: str, view: View) -> View:
-    """Guards a view with a permission. Whoever lacks it gets a 403; if she wanted to act, that is recorded."""
+    """Guards a view with a permission. Users without it get a 403, and an attempt to act is recorded."""
 
     @wraps(view)
     @never_cache

@@ -51,7 +51,7 @@ def _call(call: Callable[[], Result]) -> Result:
 
 @act(OPERATE)
 def resubmit(request: HttpRequest, order_id: UUID) -> HttpResponse:
-    """Resubmits an order: with `now` at once, otherwise in ten seconds, until when it can be undone."""
+    """Resubmits an order: with `now` at once, otherwise in ten seconds, during which it can be undone."""
     form = ResubmitForm(request.POST)
     operator = actor(request)
     if not form.is_valid() or form.cleaned_data["now"]:
@@ -157,7 +157,7 @@ def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 compensate = ask_then_act(needs(OPERATE, require_safe(_ask_to_compensate)), _compensate)
-"""Explains what cancelling and refunding an order means, has it confirmed, and compensates the order."""
+"""Explains what cancelling and refunding an order means, asks for confirmation, and compensates the order."""
 
 
 def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:

@@ -1,4 +1,5 @@
-"""The chart of an order's steps over time, as coordinates of an SVG that a template draws. A table says the same.
+"""The chart of an order's steps over time, as coordinates of an SVG that a template draws. A table shows the same
+data.
 
 The time axis is linear, except that a long stretch without events is cut short and marked as cut.
 """
@@ -107,7 +108,7 @@ class _Axis:
                 if marks and cut is None and x - marks[-1].x < 60:
                     if not is_last or marks[-1].cut is not None or len(marks) == 1:
                         continue
-                    marks.pop()  # the end is worth more than the mark that it would overlap
+                    marks.pop()  # the end matters more than a mark that it would overlap
                 marks.append(Mark(x=x, seconds=(at - began).total_seconds(), cut=cut))
         return marks
 

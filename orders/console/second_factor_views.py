@@ -42,14 +42,14 @@ def next_url(request: HttpRequest) -> str:
 
 
 def factor_page(view: View) -> Any:
-    """Guards a page about the second factor: it is for users who may see the console, and for nobody else."""
+    """Guards a page about the second factor: only users who may see the console may see it."""
     return sensitive_post_parameters()(needs(VIEW, view))
 
 
 @factor_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def second_factor_page(request: HttpRequest) -> HttpResponse:
-    """Asks for the second factor or for setting one up; once it has been given, shows how it is set up."""
+    """Asks for the second factor, or to set one up. Once it has been given, shows how it is set up."""
     if request.method == "POST":
         return _verify(request)
     if not second_factor.has_factor(request.user):
@@ -103,7 +103,7 @@ def show_qr(request: HttpRequest) -> HttpResponse:
 @factor_page
 @require_POST
 def set_up(request: HttpRequest) -> HttpResponse:
-    """Takes the first code of a new factor, and shows the recovery codes this once."""
+    """Takes the first code of a new factor, and shows the recovery codes, only this once."""
     if second_factor.has_factor(request.user):
         return redirect("console:second-factor")
     form = CodeForm(request.POST)

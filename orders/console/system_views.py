@@ -16,7 +16,7 @@ from orders.selectors.desk.supervisor import supervisor_status
 
 @page
 def show_overview(request: HttpRequest) -> HttpResponse:
-    """Shows whether the system is healthy, and the numbers that say so."""
+    """Shows whether the system is healthy, with the numbers behind that."""
     status = read_status_bar()
     figures = overview(now=status.now)
     agents = agent_statuses(now=status.now)

@@ -1,4 +1,5 @@
-"""The chart of orders processed per minute, as coordinates of an SVG that a template draws. A table says the same."""
+"""The chart of orders processed per minute, as coordinates of an SVG that a template draws. A table shows the same
+data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -74,7 +74,7 @@ def make_accounts(file: Path) -> int:
 
 
 def _accounts_without_password(passwords: dict[str, str]) -> Sequence[Account]:
-    """The accounts that do not exist, and those of ours whose password nobody knows."""
+    """The accounts that do not exist, and those of ours whose password is unknown."""
     names = [account.name for account in ACCOUNTS]
     emails = dict(User.objects.filter(username__in=names).values_list("username", "email"))
     return [

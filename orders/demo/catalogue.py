@@ -15,12 +15,12 @@ UPDATED_FIELDS = (
     *("title", "artist", "price", "currency", "size", "edition"),
     *("description", "design", "variant_of", "rank"),
 )
-"""What loading again brings up to date. Whether a product is listed is the shop's own business."""
+"""The fields that loading again brings up to date. Whether a product is listed is left to the shop."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """A size (centimetres) and an edition in which every poster is sold, at this per cent of its price."""
+    """A size (centimetres) and an edition in which every poster is sold, at this percentage of its price."""
 
     size: str
     edition: Literal["open", "signed"]
@@ -73,7 +73,7 @@ def load_catalogue() -> None:
 
 
 def _ranks() -> dict[str, int]:
-    """The place of each poster in the catalogue, where the families take turns."""
+    """The position of each poster in the catalogue, in which the families alternate."""
     families = list(dict.fromkeys(poster.family for poster in POSTERS))
     seen: Counter[str] = Counter()
     ranks = {}

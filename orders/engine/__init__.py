@@ -48,30 +48,27 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 
 # The twelve rules
 
- 1. One transaction reads, decides and writes. A pass of the scheduler locks its orders, takes their replies, starts
-    the steps that are ready, and commits. It keeps nothing of an order for the next pass.
- 2. A pass is set-based: a fixed number of statements, for one order or for a few hundred.
- 3. Requests are leased. A host that dies loses its leases, and another host claims the requests when they lapse. The
-    number of the delivery fences the lease: an earlier holder can no longer answer.
- 4. A reply counts only for a step's last attempt, and only once, whatever state the process is in. A host posts it
-    only before complete-by, by the database's clock. Every writer of steps locks their processes first, in the order of
-    their ids.
- 5. The idempotency key is order/step/generation. Automatic retries keep it, so a remote service that honours keys
-    performs an effect once. The generation grows only when nothing was done, so that a corrected call is a new one.
- 6. After complete-by there is silence. The host enforces it for all agents: it posts nothing, not even an error.
- 7. The supervisor only changes rows. It touches no channel and calls no service: schedulers carry out what it rules.
-    A lease elects the leader, and its term is checked in every transaction that writes.
- 8. Compensation runs backward over the same machine: every step whose outcome is done or unknown, after all the steps
-    that depend on it. Requests that no host has begun are recalled. A forward call under way is awaited, and one whose
-    outcome is unknown is given its settle time, because it may still take effect.
- 9. Dispatch needs credit: about twice an agent's live capacity may be outstanding, and only a probe while its circuit
-    is open. A step without credit waits, with no complete-by and no failure counted, until its patience is over: an
-    outage costs time, not Errors.
-10. Workflows are data with a version. An order finishes on the version that it started with. A release that does not
-    have that version leaves the order alone, for one that has it.
-11. Poison is isolated. An unexpected error halves the batch until one order is left; if that order fails twice, it
-    goes into Error with an alert. A request that was delivered twice without an answer is run alone.
-12. Nobody holds a lock forever: the server ends long and idle transactions. Every transaction can be repeated.
+    1. One transaction reads, decides and writes. A pass of the scheduler locks its orders, takes their replies, starts
+    the steps that are ready, and commits. It keeps nothing about an order for the next pass. 2. A pass is set-based: a
+    fixed number of statements, for one order or for a few hundred. 3. Requests are leased. A host that dies loses its
+    leases, and another host claims the requests when they lapse. The number of the delivery fences the lease: an
+    earlier holder can no longer answer. 4. A reply counts only for a step's last attempt, and only once, whatever
+    state the process is in. A host posts it only before complete-by, by the database's clock. Every writer of steps
+    locks their processes first, in the order of their ids. 5. The idempotency key is order/step/generation. Automatic
+    retries keep it, so a remote service that honours keys performs an effect once. The generation grows only when
+    nothing was done, so that a corrected call is a new one. 6. After complete-by there is silence. The host enforces
+    it for all agents: it posts nothing, not even an error. 7. The supervisor only changes rows. It touches no channel
+    and calls no service: schedulers carry out what it decides. A lease elects the leader, and its term is checked in
+    every transaction that writes. 8. Compensation runs backward over the same machine: every step whose outcome is
+    done or unknown, after all the steps that depend on it. Requests that no host has begun are recalled. A forward
+    call under way is awaited, and one whose outcome is unknown is given its settle time, because it may still take
+    effect. 9. Dispatch needs credit: about twice an agent's live capacity may be outstanding, and only a probe while
+    its circuit is open. A step without credit waits, with no complete-by and no failure counted, until its patience is
+    over: an outage costs time, not Errors. 10. Workflows are data with a version. An order finishes on the version
+    that it started with. A release that does not have that version leaves the order alone, for one that has it. 11.
+    Poison is isolated. An unexpected error halves the batch until one order is left; if that order fails twice, it
+    goes into Error with an alert. A request that was delivered twice without an answer is run alone. 12. Nobody holds
+    a lock forever: the server ends long and idle transactions. Every transaction can be repeated.
 
 # When something fails
 
@@ -79,7 +76,7 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     it refuses for good          the step fails: the order goes into Error, or waits for a customer who can fix it
     it stays silent              the supervisor counts a failure and has the step retried, with backoff and full jitter
     too often                    the step's remedy: extended waits, then Error with an alert, or compensation
-    nobody knows what it did     the step fails with its key kept, and an operator resubmits it or settles it by hand
+    its effect is unknown        the step fails with its key kept, and an operator resubmits it or settles it by hand
     the order takes too long     it starts no further step; the supervisor frees it again, or ends it in Error
     the service is down          its circuit opens with one alert; its steps wait, and a ramp lets them go later
     a host dies                  its leases lapse, and another host makes the calls again with the same keys
@@ -96,8 +93,8 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     supervisor/                  the Supervisor; pure remedies; leadership
     retry_rules                  how often a step may fail and how long it waits
     circuits/                    the breakers: pure rules, rows, credit, and what operators override
-    state_store/                 the one door by which processes, steps and events are written
-    channels/                    the one door by which messages are written and taken
+    state_store/                 the one door through which processes, steps and events are written
+    channels/                    the one door through which messages are written and taken
     alerts                       what operators are told
     runtime/                     what every role runs in: the loop, adaptive batches, SQL, the listener, time
 

@@ -1,6 +1,6 @@
 """Alerts tell operators of orders in Error and of outages (C7, V3, O1).
 
-An order has at most one open alert (I9), and so has an agent.
+An order and an agent each have at most one open alert (I9).
 """
 
 import re
@@ -11,7 +11,7 @@ from uuid import UUID
 from orders.engine.runtime.sql import recordset, run
 
 LONGEST_PATTERN = 200
-"""Characters of a message that tell causes apart; the width of the column."""
+"""Characters of a message that distinguish causes; the width of the column."""
 
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\b", re.IGNORECASE)
 _HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
@@ -41,7 +41,7 @@ _OPEN = """
 
 
 class NewAlert(NamedTuple):
-    """What happened, and to which order: none for an outage. `code` names the cause, `message` is for people."""
+    """What happened, and to which order; an outage has no order. `code` names the cause, `message` is for people."""
 
     order_id: UUID | None
     kind: str

@@ -38,7 +38,7 @@ class Submitter:
         self._batch = AdaptiveBatch(config.batch)
 
     def run_once(self) -> Counts:
-        """Makes one pass over the queue. A message that makes the intake itself fail is found and set aside (rule
+        """Makes one pass over the queue. Isolates and sets aside a message that makes the intake itself fail (rule
         11)."""
         return self._batch.run(self._pass, self._set_aside)
 

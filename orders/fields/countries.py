@@ -1,4 +1,4 @@
-"""The countries by their ISO 3166 codes, with their names as the reader's language has them."""
+"""The countries by their ISO 3166 codes, with their names in the reader's language."""
 
 from functools import lru_cache
 
@@ -9,7 +9,7 @@ from orders.fields.locales import reader_locale
 NOT_COUNTRIES = frozenset(
     {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
 )
-"""Codes of two letters that CLDR names, but that are no country in ISO 3166."""
+"""Two-letter codes in CLDR that are not countries in ISO 3166."""
 
 
 def choices() -> list[tuple[str, str]]:
@@ -18,7 +18,7 @@ def choices() -> list[tuple[str, str]]:
 
 
 def name(code: str) -> str:
-    """A country's name; its code if nothing is known of it."""
+    """A country's name; its code if the name is unknown."""
     return dict(_named(str(reader_locale()))).get(code, code)
 
 

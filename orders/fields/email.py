@@ -15,5 +15,5 @@ def is_valid(email: str) -> bool:
 
 
 def normalise(email: str) -> str:
-    """The form under which an account is known: without surrounding space, in lower case."""
+    """The form in which an account stores it: without surrounding space, in lower case."""
     return email.strip().lower()

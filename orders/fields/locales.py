@@ -1,4 +1,4 @@
-"""The language that a page or an email is read in."""
+"""The language of a page or an email."""
 
 from babel import Locale, UnknownLocaleError
 from django.utils.translation import get_language, to_locale

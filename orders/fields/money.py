@@ -1,4 +1,4 @@
-"""A sum of money, as every room passes it on."""
+"""A sum of money, as the rooms pass it to each other."""
 
 from dataclasses import dataclass
 from decimal import Decimal

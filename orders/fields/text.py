@@ -1,4 +1,4 @@
-"""One line of text, as names, streets and reasons are."""
+"""One line of text, such as a name, a street or a reason."""
 
 import unicodedata
 

@@ -61,7 +61,7 @@ class Hub:
         self._thread = ThreadPoolExecutor(1, "progress")
 
     def watch(self, order_id: UUID, version: str) -> Watch:
-        """Starts to watch an order whose version was just read. A change since then is found at once."""
+        """Starts watching an order whose version was just read. A change since then is noticed at once."""
         watch = Watch(order_id, version)
         self._watches.setdefault(order_id, set()).add(watch)
         self._look.set()

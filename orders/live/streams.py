@@ -1,4 +1,4 @@
-"""Server-sent events about orders, as an ASGI application of its own.
+"""Server-sent events about orders, as a separate ASGI application.
 
     GET /events/orders/<order id>/   for its owner, by the session cookie
     GET /events/console/             for operators, by the session cookie: something has changed

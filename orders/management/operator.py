@@ -38,7 +38,7 @@ _PARTIAL_ID = re.compile(r"[0-9a-f]{4,32}")
 
 
 class Stop(Exception):
-    """Raised when a command cannot go on; `message` is the line that its user is shown."""
+    """Raised when a command cannot continue; `message` is the line that its user sees."""
 
     def __init__(self, message: str, code: int = MISUSED) -> None:
         super().__init__(message)
@@ -126,7 +126,7 @@ class ActingCommand(OperatorCommand):
             raise Stop("nothing was changed", NOTHING)
 
     def confirm_count(self, question: str, count: int, *, yes: bool) -> None:
-        """Asks for a count to be typed unless `yes`. Raises `Stop` if another is typed or nobody can answer."""
+        """Asks for a count to be typed unless `yes`. Raises `Stop` if another count is typed or nobody can answer."""
         if not yes and self._answer(f"{question} Type {count} to confirm: ").replace(",", "") != str(count):
             raise Stop("nothing was changed", NOTHING)
 
@@ -137,7 +137,7 @@ class ActingCommand(OperatorCommand):
             return input().strip()
         except EOFError:
             self.stdout.write("")
-            raise Stop("there is no terminal to ask at; use --yes to confirm") from None
+            raise Stop("no terminal to ask for confirmation; use --yes") from None
 
     def on_order(self, order_id: UUID, act: Callable[[], Result]) -> int:
         """Acts on an order and returns the exit code. Raises `Stop` if there is no such order."""
@@ -189,7 +189,7 @@ def find_order(text: str) -> UUID:
         return UUID(digits)
     matches = orders_like(digits)
     if not matches:
-        raise Stop(f"there is no order whose id ends or begins with {text!r}")
+        raise Stop(f"no order id ends or begins with {text!r}")
     if len(matches) > 1:
         shown = ", ".join(map(str, matches[:5])) + (", …" if len(matches) > 5 else "")
         raise Stop(f"{text!r} is ambiguous: it matches {shown}")
@@ -201,7 +201,7 @@ def _missing(order_id: UUID) -> str:
     queued, set_aside = submission_of(order_id)
     if set_aside:
         return f"its submission is set aside; to replay it: manage.py set_aside replay {set_aside.number}"
-    return "its submission is still in the queue" if queued else "there is no such order"
+    return "its submission is still in the queue" if queued else "no such order"
 
 
 def _first_line(error: Exception) -> str:

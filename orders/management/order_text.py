@@ -210,7 +210,8 @@ def _timeline(detail: Detail, retry_limits: RetryLimits, width: int) -> str:
 
 
 def _folded(events: list[EventFacts]) -> Iterator[tuple[EventFacts, EventFacts, int]]:
-    """Runs of calls of one attempt that failed alike: first, last, how many. Every other event is a run of its own."""
+    """Runs of calls of one attempt that failed in the same way: first, last, how many. Every other event forms its own
+    run."""
 
     def alike(event: EventFacts) -> object:
         if event.kind != EventKind.CALL_FAILED:

@@ -83,12 +83,13 @@ def table(
 
 
 def grid_width(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int) -> int:
-    """How wide a table is that was narrowed as far as its columns allow."""
+    """The width of a table that is narrowed as far as its columns allow."""
     return sum(_widths(columns, cells, width)) + GAP * len(columns)
 
 
 def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Narrows columns until all fit: those to be cut, the last one first, then the widest of those to be wrapped.
+    """Narrows columns until all fit: first those that may be cut, from the last one on, then the widest that may be
+    wrapped.
 
     Rich narrows every column alike, which would cut ids and numbers.
     """

@@ -1,7 +1,7 @@
 """The emails about accounts.
 
-The jobs process looks up whether there is an account, when it composes the email: nobody can tell by the answer to a
-request, nor by the time that it takes.
+The jobs process looks the account up when it composes the email, so neither the answer to a request nor the time that
+it takes reveals whether there is one.
 """
 
 from django.contrib.auth.models import User
@@ -52,8 +52,8 @@ def _reset_path(user: User) -> str:
 
 
 def _accounts(email: str) -> list[User]:
-    """The accounts of an email address. Compared here again: the database takes some letters of other alphabets for
-    ours."""
+    """The accounts of an email address. Compared again here, because the database treats some letters of other
+    alphabets like ASCII letters."""
     users = User.objects.filter(Q(username=email) | Q(email__iexact=email)).order_by("pk")
     return [user for user in users if email in (user.username, user.email.lower())]
 

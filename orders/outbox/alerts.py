@@ -1,4 +1,4 @@
-"""What operators are told of a group of alerts, by email and by webhook: as things are when it is sent (O1)."""
+"""The notification of an alert group, by email and by webhook, with the group's state at the time it is sent (O1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from orders.vocabulary import AlertKind, MessageChannel
 from orders.wording.states import ALERT_KINDS
 
 SHOWN = 20
-"""Orders that a message names."""
+"""The most orders that a message names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ def compose(message: OutgoingMessage) -> list[Content]:
 
 
 def summarize(group: AlertGroup, count: int) -> Summary:
-    """What there is to say of a group now; `count` of its alerts are new."""
+    """A group as it is now; `count` of its alerts are new."""
     newest = Alert.objects.filter(group=group).order_by("-id").first()
     still_open = Alert.objects.filter(group=group, closed_at__isnull=True).order_by("-opened_at")
     shown = still_open.filter(order_id__isnull=False).values_list("order_id", flat=True)[:SHOWN]
@@ -88,7 +88,7 @@ def _email_body(summary: Summary) -> str:
         steps = "1 step is" if summary.waiting == 1 else f"{summary.waiting} steps are"
         lines += [
             "",
-            f"{steps} waiting for {group.agent}, and will continue by themselves once it answers again.",
+            f"{steps} waiting for {group.agent}, and will continue automatically once it answers again.",
         ]
     if summary.orders:
         more = summary.open - len(summary.orders)

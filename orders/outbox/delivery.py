@@ -13,7 +13,7 @@ from sasweb import mail_server
 from sasweb.mail_server import NotSentError
 
 WEBHOOK_TIMEOUT = 5.0
-"""Seconds that a webhook has for each answer of the network: the connection, then the reply."""
+"""Seconds that a webhook has to accept the connection, and again to reply."""
 
 
 def deliver(content: Content, *, message_id: str) -> None:

@@ -1,4 +1,4 @@
-"""The email with the link by which a guest finds an order again."""
+"""The email with the link that leads a guest back to an order."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ QUIET = timedelta(minutes=5)
 
 
 def compose(message: OutgoingMessage) -> list[Email]:
-    """The link, if a guest placed the order with this email address and was not sent the link a moment ago."""
+    """The link, if a guest placed the order with this email address and was not sent it a moment ago."""
     assert message.order_id is not None
     guest = tracked_orders.guest_address(message.order_id)
     if guest is None or guest.email.casefold() != message.recipient.strip().casefold():

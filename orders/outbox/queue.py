@@ -7,9 +7,10 @@ A message is posted in the transaction that causes it, and sent by the jobs proc
                └──retry───────┤
                               └─▶ failed    refused for good, or given up; an operator can retry it
 
-Delivery is at least once. A claim is a lease: a sender that is killed is repeated when its lease lapses, with the same
-Message-ID. No lock and no transaction is open while a message is sent. What could not be sent is rescheduled, with
-capped exponential backoff and full jitter, and nobody sleeps on it. Alerts go before customers' emails.
+Delivery is at least once. A claim is a lease: if a sender is killed, its message is sent again when the lease lapses,
+with the same Message-ID. No lock and no transaction is open while a message is sent. What could not be sent is
+rescheduled, with capped exponential backoff and full jitter, and no process sleeps meanwhile. Alerts go before
+customers' emails.
 """
 
 import time
@@ -39,9 +40,9 @@ log = structlog.get_logger()
 
 FIRST_WAIT = 10.0
 LONGEST_WAIT = 900.0
-"""Seconds: the most that is waited after the first failure, doubling with each, and after any."""
+"""In seconds: the longest wait after the first failure, which doubles with each, and the longest after any."""
 GIVE_UP_AFTER = {MessageKind.ALERT: timedelta(days=3)}
-"""How long a message is tried. An alert outlasts a weekend without a mail server."""
+"""How long a message is retried. An alert outlasts a weekend without a mail server."""
 GIVE_UP_CUSTOMERS_AFTER = timedelta(days=1)
 """The same for customers: a link that arrives days after it was asked for only puzzles them."""
 LEASE = timedelta(seconds=60)
@@ -62,7 +63,7 @@ COMPOSERS: Mapping[str, Composer] = {
 AFTERWARDS: Mapping[str, Callable[[OutgoingMessage], None]] = {
     MessageKind.ORDER_LINK: order_links.record_sent
 }
-"""What else is written in the transaction that marks a message as sent."""
+"""Called in the transaction that marks a message of that kind as sent."""
 
 
 def post(
@@ -150,7 +151,7 @@ def _try(message: OutgoingMessage) -> bool:
         _put_off(message, str(error), is_final=error.is_final)
         return False
     except DATABASE_TROUBLE:
-        raise  # says nothing about the message, which is tried again when the lease lapses
+        raise  # not the message's fault: it is tried again when the lease lapses
     except Exception as error:  # a message that cannot be composed must not stop the others
         log.exception("message not composed", action="send", **_facts(message))
         _put_off(message, f"could not be composed: {type(error).__name__}: {error}")
@@ -210,7 +211,7 @@ def _write(message: OutgoingMessage, **changes: Any) -> bool:
 
 
 def _facts(message: OutgoingMessage) -> dict[str, Any]:
-    """What a log line says of a message: never to whom, nor what."""
+    """What a log line says about a message: never its recipient, never its text."""
     return {
         "message_id": message.pk,
         "kind": message.kind,

@@ -3,8 +3,8 @@
     draw({"family": "waves", "form": "lines", "seed": 11, "palette": ["#f4efe6", …]})
 
 A family is one module here, with its `FORMS`: each is a function that draws on a `Sheet`. A new family is a new module
-and a line in `FAMILIES`; a new form is a function and a line in its module. Posters are 3:4 and at most 6 KB. Whoever
-changes how something is drawn raises `DRAWN`, so that browsers fetch the picture again.
+and a line in `FAMILIES`; a new form is a function and a line in its module. Posters are 3:4 and at most 6 KB. When you
+change how something is drawn, raise `DRAWN`, so that browsers fetch the picture again.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ __all__ = ["FAMILIES", "HEIGHT", "WIDTH", "draw", "fingerprint"]
 
 
 def draw(raw: object) -> str:
-    """The picture as an SVG document. Any value is accepted: what makes no sense is replaced."""
+    """The picture as an SVG document. Any value is accepted; invalid parts are replaced."""
     design = designs.read(raw)
     form = _form(design)
     sheet = Sheet(key=f"p{fingerprint(raw)}", seed=design.seed, palette=design.palette)

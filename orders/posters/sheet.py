@@ -1,7 +1,7 @@
 """The sheet of paper that a poster is drawn on: shapes go in, SVG comes out.
 
 Only presentation attributes are written, never `style`, so that a strict content security policy holds. Ids begin with
-a key of the poster's own, so that many posters may stand in one page.
+a key specific to the poster, so that one page may contain many posters.
 """
 
 import random
@@ -111,7 +111,7 @@ class Sheet:
         return f"url(#{self._define('clipPath', '', f'<path d={quoteattr(line)}/>')})"
 
     def svg(self) -> str:
-        """The drawing as a document of its own."""
+        """The drawing as a complete document."""
         definitions = f"<defs>{''.join(self._definitions)}</defs>" if self._definitions else ""
         opening = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">'
         return f"{opening}{definitions}{''.join(self._shapes)}</svg>"

@@ -1,4 +1,5 @@
-"""A customer's account: addresses and orders. Every function takes the customer and finds nothing of anybody else's."""
+"""A customer's account: addresses and orders. Every function takes the customer, and reads nothing that belongs to
+anybody else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -99,7 +99,7 @@ class ProductView:
 
 @dataclass(frozen=True, kw_only=True)
 class Shelf:
-    """One page of the posters that match, how many match in all, and how many of each family."""
+    """One page of the matching posters, how many match in all, and how many of each family."""
 
     posters: Sequence[PosterCard]
     total: int

@@ -14,7 +14,7 @@ class ChargeState(Enum):
     NOTHING = auto()
     RESERVED = auto()
     UNCERTAIN = auto()
-    """The payment was sent, and nobody knows yet whether the money was taken."""
+    """The payment was sent, and it is not yet known whether the money was taken."""
     CHARGED = auto()
 
 

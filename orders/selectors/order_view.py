@@ -201,7 +201,8 @@ def _described(
     events: LastEvents,
     error: Mapping[str, str] | None = None,
 ) -> OrderView:
-    """An order as its submission describes it, which may be anything: the queue takes what it is given."""
+    """An order as its submission describes it. The submission may contain anything, because the queue checks
+    nothing."""
     fields = body if isinstance(body, Mapping) else {}
     currency, total, lines = fields.get("currency"), fields.get("total"), fields.get("lines")
     last = events.get(order_id)
@@ -242,7 +243,7 @@ def _moment(value: object) -> datetime | None:
 
 
 def public_error(error: object) -> Mapping[str, str] | None:
-    """The part of an error that its customer may see: its code, its message, and whom it waits for."""
+    """The part of an error that its customer may see: its code, its message, and who has to act."""
     if not isinstance(error, Mapping) or not error:
         return None
     return {key: str(error[key]) for key in PUBLIC_ERROR_FIELDS if key in error}

@@ -1,8 +1,8 @@
 """A customer's orders, wherever they are.
 
-An order belongs to somebody: every function takes the customer and finds nothing of anybody else's. An order is on the
-submission queue, in the orders database, or set aside. `order` and `orders` look in all three places, in the order in
-which an order moves through them, so that one that is moving is never missed.
+An order belongs to somebody: every function takes the customer, and reads nothing that belongs to anybody else. An
+order is on the submission queue, in the orders database, or set aside. `order` and `orders` look in all three places,
+in the order in which an order moves through them, so that one that is moving is never missed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ def order(*, order_id: UUID, customer_id: int) -> OrderView | None:
     """One of this customer's orders, wherever it is; None if there is none."""
     client = client_of(customer_id)
     for _ in range(LOOKS):
-        # The version is read before what it stands for: a change in between makes the next version differ, not this.
+        # The version is read before the data that it describes: a change in between makes the next version differ.
         events = last_events([order_id])
         stored = list(Order.objects.filter(pk=order_id, customer_id=customer_id))
         if views := stored_orders(stored, events):

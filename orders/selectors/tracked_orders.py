@@ -1,4 +1,4 @@
-"""What a customer's page of one order shows: more than the API, and nothing of anybody else's.
+"""What a customer's page of one order shows: more than the API shows, and nothing that belongs to anybody else.
 
 An order belongs to an account or to a guest. Callers ask for a guest's order only for a visitor with a signed link.
 """
@@ -34,7 +34,7 @@ PAGE_EVENTS = (
 )
 FINISHED_EXAMINED = 200
 FEWEST_FINISHED = 20
-"""Fewer finished orders than this are too few to say how long an order usually takes."""
+"""With fewer finished orders than this, nothing is said about how long an order usually takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ def order_of_guest(*, order_id: UUID) -> TrackedOrder | None:
 
 def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrder | None:
     for _ in range(LOOKS):
-        # The version is read before what it stands for, as in `orders.selectors.orders.order`.
+        # The version is read before the data that it describes, as in `orders.selectors.orders.order`.
         events = last_events([order_id])
         order = Order.objects.filter(pk=order_id, customer_id=customer_id).first()
         if order and (views := stored_orders([order], events)):
@@ -94,7 +94,7 @@ def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrd
 
 
 def _described(order: OrderView, body: object) -> TrackedOrder:
-    """An order that is still a submission. Its body may be anything: the queue takes what it is given."""
+    """An order that is still a submission. Its body may be anything, because the queue checks nothing."""
     fields = body if isinstance(body, Mapping) else {}
     email = fields.get("email")
     return TrackedOrder(

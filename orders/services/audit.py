@@ -1,4 +1,4 @@
-"""Writes the audit log: what operators did, with what result, and what they were refused. Append-only."""
+"""Writes the audit log: the acts of operators, with their results, and the acts that were refused. Append-only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

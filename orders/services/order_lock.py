@@ -23,7 +23,7 @@ def lock_order(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:
     """Locks an order until the transaction ends, and reads its steps. Raises `NoSuchOrderError`."""
     row = state_store.lock_one(order_id)
     if row is None:
-        raise NoSuchOrderError(f"There is no order {order_id} in the state store.")
+        raise NoSuchOrderError(f"Order {order_id} is not in the state store.")
     return row, state_store.steps_of([order_id])[order_id]
 
 

@@ -16,7 +16,7 @@ class ResultStatus(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """How an act ended, and a sentence that says so to the person who asked for it."""
+    """How an act ended, and a sentence about it for the person who requested it."""
 
     status: ResultStatus
     message: str

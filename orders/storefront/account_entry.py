@@ -30,14 +30,14 @@ from orders.storefront.account_forms import ForgottenForm, NewPasswordForm, Sign
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 LONGEST_NEXT = 500
-"""Characters of a path to go on to."""
+"""The most characters of a path to continue to."""
 
 never_stored = method_decorator(never_cache, name="dispatch")
 form_methods = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def safe_next(request: HttpRequest) -> str:
-    """The path in `next` to go on to; empty unless it is a URL of this host."""
+    """The path in `next` to continue to; empty unless it is a URL of this host."""
     next_path = request.POST.get("next", request.GET.get("next", ""))[:LONGEST_NEXT]
     is_ours = url_has_allowed_host_and_scheme(
         next_path, allowed_hosts={request.get_host()}, require_https=request.is_secure()
@@ -74,7 +74,7 @@ class SignOut(LogoutView):
 @never_cache
 @form_methods
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Asks for an email address and has the email with the next step sent to it."""
+    """Asks for an email address, and requests the email with the next step."""
     if request.user.is_authenticated:
         return redirect("account:overview")
     form = SignUpForm(request.POST or None)

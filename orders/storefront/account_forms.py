@@ -16,13 +16,13 @@ LONGEST_ACCOUNT_EMAIL = 150
 
 
 class AccountEmailField(EmailField):
-    """An email address in the form under which its account is known."""
+    """An email address, normalised as in its account's name."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=LONGEST_ACCOUNT_EMAIL, **options)
 
     def clean(self, value: Any) -> Any:
-        """The address in its one form. Raises `ValidationError`."""
+        """The normalised address. Raises `ValidationError`."""
         return email_addresses.normalise(super().clean(value))
 
 
@@ -39,7 +39,7 @@ class ForgottenForm(ShopForm):
 
 
 class SignInForm(ShopForm, AuthenticationForm):
-    """Email and password. The error is the same whichever of them is wrong."""
+    """Email and password. The error does not reveal which of them is wrong."""
 
     username = AccountEmailField(autocomplete="username")
     error_messages = {

@@ -54,7 +54,7 @@ class Cart:
 
     @property
     def count(self) -> int:
-        """How many prints there are in all."""
+        """How many prints it holds in all."""
         return sum(line.quantity for line in self.lines)
 
 

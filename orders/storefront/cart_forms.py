@@ -11,7 +11,7 @@ from orders.storefront import cart
 
 
 class QuantityField(forms.Field):
-    """How many of one print, in digits. `initial` stands for a field that was not sent at all."""
+    """How many of one print, in digits. `initial` is used if the field was not sent at all."""
 
     default_error_messages = {
         "invalid": format_lazy(_("You can order 1 to {most} of each print."), most=cart.MOST_OF_ONE)
@@ -38,7 +38,7 @@ class PrintForm(forms.Form):
 
 
 class AddForm(PrintForm):
-    """A print to put into the cart; one without a quantity."""
+    """A print to put into the cart; the quantity is 1 if none is sent."""
 
     quantity = QuantityField(lowest=1, initial=1)
 

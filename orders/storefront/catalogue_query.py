@@ -1,4 +1,4 @@
-"""The form behind a catalogue's query string. What makes no sense is left out: a mangled link still shows posters.
+"""The form behind a catalogue's query string. Invalid values are ignored, so a mangled link still shows posters.
 
 ?q=sea&family=waves&min=20&max=60&sort=-price&page=2      prices are in whole units of the shop's currency
 """
@@ -17,7 +17,7 @@ from orders.selectors.catalogue import PosterFilter
 PER_PAGE = 24
 LONGEST_TEXT = 100
 LARGEST_TYPED, LARGEST_NUMBER = 999_999_999, 1_000_000
-"""Larger prices and page numbers than the first are left out; larger ones than the second are lowered to it."""
+"""Prices and page numbers above the first are ignored; those above the second are lowered to it."""
 FEATURED = "featured"
 
 FAMILY_NAMES: dict[str, str | Promise] = {
@@ -79,7 +79,7 @@ class CatalogueForm(forms.Form):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether it leaves any posters out."""
+        """Whether it may exclude any posters."""
         query = self.cleaned_data
         return bool(query["q"] or query["family"]) or query["min"] is not None or query["max"] is not None
 

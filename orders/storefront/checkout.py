@@ -38,7 +38,7 @@ from orders.storefront.order_url import order_url
 
 KEY, PLACED = "checkout_key", "checkout_placed"
 REMEMBERED = 10
-"""How many of its last orders a session remembers, to lead forms that are sent again to them."""
+"""How many of its last orders a session remembers, so that a form that is sent again leads to its order."""
 
 
 @login_not_required
@@ -62,7 +62,7 @@ def check_out(request: HttpRequest) -> HttpResponse:
 
 
 def _initial(request: HttpRequest) -> dict[str, str]:
-    """What a customer need not type again: her email address and her default postal address."""
+    """What a customer does not have to type again: her email address and her default postal address."""
     user = request.user
     if not user.is_authenticated:
         return {}
@@ -109,7 +109,7 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
     except KeyReusedError:
         # Another form of this session was quicker, and its order stands.
         earlier = customer_services.order_of_key(client=client, key=key)
-        assert earlier is not None, "a key that was used has an order"
+        assert earlier is not None, "a used key has an order"
         messages.info(request, _("You’ve already placed this order, from another window."))
         return redirect(_remember(request, key, earlier))
     return redirect(_remember(request, key, placed_order.order_id))

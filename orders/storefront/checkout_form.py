@@ -1,4 +1,4 @@
-"""What a customer fills in to order. Nothing passes that the submission role would set aside."""
+"""The form that a customer fills in to order. It accepts nothing that the submission role would set aside."""
 
 from collections.abc import Mapping
 

@@ -35,7 +35,7 @@ class FindOrderForm(ShopForm):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def find_order(request: HttpRequest) -> HttpResponse:
-    """Has the link emailed. The answer is the same whether there is such an order or not."""
+    """Requests the email with the link. The answer is the same whether or not the order exists."""
     form = FindOrderForm(request.POST if request.method == "POST" else None)
     is_sent = request.method == "POST" and form.is_valid()
     if is_sent:

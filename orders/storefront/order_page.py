@@ -134,7 +134,7 @@ def cancel(request: HttpRequest, visit: Visit) -> HttpResponse:
 @require_POST
 @of_an_order
 def pay(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Has a declined payment tried again with another payment method."""
+    """Retries a declined payment with another payment method."""
     form = PaymentForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("Choose how to pay."))

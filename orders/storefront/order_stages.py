@@ -17,7 +17,7 @@ ICONS = {"done": "check", "now": "running", "retry": "retry", "stop": "warning",
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A part of the way that is shown. `state` is done, now, retry, stop or later; `at` is when it was done."""
+    """A stage as the page shows it. `state` is done, now, retry, stop or later; `at` is when it was done."""
 
     title: str
     state: str
@@ -35,7 +35,8 @@ class Stage:
 
 
 def forward_stages(tracked: TrackedOrder, retried: Sequence[str]) -> list[Stage]:
-    """The way forward. A step that we have no words for is shown by its name. `retried` names steps."""
+    """The stages of an order on its way forward. A step that we have no words for is shown by its name. `retried`
+    names steps."""
     order = tracked.order
     steps = {step.name: step for step in order.steps}
     stages = [Stage(title=str(order_tracker.PLACED), state="done", at=order.placed_at)]
@@ -64,7 +65,7 @@ def _stage(title: str, members: Sequence[StepView], retried: Sequence[str], *, i
 
 
 def cancellation_stages(tracked: TrackedOrder, amount: str) -> list[Stage]:
-    """The way back. `amount` is the order's total in words."""
+    """The stages of an order on its way back. `amount` is the order's total in words."""
     order = tracked.order
     request = tracked.occurrences.get((EventKind.COMPENSATION_REQUESTED, ""))
     end = tracked.occurrences.get((EventKind.COMPENSATED, ""))

@@ -27,7 +27,7 @@ FOR_A_WHILE = "public, max-age=300"
 @require_safe
 @gzip_page
 def show_catalogue(request: HttpRequest) -> HttpResponse:
-    """The catalogue, which its URL searches, filters, sorts and pages."""
+    """The catalogue. Its query string searches, filters, sorts and pages it."""
     form = catalogue_query.read(request.GET)
     query = form.cleaned_data
     shelf = catalogue_selectors.shelf(

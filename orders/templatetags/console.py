@@ -207,7 +207,7 @@ def next_try(standing: Standing) -> int:
 
 @register.simple_tag
 def status_bar() -> StatusBar:
-    """The counts and warnings at the edge of every page. It reads the database, alone among these tags."""
+    """The counts and warnings at the edge of every page. It is the only one of these tags that reads the database."""
     return read_status_bar()
 
 

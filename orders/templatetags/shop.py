@@ -59,7 +59,7 @@ def picture_url(sku: str, design: Any) -> str:
 
 @register.simple_tag
 def icon(name: str, size: int = 20) -> SafeString:
-    """An icon of the sprite, hidden from screen readers: the text beside it says what it means."""
+    """An icon of the sprite, hidden from screen readers: the text beside it gives its meaning."""
     return format_html(
         '<svg class="icon" width="{}" height="{}" aria-hidden="true"><use href="{}#{}"></use></svg>',
         size,

@@ -64,7 +64,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.PRIORITY_SET: "The priority was changed from {before} to {after}{reason}",
     EventKind.SETTLED_DONE: "Step {step} was settled by hand as done{reason}",
     EventKind.SETTLED_NOT_DONE: "Step {step} was settled by hand as not done{reason}",
-    EventKind.SETTLED_COMPENSATED: "Step {step} was settled by hand as compensated outside{reason}",
+    EventKind.SETTLED_COMPENSATED: "Step {step} was settled by hand as compensated outside the system{reason}",
     EventKind.PAID_AGAIN: "The customer chose another way to pay, and {step} is tried again",
     EventKind.LINK_MAILED: "The customer was emailed a link to the order",
 }
@@ -78,7 +78,7 @@ RULINGS: Mapping[str, str] = {
     "defer": ": it waits until its agent is available, and no failure is counted",
     "settle": ": it will be compensated once its call can no longer take effect",
 }
-"""What the supervisor ruled about a step that timed out."""
+"""What the supervisor decided about a step that timed out."""
 
 TONES: Mapping[str, str] = {
     **dict.fromkeys((EventKind.STEP_COMPLETED, EventKind.PROCESSED, EventKind.SETTLED_DONE), "good"),
@@ -111,7 +111,8 @@ TONES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class EventEntry:
-    """An event as the order page shows it. `detail` is what is stored of it, as JSON; `retry_at` is the next try."""
+    """An event as the order page shows it. `detail` is what is stored about it, as JSON; `retry_at` is the next
+    try."""
 
     event: EventFacts
     sentence: str
@@ -122,7 +123,7 @@ class EventEntry:
 
 
 def event_entry(event: EventFacts, retry_limits: RetryLimits) -> EventEntry:
-    """Returns an event with its sentence and everything that is stored of it."""
+    """Returns an event with its sentence and everything that is stored about it."""
     details = {name: value for name, value in event.detail.items() if value is not None and name != "key"}
     detail = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
     return EventEntry(

@@ -1,4 +1,4 @@
-"""An order's state in a customer's words, for lists: always words and an icon, and nothing that is not certain."""
+"""An order's state in a customer's words, for lists: always words and an icon, and only what is certain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

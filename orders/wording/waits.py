@@ -18,7 +18,7 @@ CAUSES: Mapping[str, str] = {
 
 
 def wait_words(wait: Wait) -> str:
-    """Says what a wait was for, and which agents or steps it was about."""
+    """Says what an order was waiting for, and for which agents or steps."""
     if wait.cause is Cause.AGENTS:
         return wait.on
     return f"{CAUSES[wait.cause]}{f' ({wait.on})' if wait.on else ''}"

@@ -18,10 +18,10 @@ LARGEST_PRICE = 2**31 - 1
 """In minor units: the largest that fits the column of a price."""
 LONGEST_ADDRESS_PART = 200
 DEFAULT_PRIORITY = 5
-"""In the middle of 0 to 9, so there is room for orders that matter more and for those that matter less."""
+"""In the middle of 0 to 9, so there is room for more and for less urgent orders."""
 SHIP_TO = ("name", "street", "city", "postal_code", "country")
 FIRST_YEAR, LAST_YEAR = 2000, 2100
-"""An order placed outside these years comes from a clock that is wrong."""
+"""An order placed outside these years comes from a wrong clock."""
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _EMAIL = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
@@ -197,7 +197,7 @@ def _letters(value: object, where: str, length: int) -> str:
 
 
 def _shown(value: object) -> str:
-    """Shows a value in a sentence: short and in ASCII, so that no page and no database can stumble over it."""
+    """Shows a value in a sentence: short and in ASCII, so that it is safe in every page and database."""
     if isinstance(value, Mapping | list):
         return "an object" if isinstance(value, Mapping) else "a list"
     if value is None:

@@ -26,7 +26,7 @@ class FieldType(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A field of a step's request. An address has `parts`, each a field of its own."""
+    """A field of a step's request. An address has `parts`, each of which is a field."""
 
     name: str
     type: FieldType

@@ -16,7 +16,8 @@ NAME = "fulfil-order"
 VERSION = 1
 
 MAIL_WAITS = Remedy(extended_waits=3, wait=120.0, then="error")
-"""By now the order is paid for and sent. The email is worth waiting for, and never worth compensating the order."""
+"""By now the order is paid for and sent. The email is worth waiting for, but never worth compensating the order
+for."""
 
 
 def fulfil_order(

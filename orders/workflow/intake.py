@@ -118,11 +118,11 @@ def mismatch(draft: Draft, currencies: Mapping[str, str], customers: Container[i
     for line in draft.order.lines:
         currency = currencies.get(line.sku)
         if currency is None:
-            return f"there is no product {line.sku!a}."
+            return f"unknown product {line.sku!a}."
         if currency != draft.order.currency:
             return f"the product {line.sku!a} is sold in {currency}, not in {draft.order.currency}."
     if draft.customer_id is not None and draft.customer_id not in customers:
-        return f"there is no customer account with the number {draft.customer_id}."
+        return f"unknown customer account {draft.customer_id}."
     return None
 
 

@@ -24,7 +24,7 @@ def join(*, watch: int) -> None:
     """Call this in the cluster's first process, before it forks: no process then outlives its parent, nor the first
     `watch`.
 
-    By itself django-q2 leaves its workers behind when the cluster or its sentinel is killed.
+    Otherwise django-q2 leaves its workers behind when the cluster or its sentinel is killed.
     """
     set_death_signal(signal.SIGKILL, parent=watch)
     os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

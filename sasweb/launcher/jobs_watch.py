@@ -2,9 +2,9 @@
 
 All of this has been observed: an idle worker dies holding the queue's lock, and the cluster looks alive while nothing
 runs; the cluster or its sentinel dies, and the rest live on as orphans; a stop waits for a busy worker without limit.
-So the cluster runs in a process group of its own, which is replaced as a whole when a signal kills a member, when the
-cluster ends, or when the database has shown no new sweep for too long. This relies on jobs being harmless when they are
-killed and started again.
+So the cluster runs in its own process group, which is replaced as a whole when a signal kills a member, when the
+cluster ends, or when the database has shown no new sweep for too long. This relies on jobs being harmless when they
+are killed and started again.
 """
 
 import contextlib
@@ -75,8 +75,8 @@ class Group:
         return self._process is None or not children.group_members(self._process.pid)
 
     def start(self) -> None:
-        # No death signal here: it needs code between fork and exec, which is not safe beside our thread. The cluster
-        # sets its own (`sasweb.launcher.jobs_cluster`).
+        # No death signal here: it needs code between fork and exec, which is not safe while our thread runs. The
+        # cluster sets its own (`sasweb.launcher.jobs_cluster`).
         self._process = children.spawn(self._argv, death_signal=None)
 
     def find_members(self) -> None:
@@ -207,7 +207,7 @@ class JobsWatch:
         self._is_stopping_at_once |= at_once
 
     def _ask_forever(self) -> None:
-        """Runs in a thread of its own, because a query to a database that is down can take long."""
+        """Runs in a separate thread, because a query to a database that is down can take long."""
         while True:
             try:
                 sweep = self._last_sweep()

@@ -27,7 +27,8 @@ ROLES = {
     "jobs": ["manage.py", "run_jobs"],
     "sandbox": ["-m", "sandbox"],
 }
-"""The processes in the order in which they are stopped: first those that accept work, last what the others call."""
+"""The processes in the order in which they are stopped: first those that accept work, last those that the others
+call."""
 
 
 class LaunchError(Exception):

@@ -142,7 +142,7 @@ class ProcessManager:
     def stop(self) -> None:
         """Stops everything in order: within 10 s, or at once when a second signal asks for it."""
         began = time.monotonic()
-        hurry_after = max(self.stop_requests, 1)  # the request that led here is no reason to hurry
+        hurry_after = max(self.stop_requests, 1)  # the request that led here does not hurry the stop
 
         def wait_until_gone(children: Sequence[Child], until: float, *, may_hurry: bool = True) -> bool:
             while any(child.is_running for child in children):

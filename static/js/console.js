@@ -36,7 +36,7 @@
     });
     source.addEventListener("error", () => {
       lostAt ||= Date.now();
-      if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects by itself
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects automatically
       close();
       reopen = setTimeout(open, REFUSED);
     });

@@ -53,7 +53,7 @@
 
   function lost() {
     if (!lostAt) lostAt = polledAt = Date.now();
-    if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects by itself
+    if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects automatically
     close();
     openTimer = setTimeout(open, REFUSED * (1 + Math.random()));
   }

@@ -1,4 +1,4 @@
-// Small comforts for the shop's pages. Everything works without them.
+// Conveniences for the shop's pages. Everything works without them.
 (() => {
   "use strict";
 

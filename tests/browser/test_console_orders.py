@@ -181,12 +181,12 @@ def test_what_cannot_be_compensated_comes_to_the_desk_and_is_settled_outside(
     row.get_by_role("link", name="Settle reserve-stock…").click()
     page.get_by_label("Proof").fill("the warehouse's letter of today")
     page.get_by_role("button", name="Settle the step").click()
-    expect(page.locator("#status")).to_contain_text("compensated outside")
+    expect(page.locator("#status")).to_contain_text("compensated outside the system")
     shop.system.clear_faults()
     until(lambda: state_of(shop, order_id) == "compensated", what="the compensation")
     page.reload()
     expect(page.locator("#events")).to_contain_text(
-        "settled by hand as compensated outside: the warehouse's letter of today"
+        "settled by hand as compensated outside the system: the warehouse's letter of today"
     )
 
 

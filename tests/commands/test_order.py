@@ -255,8 +255,8 @@ def test_a_part_that_is_not_unique_is_refused_with_the_candidates() -> None:
         ("cake", "'cake' is not an order id: give the whole id, at least 4 hexadecimal digits of its end"),
         ("abc", "'abc' is not an order id"),
         ("%%%%", "'%%%%' is not an order id"),
-        ("abcd", "there is no order whose id ends or begins with 'abcd'"),
-        (str(FIRST), "there is no"),
+        ("abcd", "no order id ends or begins with 'abcd'"),
+        (str(FIRST), "no such order"),
     ],
 )
 def test_an_id_that_names_no_order_is_a_clear_error(

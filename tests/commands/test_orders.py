@@ -140,7 +140,7 @@ def test_it_filters_by_state_and_counts_them_all() -> None:
     ran = run("orders", "--state", "error")
     assert short(failed.order_id) in ran.out
     assert ran.out.splitlines()[-1] == "2 orders: 1 processed, 1 error"
-    assert "no such orders" in run("orders", "--state", "compensated").out
+    assert "no matching orders" in run("orders", "--state", "compensated").out
 
 
 def test_waiting_shows_only_what_nothing_is_being_done_for() -> None:

@@ -37,7 +37,9 @@ def test_alerts_says_of_an_outage_what_waits_and_that_nothing_is_to_be_resubmitt
     outage()
     ran = run("alerts")
     assert ran.out.startswith("outage, 3 steps waiting: a remote service does not answer")
-    assert "to do nothing to resubmit; waiting steps go on by themselves when the agent is back" in ran.words
+    assert (
+        "to do nothing to resubmit; waiting steps continue automatically when the agent is back" in ran.words
+    )
     assert "--all" not in ran.out and "1 order" not in ran.out and "orders " not in ran.out
     assert max(map(len, ran.out.splitlines())) <= 100
     assert run("alerts", "--json").json()["waiting"] == {"kitchen": 3}
@@ -47,7 +49,8 @@ def test_alerts_says_of_an_outage_what_waits_and_that_nothing_is_to_be_resubmitt
 def test_alerts_says_how_to_start_an_agent_that_nobody_runs() -> None:
     outage(code="no_host")
     assert (
-        "to do start manage.py run_agents kitchen; waiting steps go on by themselves" in run("alerts").words
+        "to do start manage.py run_agents kitchen; waiting steps continue automatically"
+        in run("alerts").words
     )
 
 

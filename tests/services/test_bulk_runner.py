@@ -151,7 +151,7 @@ def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None
     carry_on(action)
     rows = action.items.order_by("position").values_list("state", "result")
     assert list(rows) == [
-        ("nothing", f"There is no order {gone} in the state store."),
+        ("nothing", f"Order {gone} is not in the state store."),
         ("nothing", "The order is pending, so nothing was resubmitted."),
         ("acted", "Resubmitted mix."),
     ]

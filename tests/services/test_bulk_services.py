@@ -121,7 +121,7 @@ def test_what_has_begun_cannot_be_undone_but_stopped() -> None:
     "act", [bulk_control.undo, bulk_control.pause, bulk_control.resume, bulk_control.stop]
 )
 def test_an_action_that_does_not_exist_is_named(act: Callable[..., BulkAction]) -> None:
-    with pytest.raises(NoSuchActionError, match="no bulk action 4711"):
+    with pytest.raises(NoSuchActionError, match="unknown bulk action 4711"):
         act(action_id=4711, actor=OLGA)
 
 

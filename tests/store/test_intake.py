@@ -108,7 +108,7 @@ def test_what_the_shop_does_not_sell_is_rejected() -> None:
     forint = {"sku": "nap", "title": "Nap", "quantity": 1, "unit_price": 100}
     answers = take(submission(lines=[line], total=100), submission(lines=[forint], total=100))
     assert [answer.reason for answer in answers if isinstance(answer, RejectedSubmission)] == [
-        "there is no product 'no-such'.",
+        "unknown product 'no-such'.",
         "the product 'nap' is sold in HUF, not in EUR.",
     ]
     assert not Order.objects.exists()

@@ -176,7 +176,7 @@ def test_a_submission_that_is_no_order_is_rejected_with_its_reason() -> None:
     ("currencies", "customers", "reason"),
     [
         ({"tidal-lines": "EUR", "first-sun": "EUR"}, {7}, None),
-        ({"tidal-lines": "EUR"}, {7}, "there is no product 'first-sun'."),
+        ({"tidal-lines": "EUR"}, {7}, "unknown product 'first-sun'."),
         (
             {"tidal-lines": "EUR", "first-sun": "HUF"},
             {7},
@@ -185,7 +185,7 @@ def test_a_submission_that_is_no_order_is_rejected_with_its_reason() -> None:
         (
             {"tidal-lines": "EUR", "first-sun": "EUR"},
             {8},
-            "there is no customer account with the number 7.",
+            "unknown customer account 7.",
         ),
     ],
 )

@@ -255,5 +255,5 @@ def test_who_has_lost_everything_is_helped_by_a_command(required: None) -> None:
     assert "Set up" in signed_in(user).get(FACTOR).content.decode()
     assert not StaticToken.objects.exists()
     assert AuditEntry.objects.get().target == "operator"
-    with pytest.raises(CommandError, match="no account 'nobody'"):
+    with pytest.raises(CommandError, match="unknown account 'nobody'"):
         call_command("forget_second_factor", "nobody")

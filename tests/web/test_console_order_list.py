@@ -125,7 +125,7 @@ def test_the_list_has_a_fixed_number_of_queries_and_its_empty_states(
         in_error()
     none = client.get("/console/orders/?state=pending").content.decode()
     assert "No order matches." in none
-    assert "a complete email, or an order ID or at least 4 digits" in none
+    assert "a complete email, an order ID, or at least 4 digits" in none
     refused = client.get("/console/orders/?older=soon").content.decode()
     assert "Enter an age as a number" in refused and "No order matches." in refused
     with django_assert_max_num_queries(22):
@@ -140,7 +140,7 @@ def test_a_whole_id_of_a_submission_leads_to_its_page(desk: Desk) -> None:
     SubmissionMessage.objects.create(order_id=order_id, client="guest", body={})
     answer = desk("viewer").get(f"/console/orders/?q={order_id}", follow=True)
     assert answer.redirect_chain == [(f"/console/orders/{order_id}/", 302)]
-    assert "On the submission queue" in answer.content.decode()
+    assert "Put on the submission queue" in answer.content.decode()
     assert desk("viewer").get(f"/console/orders/{uuid7()}/").status_code == 404
 
 

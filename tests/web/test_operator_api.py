@@ -243,7 +243,7 @@ def test_a_command_creates_and_revokes_an_operators_token() -> None:
     assert client.get(f"{API}/alerts").status_code == 200
     call_command("token", "olga", "--revoke", stdout=out)
     assert_problem(client.get(f"{API}/alerts"), "invalid_token")
-    with pytest.raises(CommandError, match="no account 'nobody'"):
+    with pytest.raises(CommandError, match="unknown or inactive account 'nobody'"):
         call_command("token", "nobody")
 
 

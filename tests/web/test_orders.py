@@ -78,7 +78,7 @@ def test_an_order_whose_submission_was_set_aside_is_in_error_with_the_reason(ada
     run_submission()
     order = ada.get(placed["links"]["self"]).json()
     assert order["state"] == "error"
-    assert order["error"] == {"code": "set_aside", "message": "there is no product 'tidal-lines'."}
+    assert order["error"] == {"code": "set_aside", "message": "unknown product 'tidal-lines'."}
     assert (order["total"]["amount"], len(order["lines"]), order["steps"]) == (TOTAL, 2, [])
     assert ada.get(ORDERS, {"state": "error"}).json()["results"] == [order]
     assert ada.get(ORDERS, {"state": "pending"}).json()["results"] == []

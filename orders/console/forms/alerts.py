@@ -7,7 +7,7 @@ from orders.services.operators.alerts import LONGEST_NOTE
 
 
 class NoteForm(forms.Form):
-    """A note beside an alert group."""
+    """A note on an alert group."""
 
     text = forms.CharField(
         label="What should the next operator know?",
@@ -24,20 +24,20 @@ class NoteForm(forms.Form):
 
 
 class GroupAlertsForm(forms.Form):
-    """The query string of a group's page: its open or its closed alerts, and the place where the page begins."""
+    """The query string of a group's page: its open or closed alerts, and where the page starts."""
 
     show = forms.ChoiceField(choices=[("closed", "Closed")], required=False)
     after = forms.CharField(required=False)
 
     @property
     def shows_closed(self) -> bool:
-        """Whether the closed alerts are listed. Any other word lists the open ones."""
+        """Whether to list the closed alerts. Any other value lists the open ones."""
         self.is_valid()
         return self.cleaned_data.get("show") == "closed"
 
     @property
     def position(self) -> str:
-        """The place where the page begins; empty for the first page."""
+        """Where the page starts; empty for the first page."""
         self.is_valid()
         return str(self.cleaned_data.get("after", ""))
 

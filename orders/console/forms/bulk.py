@@ -30,7 +30,7 @@ class OrderIds(forms.Field):
     widget = forms.MultipleHiddenInput
 
     def to_python(self, value: Sequence[str] | None) -> list[UUID]:
-        """Takes at most `MOST_CHOSEN` ids; those given twice count once."""
+        """Takes at most `MOST_CHOSEN` ids; duplicates count once."""
         try:
             ids = list(dict.fromkeys(UUID(text) for text in value or ()))
         except ValueError as error:
@@ -49,7 +49,7 @@ class SelectionForm(forms.Form):
     orders = OrderIds(required=False)
 
     def choice(self) -> Choice | None:
-        """Returns the choice; None if it names a group or orders that cannot be, or nothing at all."""
+        """Returns the choice; None if it names an impossible group or impossible orders, or nothing at all."""
         self.is_valid()
         if {"group", "orders"} & self.errors.keys():
             return None
@@ -67,13 +67,13 @@ class SelectionForm(forms.Form):
 
 
 class BulkItemsForm(PageForm):
-    """The query string of a bulk action's page: the state of the orders that are listed, and where the page begins."""
+    """The query string of a bulk action's page: the state of the listed orders, and where the page starts."""
 
     state = forms.ChoiceField(choices=[(state.value, state.name) for state in BulkItemState], required=False)
 
     @property
     def chosen_state(self) -> str:
-        """The state; empty for all orders, and for a state that does not exist."""
+        """The state; empty for all orders, and for an unknown state."""
         self.is_valid()
         return str(self.cleaned_data.get("state", ""))
 
@@ -152,5 +152,5 @@ class BulkActionForm(forms.Form):
         return f"Type {count} to confirm."
 
     def ask_for_count(self, count: int) -> None:
-        """Has the number of orders typed again."""
+        """Asks for the number of orders to be typed again."""
         self.add_error("typed", self._wrong_count(count))

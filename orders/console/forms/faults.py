@@ -1,4 +1,4 @@
-"""The form on the chaos page by which a sandbox service is made to fail."""
+"""The form on the chaos page that makes a sandbox service fail."""
 
 from collections.abc import Mapping
 from typing import Any

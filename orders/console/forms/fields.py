@@ -12,7 +12,7 @@ LONGEST_REASON = 200
 
 
 class Reason(forms.CharField):
-    """Why somebody acts. It is kept in the order's history and in the audit log."""
+    """The reason for an act. It is kept in the order's history and in the audit log."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -61,23 +61,23 @@ class ReasonForm(forms.Form):
 
 
 class PageForm(forms.Form):
-    """The query string of a list: `after` is the key that the page begins behind."""
+    """The query string of a list: `after` is the key that the page starts after."""
 
     after = Key()
 
     @property
     def position(self) -> int | None:
-        """The key that the page begins behind; None for the first page, and for a key that makes no sense."""
+        """The key that the page starts after; None for the first page, and for an invalid key."""
         self.is_valid()
         return self.cleaned_data.get("after")
 
 
 class OrderPageForm(forms.Form):
-    """The query string of a list of orders: `after` is the order that the page begins behind."""
+    """The query string of a list of orders: `after` is the order that the page starts after."""
 
     after = forms.UUIDField(required=False)
 
     @property
     def position(self) -> UUID | None:
-        """The order that the page begins behind; None for the first page, and for an id that makes no sense."""
+        """The order that the page starts after; None for the first page, and for an invalid id."""
         return self.cleaned_data.get("after") if self.is_valid() else None

@@ -1,4 +1,4 @@
-"""The filters of the console's lists, as they stand in a query string."""
+"""The filters of the console's lists, as read from a query string."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,14 +36,14 @@ class OrderFilterForm(forms.Form):
         required=False,
         choices=_choices(ORDER_STATES),
         widget=select(),
-        error_messages={"invalid_choice": "Choose a state from the list. There is no state %(value)s."},
+        error_messages={"invalid_choice": "Unknown state %(value)s. Choose one from the list."},
     )
     kind = forms.ChoiceField(
         label="Standing",
         required=False,
         choices=_choices(STANDINGS),
         widget=select(),
-        error_messages={"invalid_choice": "Choose a standing from the list. There is no standing %(value)s."},
+        error_messages={"invalid_choice": "Unknown standing %(value)s. Choose one from the list."},
     )
     step = forms.CharField(label="Step", required=False, max_length=LONGEST, widget=select())
     agent = forms.CharField(label="Agent", required=False, max_length=LONGEST, widget=select())
@@ -104,7 +104,8 @@ class OrderFilterForm(forms.Form):
 
     @property
     def filter(self) -> OrderFilter:
-        """The filter. With an error it keeps what was asked, has the errors as its problems, and matches nothing."""
+        """The filter. If a field has an error, the filter keeps what was entered, lists the errors, and matches
+        nothing."""
         problems = tuple(str(error) for errors in self.errors.values() for error in errors)
         values = {
             name: self.cleaned_data.get(name, str(self.data.get(name, "")).strip()[:LONGEST])
@@ -159,7 +160,7 @@ class AuditFilterForm(forms.Form):
 
 
 class OutboxForm(forms.Form):
-    """Which messages of the outbox are listed, and the key that the page begins below."""
+    """Which messages of the outbox are listed, and the key that the page starts below."""
 
     VIEWS = (("", "All"), ("waiting", "Waiting"), ("failed", "Failed"), ("sent", "Sent"))
 
@@ -168,12 +169,12 @@ class OutboxForm(forms.Form):
 
     @property
     def chosen_view(self) -> str:
-        """The name of the view; all messages for a name that makes no sense."""
+        """The name of the view; all messages for an unknown name."""
         self.is_valid()
         return str(self.cleaned_data.get("view", ""))
 
     @property
     def position(self) -> int | None:
-        """The key that the page begins below; None for the first page, and for a key that makes no sense."""
+        """The key that the page starts below; None for the first page, and for an invalid key."""
         self.is_valid()
         return self.cleaned_data.get("before")

@@ -13,13 +13,13 @@ PRIORITIES = range(10)
 
 
 class ResubmitForm(ReasonForm):
-    """Resubmits an order: with `now` at once, otherwise after a wait in which it can be undone."""
+    """Resubmits an order: with `now` at once, otherwise after a wait during which it can be undone."""
 
     now = forms.BooleanField(required=False)
 
 
 class RetryForm(forms.Form):
-    """Retries what waits: one step, or all of an order."""
+    """Retries what is waiting: one step, or all steps of an order."""
 
     step = forms.CharField(required=False, max_length=120, empty_value=None)
 

@@ -1,4 +1,4 @@
-"""The form by which an operator edits what a step asks for, made from the types of its editable fields."""
+"""The form with which an operator edits what a step asks for, built from the types of its editable fields."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

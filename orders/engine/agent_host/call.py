@@ -130,7 +130,7 @@ class Call:
         remaining = self._complete_by.left()
         wait = full_jitter(self._tries, first=FIRST_BACKOFF, cap=BACKOFF_CAP)
         if wait >= remaining > LAST_TRY:
-            wait = remaining / 2  # another try is a better use of the time than waiting until it is over
+            wait = remaining / 2  # so that there is time for another try
         wait = max(wait, fault.retry_after or 0.0)
         if wait >= remaining:
             return False
@@ -140,7 +140,7 @@ class Call:
     async def _try(self, request: Request) -> str:
         """Makes one try; returns the answer as JSON.
 
-        If the agent raises an unexpected error, or its answer cannot be stored, nobody knows whether its effect
+        If the agent raises an unexpected error, or its answer cannot be stored, it is unknown whether its effect
         happened.
         """
         limit = max(0.0, min(self._agent.call_timeout, self._complete_by.left()))

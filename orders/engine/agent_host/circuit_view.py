@@ -1,4 +1,5 @@
-"""What one host knows of an agent's circuit, and what it has to report to it. Used only in the host's event loop."""
+"""What one host knows about an agent's circuit, and what it has to report to the circuit. Used only in the host's
+event loop."""
 
 import asyncio
 from collections import deque
@@ -34,7 +35,7 @@ class RetryQueue:
         return len(self._waiting)
 
     def grant(self, number: int) -> None:
-        """Lets that many calls try again, those that have waited longest first."""
+        """Lets that many calls try again, the longest waiting first."""
         while number > 0 and self._waiting:
             retry = self._waiting.popleft()
             if not retry.done():

@@ -1,4 +1,4 @@
-"""What hosts report of their agents (A9)."""
+"""What hosts report about their agents (A9)."""
 
 from orders.engine.agent_host.call import CallStats
 from orders.engine.runtime.sql import run
@@ -33,7 +33,7 @@ def beat(*, instance: str, agent: str, capacity: int, in_flight: int, stats: Cal
 def forget(instance: str) -> None:
     """Deletes the rows of a process that stops, and of those without a heartbeat for ten minutes.
 
-    Until then a dead process stays on the list, for operators to see what has gone.
+    Until then a dead process stays on the list, so that operators see what is missing.
     """
     run(
         """

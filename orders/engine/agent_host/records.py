@@ -1,4 +1,4 @@
-"""The database work of an agent host, done in its threads; each method uses transactions of its own.
+"""The database work of an agent host, done in its threads; each method uses its own transactions.
 
 An exchange never waits for a circuit, and a report never locks a request, so hosts do not deadlock.
 """

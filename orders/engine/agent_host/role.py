@@ -81,7 +81,7 @@ class AgentHost:
             self._loop.call_soon_threadsafe(self._wake.set)
 
     def stop(self) -> None:
-        """Ends `run`, from any thread: no new requests, a short grace for calls under way, then leases are given
+        """Ends `run`, from any thread: it claims nothing new, gives calls under way a short grace, then gives leases
         back."""
         self._stopping = True
         self.wake()
@@ -114,7 +114,7 @@ class AgentHost:
             asyncio.create_task(self._report_calls()),
         ]
         try:
-            # Care ends only on an unforeseen error. The host must not go on without it: a new one takes over.
+            # Care ends only on an unforeseen error. The host must not continue without it, so a new host takes over.
             for ended in (await asyncio.wait([turns, *care], return_when=asyncio.FIRST_COMPLETED))[0]:
                 ended.result()
             if self._tasks:

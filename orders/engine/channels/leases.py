@@ -15,8 +15,8 @@ from orders.engine.runtime.sql import fetch, recordset, run
 from orders.vocabulary import ReplyOutcome
 
 SUSPECT_DELIVERIES = 2
-"""A request that was delivered this often without an answer may be what kills its hosts, so it is run alone. One such
-delivery may have been chance: a restart, or a machine that failed."""
+"""A request that was delivered this often without an answer may be killing its hosts, so it is run alone. A single one
+may be chance: a restart, or a machine that failed."""
 
 BATCH = 500
 """Rows that one clean-up statement takes at most, so that its transaction stays short."""

@@ -8,7 +8,7 @@ from orders.engine.runtime.sql import fetch, run
 from orders.models import AgentReply
 
 BATCH = 500
-"""Replies that `delete_orphans` looks at in one statement, so that its transaction stays short."""
+"""Replies that `delete_orphans` examines in one statement, so that its transaction stays short."""
 _COLUMNS = ", ".join(ReplyRow._fields)
 
 

@@ -1,1 +1,1 @@
-"""The circuit breakers of the agents: the pure rules, the rows that all processes share, credit, and overrides."""
+"""The agents' circuit breakers: the pure rules, the rows that all processes share, credit, and overrides."""

@@ -1,4 +1,5 @@
-"""What operators override of a circuit: pause and resume its agent, force it open or closed, and let it go again."""
+"""What operators can override about a circuit: pause and resume its agent, and force it open or closed or stop forcing
+it."""
 
 from datetime import timedelta
 
@@ -27,7 +28,7 @@ def resume(agent: str, *, by: str) -> bool:
 
 
 def force(agent: str, state: str, *, seconds: float, by: str, reason: str) -> bool:
-    """Keeps a circuit open or closed for that long, whatever its calls say; False if there is no such agent."""
+    """Keeps a circuit open or closed for that long, however its calls go; False if there is no such agent."""
     circuit = _lock(agent)
     if circuit is None:
         return False
@@ -37,7 +38,7 @@ def force(agent: str, state: str, *, seconds: float, by: str, reason: str) -> bo
 
 
 def unforce(agent: str, *, by: str) -> bool:
-    """Leaves a circuit to its calls again; False if it was not forced. The ramp admits what has waited."""
+    """Lets a circuit follow its calls again; False if it was not forced. The ramp admits what has waited."""
     circuit = _lock(agent)
     if circuit is None or not circuit.forced:
         return False

@@ -24,7 +24,8 @@ HEARTBEAT_LIMIT = 15.0
 it may miss two of them."""
 
 LEAST_RAMP = 0.05
-"""The share of an agent's rate that is let through at the start of a ramp. Above 0, or nothing would ever start."""
+"""The share of an agent's rate that is let through at the start of a ramp. It must be above 0, or nothing would ever
+start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +180,7 @@ def probe_wait(openings: int, *, rules: BreakerRules, rng: random.Random | None 
 
 
 def ramp(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> float:
-    """The share of the usual that is let through, from 0 when the circuit closed to 1 at the end of the ramp."""
+    """The share of the usual load that is let through, from 0 when the circuit closed to 1 at the end of the ramp."""
     began = circuit.closed_at
     if circuit.forced == CircuitState.OPEN and circuit.forced_until is not None:
         began = max(began or circuit.forced_until, circuit.forced_until)

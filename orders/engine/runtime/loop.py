@@ -24,7 +24,7 @@ from orders.engine.runtime.sql import DATABASE_TROUBLE
 log = structlog.get_logger()
 
 LOCKED_PAUSE = 0.01
-"""Seconds to wait while other instances have locked all the work there is. About as long as a pass takes."""
+"""Seconds to wait while other instances have locked all available work. About as long as a pass takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ def instance_id(role: str) -> str:
 def stop_on_signals(stop: Callable[[], None]) -> None:
     """Calls `stop` on SIGTERM and SIGINT; the present pass is finished first.
 
-    In a thread of its own, because a handler interrupts the main thread, which may hold the very lock that `stop`
+    In a separate thread, because a handler interrupts the main thread, which may hold the very lock that `stop`
     needs.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -51,7 +51,7 @@ def stop_on_signals(stop: Callable[[], None]) -> None:
 
 
 def _collect_garbage_seldom() -> None:
-    """Has the garbage collector run less often.
+    """Makes the garbage collector run less often.
 
     A pass makes hundreds of thousands of tuples that are gone at its end, none of them in a cycle. Looking for cycles
     among them took a fifth of a scheduler's time.

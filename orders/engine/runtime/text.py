@@ -1,4 +1,4 @@
-"""Text that PostgreSQL can store: text and jsonb allow neither NUL nor half a surrogate pair."""
+"""Text that PostgreSQL can store: text and jsonb allow neither NUL nor lone surrogates."""
 
 import json
 import re
@@ -28,5 +28,5 @@ def strict_json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     text.encode("utf-8")
     if _ESCAPED_NUL.search(text):
-        raise ValueError("it has a NUL character in it")
+        raise ValueError("it contains a NUL character")
     return text

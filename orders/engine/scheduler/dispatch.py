@@ -1,4 +1,4 @@
-"""Whether a step that is ready may be dispatched, and what becomes of one that was not: pure decisions."""
+"""Whether a step that is ready may be dispatched, and what happens if it may not: pure decisions."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -122,7 +122,7 @@ class OrderPass:
         self._note(FAILURES[ReplyOutcome(reply.outcome)], step, error=error, **call)
 
     def _deferred(self, step: StepRow, reply: ReplyRow) -> None:
-        """Has the step wait for its agent, which cannot be used at present; no failure is counted (rule 9)."""
+        """Makes the step wait for its agent, which cannot be used at present; no failure is counted (rule 9)."""
         if reply.compensates:
             self.steps[step.name] = step._replace(state=StepStatus.COMPENSATING)
         else:
@@ -202,7 +202,7 @@ class OrderPass:
             if self.row.process_state == ProcessState.PROCESSING:
                 self.row = self.row._replace(
                     not_before=None
-                )  # left to the supervisor, and not claimed meanwhile
+                )  # left to the supervisor, and not claimed until then
             return
         if self._next is None:
             self.turn(now)
@@ -272,7 +272,7 @@ class OrderPass:
             raise WorkflowError("no step is under way, waits or can be started")
 
     def _wait(self, step: StepRow, now: datetime) -> None:
-        """Has a step that is ready wait for its agent, with no complete-by and no failure counted (rule 9)."""
+        """Makes a step that is ready wait for its agent, with no complete-by and no failure counted (rule 9)."""
         if step.waiting_since is None:
             self._note(EventKind.WAITING_FOR_AGENT, step, agent=step.agent)
         self._waits.add(step.name)

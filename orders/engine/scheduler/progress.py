@@ -19,7 +19,7 @@ FAILURES = {
     ReplyOutcome.DECLINED: EventKind.STEP_DECLINED,
     ReplyOutcome.FAILED: EventKind.STEP_FAILED,
 }
-"""What a forward step's failure is called in the order's history."""
+"""The event kind of a forward step's failure, by outcome."""
 FINISHED = frozenset({StepStatus.COMPLETED.value, StepStatus.SKIPPED.value})
 
 
@@ -28,7 +28,7 @@ ENDED = frozenset({ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value,
 
 
 class Decision(Enum):
-    """What becomes of an order, given all its steps."""
+    """What happens to an order, given all its steps."""
 
     CONTINUE = auto()
     FINISH = auto()

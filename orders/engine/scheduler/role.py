@@ -31,8 +31,8 @@ from orders.vocabulary import ActorKind, EventKind, ProcessState, StatusKind
 
 TIDY_SECONDS = 1.0
 TIDY_PASSES = 10
-"""Tidying is not urgent. It is due after `TIDY_SECONDS`, once a pass has no replies to take; a scheduler that is always
-busy tidies every `TIDY_PASSES` passes, so that it costs a tenth of them at most."""
+"""Tidying is not urgent. It is due after `TIDY_SECONDS`, once a pass has no replies to take. A scheduler that is
+always busy tidies every `TIDY_PASSES` passes, which costs a tenth of them at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ class Scheduler:
         waiting, rows = self._answered(limit)
         locked = {row.order_id for row in rows}
         taken_replies = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
-        # A quarter of the batch is kept for new orders, so that orders that wait for the retry budget cannot hold
+        # A quarter of the batch is kept for new orders, so that orders waiting for the retry budget cannot hold
         # them up; and a quarter for those that wait, so that a stream of replies cannot either.
         most = max(limit - len(rows) - limit // 4, limit // 4)
         waited = state_store.claim_waiting(credit.for_waiting(), self._workflows, locked, limit=most)

@@ -64,7 +64,8 @@ def any_supported(order_ids: Collection[UUID], workflows: Collection[WorkflowKey
 def lock_one(order_id: UUID) -> ProcessRow | None:
     """Locks one order, waiting until it is free; None if there is no such order.
 
-    For what operators and customers do, which must be answered. The caller holds no other lock, so it cannot deadlock.
+    For the acts of operators and customers, which must get an answer. The caller holds no other lock, so it cannot
+    deadlock.
     """
     row = (
         OrderProcess.objects.select_for_update(no_key=True)
@@ -80,7 +81,7 @@ def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list
 
     Safe against a second claim of the same order: the row lock is exclusive, `skip_locked` skips what another scheduler
     is claiming, and PostgreSQL checks the condition again on the row once it is locked. Ready orders come by priority,
-    then by age. Each list has a partial index of its own, so finished orders cost nothing.
+    then by age. Each list has its own partial index, so finished orders cost nothing.
     """
     free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True).filter(_supported(workflows))
     due = free.filter(
@@ -88,7 +89,7 @@ def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list
     ).order_by("not_before")
     rows = [ProcessRow._make(row) for row in due.values_list(*ProcessRow._fields)[:limit]]
     if len(rows) < limit:
-        # After a quiet day the planner expects few ready orders, and would sort a sudden crowd of them at every claim.
+        # After a quiet day the planner expects few ready orders, and would sort all of a sudden crowd at every claim.
         run("SET LOCAL enable_sort = off")
         ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True).order_by(
             "-priority", "order_id"

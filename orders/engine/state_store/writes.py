@@ -89,7 +89,7 @@ def stop_waiting(order_ids: Collection[UUID]) -> None:
 def edit_request(step: StepRow, changes: Json, *, keep_original: bool) -> None:
     """Changes fields of what a step sends its agent; the caller has locked its process.
 
-    With `keep_original` the request as it was before the first such edit is kept beside it, for operators to compare.
+    With `keep_original` the request before the first such edit is kept, too, so that operators can compare them.
     Raises `StateConflict` if the step is no longer as it was read.
     """
     written = run(

@@ -11,7 +11,7 @@ from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.sql import fetch, run
 
 SWEEPS_KEPT = 200
-"""Records of sweeps that found something: enough for an operator to look back over a bad hour, and a small table."""
+"""The number of sweeps that are kept: enough for an operator to look back over a bad hour, in a small table."""
 _COUNTS = ("found", "recovered", "escalated", "steps_timed_out")
 
 

@@ -1,4 +1,4 @@
-"""What the supervisor rules on a step that is past its complete-by time: pure decisions (V2–V4)."""
+"""What the supervisor decides about a step that is past its complete-by time: pure decisions (V2–V4)."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -38,10 +38,10 @@ def rule_on(
     jitter: Callable[[int], float],
     is_available: bool = True,
 ) -> tuple[Ruling, StepRow]:
-    """Rules on an overdue step; also returns the step as it will be.
+    """Decides about an overdue step; also returns the step as it will be.
 
-    `jitter` gives the backoff after that many failures, and `is_available` says whether requests are sent to the step's
-    agent at present.
+    `jitter` gives the backoff after that many failures, and `is_available` says whether requests are sent to the
+    step's agent at present.
     """
     given_up = step._replace(complete_by=None, not_before=None)
     if not is_available and (goal == Goal.COMPLETE or step.state == StepStatus.COMPENSATING):

@@ -134,13 +134,13 @@ class Supervisor:
     def _examine(
         self, row: ProcessRow, steps: Iterable[StepRow], now: datetime, unavailable: Collection[str]
     ) -> Finding:
-        """Rules on each overdue step of an order, and on the order itself."""
+        """Decides about each overdue step of an order, and about the order itself."""
         finding = Finding(row=row, workflow=self._workflows[row.workflow, row.version])
         overdue = [step for step in steps if step.complete_by is not None and step.complete_by <= now]
         for step in overdue:
             self._examine_step(finding, step, now, step.agent not in unavailable)
         if finding.row.goal != row.goal:
-            # The remedy of one step is to compensate the order, which covers the failures of the others too.
+            # The remedy of one step is to compensate the order, which also covers the failures of the others.
             finding.failed = None
         row = finding.row
         if row.process_state == ProcessState.ERROR:

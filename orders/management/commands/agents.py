@@ -138,7 +138,7 @@ def _instance_row(agent: str, instance: Instance) -> tuple[object, ...]:
 
 
 def _plain(statuses: Sequence[AgentStatus], missing: Mapping[str, int]) -> dict[str, Any]:
-    """What a script gets."""
+    """The output for scripts."""
     return {
         "instances": [
             {"agent": status.name, "instance": instance.name}

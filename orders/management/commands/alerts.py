@@ -25,9 +25,9 @@ from orders.wording.states import ALERT_KINDS
 from orders.wording.units import bounded, counted, duration
 
 SHOWN = 12
-"""Orders of a group that are named; `--json` names up to `MOST_COUNTED`."""
+"""The most orders listed for a group; `--json` lists up to `MOST_COUNTED`."""
 NO_HOST = "no_host"
-"""The code of an outage where no process runs the agent."""
+"""The code of an outage in which no process runs the agent."""
 
 
 class Command(ReadingCommand):
@@ -131,14 +131,16 @@ def _labelled(label: str, text: str, width: int) -> str:
 
 
 def _to_do(group: GroupSummary, width: int) -> list[str]:
-    """What helps. A command has a line of its own, however long, so that it can be copied."""
+    """The remedy. A command has its own line, however long, so that it can be copied."""
     if group.is_outage:
         remedy = (
             f"start manage.py run_agents {group.group.agent}"
             if group.group.code == NO_HOST
             else "nothing to resubmit"
         )
-        advice = f"{remedy}; waiting steps go on by themselves when the agent is back, see manage.py agents"
+        advice = (
+            f"{remedy}; waiting steps continue automatically when the agent is back, see manage.py agents"
+        )
         return [_labelled("to do", advice, width)]
     if group.group.kind == AlertKind.SET_ASIDE:
         return [_labelled("to do", "fix the cause, then run manage.py set_aside replay", width)]
@@ -149,7 +151,7 @@ def _to_do(group: GroupSummary, width: int) -> list[str]:
 def _plain(
     groups: Sequence[GroupSummary], closed: Sequence[ClosedAlerts], orders: Mapping[int, Sequence[UUID]]
 ) -> dict[str, Any]:
-    """What a script gets."""
+    """The output for scripts."""
     resolved = {alerts.group.pk: alerts for alerts in closed}
     shown = [
         _plain_cause(group.group)

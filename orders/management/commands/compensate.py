@@ -1,4 +1,4 @@
-"""`manage.py compensate ID --reason TEXT`: has a whole order compensated (C10)."""
+"""`manage.py compensate ID --reason TEXT`: compensates a whole order (C10)."""
 
 from typing import Any
 

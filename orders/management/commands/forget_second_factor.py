@@ -1,4 +1,4 @@
-"""`manage.py forget_second_factor NAME`: lets somebody who lost phone and recovery codes set up a new factor."""
+"""`manage.py forget_second_factor NAME`: lets an operator without phone and recovery codes set up a new factor."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
         """Prints one line. Raises `CommandError` if there is no such account."""
         user = User.objects.filter(username=options["name"]).first()
         if user is None:
-            raise CommandError(f"there is no account {options['name']!r}")
+            raise CommandError(f"unknown account {options['name']!r}")
         second_factor.remove(user)
         audit.record(
             actor=audit.Actor(name=operator_name()),

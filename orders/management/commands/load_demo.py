@@ -1,4 +1,5 @@
-"""`manage.py load_demo`: the demonstration catalogue, accounts and API token. What exists already is left alone."""
+"""`manage.py load_demo`: the demonstration catalogue, accounts and API token. It changes nothing that already
+exists."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ class Command(BaseCommand):
             accounts = make_accounts(var_dir / "demo-accounts.txt")
             has_new_token = make_token(var_dir / "demo-token")
         self.stdout.write(
-            f"demo: {len(POSTERS)} posters; {accounts} of {len(ACCOUNTS)} accounts made,"
+            f"demo: {len(POSTERS)} posters; {accounts} of {len(ACCOUNTS)} accounts created,"
             f" see {var_dir}/demo-accounts.txt;"
-            f" API token {'made' if has_new_token else 'kept'}, see {var_dir}/demo-token"
+            f" API token {'created' if has_new_token else 'kept'}, see {var_dir}/demo-token"
         )

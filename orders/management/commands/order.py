@@ -27,7 +27,7 @@ class Command(ReadingCommand):
         limits = retry_limits()
         detail = order_detail(order_id, retry_limits=limits, now=moment)
         if detail is None:
-            raise Stop(f"there is no order {order_id}")
+            raise Stop(f"{order_id}: no such order")
         if options["json"]:
             self.show_json(detail)
         else:

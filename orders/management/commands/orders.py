@@ -1,4 +1,4 @@
-"""`manage.py orders`: the orders, and where each of them really stands."""
+"""`manage.py orders`: the orders, and where each of them stands."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -30,8 +30,7 @@ class Command(ReadingCommand):
         parser.add_argument(
             "--waiting",
             action="store_true",
-            help="only orders that nothing is being done for: they wait for a retry, the customer, a scheduler"
-            " or an agent",
+            help="only orders that are waiting for a retry, the customer, a scheduler or an agent",
         )
         parser.add_argument("--limit", type=int, default=30, help="list at most this many (default: 30)")
 
@@ -57,7 +56,7 @@ class Command(ReadingCommand):
             self.stdout.write(self._table(orders, moment))
             self.stdout.write("")
         else:
-            self.stdout.write("no orders yet" if order_filter.is_empty else "no such orders")
+            self.stdout.write("no orders yet" if order_filter.is_empty else "no matching orders")
         self.stdout.write(paragraph(summary(listing, most_counted(order_filter)), width=self.width))
         return DONE
 

@@ -1,4 +1,4 @@
-"""`manage.py resubmit ID`, or `resubmit --all --code CODE`: tries again what failed (O2).
+"""`manage.py resubmit ID`, or `resubmit --all --code CODE`: tries failed steps again (O2).
 
 Many orders are resubmitted by a bulk action, as in the console: in waves that begin with one order.
 """
@@ -30,14 +30,14 @@ from orders.vocabulary import AlertKind, BulkKind, BulkState
 from orders.wording.units import counted
 
 POLL = 1.0
-"""Seconds between two looks at a bulk action that is waited for."""
+"""Seconds between two checks of a bulk action with --wait."""
 NARROWED_BY = ("code", "agent", "kind", "group")
-"""The options of --all that say which alerts."""
+"""The options of --all that select alerts."""
 
 
 class Command(ActingCommand):
     help = (
-        "Tries the failed steps of an order in Error again, and processing goes on from there. With --all it starts a"
+        "Try the failed steps of an order in Error again; the order continues from there. With --all it starts a"
         " bulk action for every order with an open alert of that code: after 10 seconds, in waves of 1, 10, 100 and"
         " all the rest. Exit codes: 0 done, 1 refused or failed again, 2 wrong use or no such order, 3 nothing to do."
     )
@@ -140,7 +140,7 @@ class Command(ActingCommand):
                     return self._end(progress)
                 time.sleep(POLL)
         except KeyboardInterrupt:
-            raise Stop("no longer waiting; the bulk action goes on") from None
+            raise Stop("no longer waiting; the bulk action continues") from None
 
     def _end(self, progress: Progress) -> int:
         action = progress.action

@@ -63,6 +63,6 @@ def _overdue(status: SupervisorStatus) -> str:
 
 
 def _plain(status: SupervisorStatus) -> dict[str, Any]:
-    """What a script gets: everything but the list of sweeps."""
+    """The output for scripts: everything but the list of sweeps."""
     shown = {name: value for name, value in vars(status).items() if name not in ("sweeps", "last", "hour")}
     return shown | {"last_sweep": asdict(status.last), "last_hour": asdict(status.hour), "late": status.late}

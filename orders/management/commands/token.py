@@ -13,7 +13,7 @@ from orders.wording.units import counted
 
 
 class Command(BaseCommand):
-    help = "Create an API token for an account and print it. The token may do whatever the account may do."
+    help = "Create an API token for an account and print it. The token may do whatever its account may do."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the account's name")
@@ -23,12 +23,12 @@ class Command(BaseCommand):
         """Prints one line. Raises `CommandError` if there is no such account."""
         user = User.objects.filter(username=options["name"], is_active=True).first()
         if user is None:
-            raise CommandError(f"there is no account {options['name']!r}, or it is not active")
+            raise CommandError(f"unknown or inactive account {options['name']!r}")
         self.stdout.write(_revoke(user) if options["revoke"] else _mint(user))
 
 
 def _mint(user: User) -> str:
-    """Creates a token and returns it. The audit log records that there is one more, and nothing of the token itself."""
+    """Creates a token and returns it. The audit log records that it was created, but not the token itself."""
     tokens = get_token_model().objects
     with transaction.atomic():
         count = tokens.filter(user=user).count()

@@ -55,7 +55,7 @@ def the_only_launcher(var_dir: Path) -> Iterator[None]:
         if not wait_until(lambda: try_lock(lock), timeout=LOCK_TIMEOUT):
             other = os.read(lock, 20).decode()
             raise LaunchError(
-                f"it is already running as process {other} with VAR_DIR={var_dir}; set another VAR_DIR"
+                f"already running as process {other} with VAR_DIR={var_dir}; set another VAR_DIR"
             )
         os.truncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
@@ -109,7 +109,7 @@ def start_postgres(manager: ProcessManager, server: EmbeddedPostgres) -> None:
 
 
 def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], database_url: str) -> None:
-    """Prepares the database, starts all roles, prints how to reach them, and keeps them running."""
+    """Prepares the database, starts all roles, prints their urls and accounts, and keeps them running."""
     env = launch.environment(config, database_url=database_url)
     for name, *arguments in (("migrate", "--no-input"), ("load_demo",)):
         status = manager.run_to_end(launch.task(name, *arguments, env=env))

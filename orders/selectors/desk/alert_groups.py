@@ -23,7 +23,7 @@ MOST_VALUED = 2_000
 LEAST_VALUED = 50
 """The same for each group, however many groups are shown."""
 MOST_CLOSED = 10_000
-"""Recently closed alerts of a group that are read for its trend; the newest of more."""
+"""The most recently closed alerts of a group that are read for its trend."""
 RECENT = timedelta(hours=1)
 SHOWN = 20
 
@@ -188,7 +188,8 @@ def _summaries(groups: Sequence[OpenAlerts], now: datetime) -> list[GroupSummary
     if not groups:
         return []
     ids = [alerts.group.pk for alerts in groups]
-    # What was opened in these two hours and is closed was closed in them too: the index of closed alerts finds it.
+    # An alert that was opened in these two hours and is closed was also closed in them: the index of closed alerts has
+    # it.
     rows = fetch(_FACTS, {"groups": ids, "now": now, "recent": RECENT, "most": MOST_CLOSED})
     facts = {row[0]: row[1:] for row in rows}
     values = _values(groups)
@@ -264,7 +265,7 @@ def closed_alerts(*, most: int = MOST_GROUPS) -> list[ClosedAlerts]:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupHistory:
-    """What people did about a group and who was notified, newest first."""
+    """What people did about a group, and who was notified, newest first."""
 
     notes: list[GroupNote]
     actions: list[BulkAction]

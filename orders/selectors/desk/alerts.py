@@ -107,7 +107,8 @@ def open_alerts(
 
 
 def joined_since(group: AlertGroup, action: BulkAction, *, limit: int = SHOWN) -> list[GroupAlert]:
-    """The newest open alerts that joined a group after an action on it began, without those of its own orders."""
+    """The newest open alerts that joined a group after an action on it began, except those of the action's own
+    orders."""
     alerts = Alert.objects.filter(group=group, closed_at__isnull=True, opened_at__gt=action.created_at)
     own = action.items.values("order_id")
     return _with_orders(list(alerts.exclude(order_id__in=own).order_by("-opened_at", "-id")[:limit]))
@@ -158,7 +159,7 @@ def orders_with_alert(
     group: int | None = None,
     most: int,
 ) -> list[UUID]:
-    """The orders with an open alert to which everything given applies, oldest alert first, `most` + 1 at most."""
+    """The orders with an open alert that matches every argument, oldest alert first, `most` + 1 at most."""
     conditions = {"code": code, "agent": agent, "kind": kind, "group_id": group}
     fields = {name: value for name, value in conditions.items() if value is not None}
     alerts = Alert.objects.filter(closed_at__isnull=True, order_id__isnull=False, **fields)

@@ -15,7 +15,7 @@ PAGE = 50
 MOST_ROWS = 10_000
 """The most rows of a download."""
 RECENT = 5_000
-"""How many of the latest entries `acts` looks at."""
+"""How many of the latest entries `acts` examines."""
 COLUMNS = ("at", "actor", "ip_address", "act", "target", "allowed", "result", "reason", "before", "after")
 
 
@@ -108,7 +108,7 @@ def acts() -> list[str]:
 
 
 def act_label(act: str) -> str:
-    """An act in words: some are stored as pause-agent, others as retry now."""
+    """An act in words, whether it is stored as pause-agent or as retry now."""
     return act.replace("-", " ")
 
 

@@ -93,7 +93,7 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class ActionPage:
-    """Some actions, newest first. `after` is the id that the next page begins behind, None at the end."""
+    """Some actions, newest first. `after` is the id that the next page starts after, None at the end."""
 
     actions: list[Progress]
     after: int | None
@@ -156,7 +156,7 @@ def _waves(action_ids: Sequence[int]) -> dict[tuple[int, int], dict[str, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemPage:
-    """Some orders of an action. `after` is the position that the next page begins behind, None at the end."""
+    """Some orders of an action. `after` is the position that the next page starts after, None at the end."""
 
     items: list[BulkItem]
     after: int | None

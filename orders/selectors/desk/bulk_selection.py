@@ -15,7 +15,7 @@ from orders.selectors.desk.standing import RetryLimits
 from orders.vocabulary import BulkKind, ProcessState
 
 MOST = 10_000
-"""The most orders that one choice takes."""
+"""The most orders that one selection takes."""
 MOST_CHOSEN = 500
 """The most orders that can be chosen one by one."""
 
@@ -72,7 +72,7 @@ class Choice:
 
 
 def count(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> int:
-    """Returns how many orders a choice takes now, counting up to `MOST` + 1."""
+    """Returns how many orders a selection takes now, counting up to `MOST` + 1."""
     if choice.group is not None:
         return count_orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
     if (order_filter := _effective_filter(choice)) is not None:
@@ -84,7 +84,7 @@ def count(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> int:
 
 
 def orders_of(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> list[UUID]:
-    """Returns the orders that a choice takes now, at most `MOST` + 1."""
+    """Returns the orders that a selection takes now, at most `MOST` + 1."""
     if choice.group is not None:
         return orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
     if (order_filter := _effective_filter(choice)) is not None:

@@ -40,7 +40,7 @@ class ConsoleOrder:
 
     @property
     def can_resubmit(self) -> bool:
-        """Whether it can be resubmitted and nobody has asked for that yet."""
+        """Whether it can be resubmitted and nobody has requested that yet."""
         order = self.detail.order
         in_error = order is not None and order.state == ProcessState.ERROR
         return in_error and (self.act is None or self.act.until is None)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 LEAST_PART = 4
-"""Digits that a part of an order's id has at least; eight, to be looked for at the beginning too."""
+"""The fewest digits of a part of an order's id; with eight it is also searched for at the beginning."""
 LONGEST = 254
 NOTHING_DONE = "1"
 
@@ -17,12 +17,12 @@ _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 
 @dataclass(frozen=True, kw_only=True)
 class OrderFilter:
-    """Which orders to select; an empty field selects all. `problems` has a sentence for each that makes no sense.
+    """Which orders to select; an empty field selects all. `problems` has a sentence for each invalid one.
 
     `step` and `agent` are of a step that is under way, waits or failed; `code` is of the order's open alert; `waiting`
-    is an agent that a step of theirs waits for, or `1`: all for which nothing is done now; `older` is an age as in
-    90s, 30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, or an email. A filter with a
-    problem matches nothing.
+    is an agent that one of their steps waits for, or `1` for all orders that only wait; `older` is an age as in 90s,
+    30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, or an email. A filter with a problem matches
+    nothing.
     """
 
     q: str = ""
@@ -54,7 +54,7 @@ class OrderFilter:
 
     @property
     def digits(self) -> str:
-        """The hexadecimal digits of `q`; empty when it is no id, nor a part of one."""
+        """The hexadecimal digits of `q`; empty if it is neither an id nor a part of one."""
         digits = self.q.lower().replace("-", "")
         is_id = LEAST_PART <= len(digits) <= 32 and re.fullmatch(r"[0-9a-f]+", digits)
         return digits if is_id else ""
@@ -66,7 +66,7 @@ class OrderFilter:
 
     @property
     def email(self) -> str:
-        """The email that `q` is."""
+        """The email in `q`, if it is one."""
         return self.q if "@" in self.q else ""
 
 

@@ -1,4 +1,4 @@
-"""Which orders a part of an id means. An order's id begins with its time and ends at random."""
+"""Which orders a part of an id refers to. An order's id begins with its time and ends at random."""
 
 from datetime import datetime
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Orders as the rows of a list: where each stands, what it is worth, and what operators asked of it."""
+"""Orders as the rows of a list: where each stands, what it is worth, and what operators requested."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,8 @@ class OrderProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class PendingAct:
-    """What an operator last asked of an order, with its result. `until` is when it begins, while it can be undone."""
+    """What an operator last requested for an order, with its result. `until` is when it begins, while it can be
+    undone."""
 
     action: int
     kind: str
@@ -104,7 +105,7 @@ def _progress(
 
 
 def order_rows(progress: Sequence[OrderProgress], *, now: datetime) -> list[OrderRow]:
-    """These orders with their totals, open alerts, and what operators asked for. Three queries."""
+    """These orders with their totals, open alerts, and what operators requested. Three queries."""
     ids = [order.order_id for order in progress]
     placed = Order.objects.in_bulk(ids)
     open_alerts = Alert.objects.filter(order_id__in=ids, closed_at__isnull=True)
@@ -130,7 +131,7 @@ def _row(
 
 
 def acts_on(order_ids: Sequence[UUID], now: datetime) -> dict[UUID, PendingAct]:
-    """What operators last asked of each of these orders, in bulk or with time to undo it. One query."""
+    """What operators last requested for each of these orders, in bulk or with time to undo it. One query."""
     items = (
         BulkItem.objects.filter(order_id__in=order_ids)
         .select_related("action")

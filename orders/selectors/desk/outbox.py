@@ -1,7 +1,7 @@
 """The outbox as operators see it: what is waiting, what was sent, and what could not be sent.
 
-It shows neither the text of a message nor the whole email address of a customer: nobody needs either to tell whether
-the mail server works.
+It shows neither the text of a message nor the whole email address of a customer, because neither is needed to see
+whether the mail server works.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ VIEWS = {
     "failed": (MessageState.FAILED,),
     "sent": (MessageState.SENT, MessageState.SKIPPED),
 }
-"""What each choice of the page shows."""
+"""The states that each view of the page shows."""
 
 
 @dataclass(frozen=True, kw_only=True)

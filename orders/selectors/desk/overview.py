@@ -1,4 +1,5 @@
-"""The figures of the overview: is everything all right? Each is fast with a million orders stored.
+"""The figures of the overview, which answer whether everything is all right. Each is fast with a million orders
+stored.
 
 Orders under way and in Error are counted exactly. Finished orders are counted for the last 24 hours, by the index of
 when they finished. Whatever has no natural limit is counted up to a bound and shown as "10,000+".
@@ -47,8 +48,8 @@ class TimeToDone:
 class Overview:
     """What the overview shows of orders. `oldest_*` are ages in seconds, None when there is none.
 
-    `oldest_pending` is the age of the oldest order that waits, whatever for; `oldest_ready` is the longest that an
-    order has waited for nothing but a scheduler. `processed` and `compensated` are of the last 24 hours.
+    `oldest_pending` is the age of the oldest order that waits, for whatever reason; `oldest_ready` is the longest time
+    that an order has waited only for a scheduler. `processed` and `compensated` are of the last 24 hours.
     """
 
     pending: int

@@ -41,7 +41,7 @@ STATE_OF = {
 
 @dataclass(frozen=True, kw_only=True)
 class OrderPage:
-    """Some orders, newest first. `after` is the id that the next page begins behind, None at the end."""
+    """Some orders, newest first. `after` is the id that the next page starts after, None at the end."""
 
     orders: list[OrderRow]
     after: UUID | None
@@ -65,7 +65,7 @@ def page(
         if not _is_worked_out(order_filter):
             break
     else:
-        if len(matches) <= limit:  # there may be more further down, which this page has not examined
+        if len(matches) <= limit:  # there may be more below, which this page has not examined
             return OrderPage(orders=order_rows(matches, now=now), after=behind)
     shown = matches[:limit]
     has_more = bool(shown) and len(matches) > limit
@@ -160,7 +160,7 @@ def _is_worked_out(order_filter: OrderFilter) -> bool:
 
 
 def _with_the_standing(order_filter: OrderFilter, orders: Sequence[OrderProgress]) -> list[OrderProgress]:
-    """These orders without those whose standing turns out to be another."""
+    """These orders without those that turn out to stand elsewhere."""
     return [
         order
         for order in orders
@@ -226,7 +226,7 @@ def _matching_orders(order_filter: OrderFilter, now: datetime, state: str) -> Qu
 
 
 def _waits(now: datetime) -> Q:
-    """Orders under way for which nothing is being done: they wait for a time, a customer, a scheduler or an agent."""
+    """Orders under way that only wait: for a time, a customer, a scheduler or an agent."""
     unclaimed = AgentRequest.objects.filter(order_id=OuterRef("order_id")).filter(
         Q(leased_until__isnull=True) | Q(leased_until__lte=now)
     )
@@ -253,7 +253,7 @@ def _current_steps(order_filter: OrderFilter, state: str) -> QuerySet[StepState]
 
 
 def _narrowed(orders: QuerySet[OrderProcess], kind: str) -> QuerySet[OrderProcess]:
-    """Those that may stand there, so that little more is examined than is found."""
+    """Those that may stand there, so that few others are examined."""
     steps = StepState.objects.filter(process_id=OuterRef("order_id"))
     if kind == StandingKind.AGENT:
         requests = AgentRequest.objects.filter(order_id=OuterRef("order_id"))

@@ -15,7 +15,7 @@ MOST = 100
 
 @dataclass(frozen=True, kw_only=True)
 class SetAsideSubmission:
-    """A submission that was set aside. `body` is what was posted, whatever that is."""
+    """A submission that was set aside. `body` is what was posted, which may be anything."""
 
     number: int
     order_id: UUID

@@ -33,8 +33,8 @@ class SweepTotals:
 class SupervisorStatus:
     """The supervisor. `leader` is None while nobody leads; `lease_seconds` is negative once the lease has lapsed.
 
-    `overdue_orders` are past their own complete-by or have such a step; both counts stop at a bound. `lag` is for how
-    many seconds the longest overdue of them has been so; None when nothing is overdue.
+    `overdue_orders` are past their own complete-by or have such a step; both counts stop at a bound. `lag` is how many
+    seconds the most overdue of them is late; None when nothing is overdue.
     """
 
     leader: str | None
@@ -57,7 +57,7 @@ class SupervisorStatus:
 
 
 def is_late(swept_seconds: float | None) -> bool:
-    """Whether the last sweep, that many seconds ago, is too old. None is no sweep ever."""
+    """Whether the last sweep, that many seconds ago, is too old. None means that there never was a sweep."""
     return swept_seconds is None or swept_seconds > LATE
 
 

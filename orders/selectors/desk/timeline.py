@@ -13,7 +13,7 @@ STARTED = frozenset({EventKind.STEP_STARTED, EventKind.COMPENSATION_STARTED})
 
 
 class AttemptOutcome(StrEnum):
-    """How an attempt ended, in the word that the chart shows."""
+    """How an attempt ended, as the chart names it."""
 
     UNDER_WAY = ""
     DONE = "done"
@@ -145,5 +145,5 @@ def _waits(step: StepFacts) -> bool:
 
 
 def retry_after(event: EventFacts) -> datetime | None:
-    """When the next try is due according to an event; None if it names none."""
+    """When the next try is due according to an event; None if it does not say."""
     return moment(event.detail.get("until") or event.detail.get("waits_until"))

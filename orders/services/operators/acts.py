@@ -113,7 +113,7 @@ def done(message: str) -> Result:
 
 
 def already(message: str) -> Result:
-    """Returns the result of an act that was not needed any more."""
+    """Returns the result of an act that was no longer needed."""
     return Result(status=ResultStatus.ALREADY, message=message)
 
 

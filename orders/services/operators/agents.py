@@ -66,7 +66,7 @@ def force_circuit(*, agent: str, state: str, seconds: float, actor: Actor, reaso
         reason,
         lambda: overrides.force(agent, state, seconds=seconds, by=actor.name, reason=reason),
         done=f"The circuit of {agent} is forced {state} for {seconds / 60:.0f} min.",
-        already=f"There is no circuit for {agent} yet.",
+        already=f"The agent {agent} has no circuit yet.",
     )
 
 

@@ -52,7 +52,7 @@ def add_note(*, group_id: int, actor: audit.Actor, text: str) -> GroupNote:
 def _lock_group(group_id: int) -> AlertGroup:
     group = AlertGroup.objects.select_for_update(no_key=True).filter(pk=group_id).first()
     if group is None:
-        raise NoSuchGroupError(f"there is no alert group {group_id}")
+        raise NoSuchGroupError(f"unknown alert group {group_id}")
     return group
 
 

@@ -151,7 +151,7 @@ def _action_of_token(token: str) -> BulkAction | None:
 
 def _check(order_ids: Sequence[UUID], waves: Sequence[int], stop_share: float, rate: float) -> None:
     if not order_ids:
-        raise NothingToDoError("No order matches any more, so there is nothing to do.")
+        raise NothingToDoError("No order matches any longer, so there is nothing to do.")
     if len(order_ids) > MOST:
         raise TooManyError(f"One action takes at most {MOST:,} orders. Narrow the filter.")
     if not waves or any(size < 1 for size in waves[:-1]) or waves[-1] < 0:

@@ -18,7 +18,7 @@ class NoSuchActionError(SaswebError):
 
 
 class TooLateError(SaswebError):
-    """Raised when an action has begun or ended, so that it is too late for an act."""
+    """Raised when an action has begun or ended, so it is too late for an act."""
 
 
 def undo(*, action_id: int, actor: audit.Actor) -> BulkAction:
@@ -74,7 +74,7 @@ def stop(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction:
 def _lock_action(action_id: int) -> BulkAction:
     action = BulkAction.objects.select_for_update().filter(pk=action_id).first()
     if action is None:
-        raise NoSuchActionError(f"there is no bulk action {action_id}")
+        raise NoSuchActionError(f"unknown bulk action {action_id}")
     return action
 
 

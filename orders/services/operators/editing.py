@@ -82,7 +82,7 @@ def _why_not_edit(row: ProcessRow, step: StepRow | None) -> Result | None:
         )
     if step.outcome == Outcome.UNKNOWN:
         return refused(
-            f"Nobody knows whether {step.name} was done. Settle it first, or it could be done twice."
+            f"It is unknown whether {step.name} was done. Settle it first, or it could be done twice."
         )
     return None
 

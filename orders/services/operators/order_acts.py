@@ -133,7 +133,7 @@ def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None) -> Resul
         state_store.write_steps(
             [StepWrite(candidate._replace(not_before=None), candidate.attempt) for candidate in waits]
         )
-        # Due now rather than without a time: so it is claimed before the orders that nobody has claimed yet.
+        # Due now rather than without a time, so that it is claimed before the orders that nobody has claimed yet.
         state_store.write_processes([row._replace(not_before=now)])
         for candidate in waits:
             add_event(row, EventKind.HURRIED, candidate, actor, "", {"until": candidate.not_before})

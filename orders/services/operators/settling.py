@@ -94,7 +94,7 @@ def settle_not_done(*, order_id: UUID, step: str, actor: Actor, reason: str) -> 
 
 
 def settle_compensated(*, order_id: UUID, step: str, actor: Actor, reason: str) -> Result:
-    """Records that a step whose compensation failed was compensated outside.
+    """Records that a step whose compensation failed was compensated outside the system.
 
     `reason` is the proof. Raises `NoSuchOrderError`.
     """
@@ -124,7 +124,7 @@ def settle_compensated(*, order_id: UUID, step: str, actor: Actor, reason: str) 
             detail={},
             actor=actor,
             reason=reason,
-            message=f"Settled {step} as compensated outside",
+            message=f"Settled {step} as compensated outside the system",
             resolution="settled",
         )
 
