@@ -32,23 +32,14 @@ FORWARD = {"reserve": "warehouse", "authorise": "payments", "create": "carrier",
 ONCE_AN_ATTEMPT = frozenset(
     {
         *("step_started", "step_completed", "step_refused", "step_declined", "step_failed", "step_timed_out"),
-        *(
-            "compensation_started",
-            "step_compensated",
-            "compensation_failed",
-            "compensation_timed_out",
-            "step_recalled",
-        ),
+        *("compensation_started", "step_compensated", "compensation_failed", "compensation_timed_out"),
+        "step_recalled",
     }
 )
 """The transitions that an attempt makes at most once, whoever makes them."""
 GRANTS = frozenset(
     {
-        "resubmitted",
-        "paid_again",
-        "step_timed_out",
-        "compensation_timed_out",
-        "step_recalled",
+        *("resubmitted", "paid_again", "step_timed_out", "compensation_timed_out", "step_recalled"),
         "step_deferred",
     }
 )
