@@ -199,7 +199,7 @@ def test_a_reversal_that_comes_first_keeps_the_effect_from_happening(case: Case,
 
 @pytest.mark.pattern("A2")
 @each_case
-def test_a_lost_reply_is_answered_to_the_same_key(case: Case, sandbox: Sandbox) -> None:
+def test_a_retry_with_the_same_key_gets_the_lost_reply(case: Case, sandbox: Sandbox) -> None:
     request = forward(case.step)
     sandbox.faults(case.service, lost_reply_rate=1.0)
     assert type(fault_of(lambda: perform(http_agent(case, sandbox), request))) is Transient
@@ -220,7 +220,7 @@ def test_a_lost_reply_is_answered_to_the_same_key(case: Case, sandbox: Sandbox) 
     ],
     ids=["down", "503", "429", "refuse"],
 )
-def test_the_services_faults_are_told_apart(
+def test_each_fault_of_a_service_is_classified(
     case: Case, fault: dict[str, Any], kind: type[Fault], sandbox: Sandbox
 ) -> None:
     request = forward(case.step)
@@ -238,7 +238,7 @@ def test_a_reversal_that_is_refused_says_so(case: Case, sandbox: Sandbox) -> Non
 
 
 @each_case
-def test_an_operation_that_is_not_there_is_refused(case: Case, sandbox: Sandbox) -> None:
+def test_an_unknown_operation_is_refused(case: Case, sandbox: Sandbox) -> None:
     request = replace(forward(case.step), operation="explode")
     agent = http_agent(case, sandbox)
     assert fault_of(lambda: perform(agent, request)).code == "unknown_operation"
@@ -256,7 +256,7 @@ def test_a_card_that_is_declined_or_unknown_is_for_the_customer_to_resolve(
     assert (type(fault), fault.code) == (Declined, code)
 
 
-def test_a_call_that_hangs_ends_at_its_time_out(sandbox: Sandbox) -> None:
+def test_a_call_that_hangs_ends_at_its_timeout(sandbox: Sandbox) -> None:
     request = forward("authorise-payment", payment_method="card_hangs")
     remote = Remote(f"http://127.0.0.1:{sandbox.port}/payments", timeout=0.2)
 
@@ -281,7 +281,7 @@ def test_nothing_is_captured_without_an_authorisation(result: Any, sandbox: Sand
     assert effects(sandbox, "payments", request) == []
 
 
-def test_an_address_without_a_service_is_for_an_operator(sandbox: Sandbox) -> None:
+def test_a_url_without_a_service_is_left_to_an_operator(sandbox: Sandbox) -> None:
     agent = Warehouse(f"http://127.0.0.1:{sandbox.port}/nowhere")
     assert fault_of(lambda: perform(agent, forward("reserve-stock"))).code == "misconfigured"
 
@@ -298,7 +298,7 @@ def test_the_confirmation_arrives(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_the_notice_arrives_also_without_a_confirmation(sandbox: Sandbox) -> None:
+def test_the_notice_arrives_even_without_a_confirmation(sandbox: Sandbox) -> None:
     request = forward("send-confirmation")
     compensate(mail_agent(sandbox), replace(reversal_of(request), results={}))
     (mail,) = mails(sandbox, request)
@@ -316,7 +316,7 @@ def test_the_notice_arrives_also_without_a_confirmation(sandbox: Sandbox) -> Non
     ],
     ids=["down", "error", "refuse", "lost reply"],
 )
-def test_the_mail_servers_faults_are_told_apart(
+def test_each_fault_of_the_mail_server_is_classified(
     fault: dict[str, Any], kind: type[Fault], code: str, sandbox: Sandbox
 ) -> None:
     sandbox.faults("mail", **fault)
@@ -324,13 +324,13 @@ def test_the_mail_servers_faults_are_told_apart(
     assert (type(found), found.code) == (kind, code)
 
 
-def test_a_mail_to_no_address_is_refused(sandbox: Sandbox) -> None:
+def test_an_email_to_an_invalid_recipient_is_refused(sandbox: Sandbox) -> None:
     request = forward("send-confirmation", email="ada@example.org\nBcc: eve@example.org")
     assert fault_of(lambda: perform(mail_agent(sandbox), request)).code == "bad_mail"
     assert mails(sandbox, request) == []
 
 
-def test_a_mail_operation_that_is_not_there_is_refused(sandbox: Sandbox) -> None:
+def test_an_unknown_mail_operation_is_refused(sandbox: Sandbox) -> None:
     request = replace(forward("send-confirmation"), operation="explode")
     assert fault_of(lambda: perform(mail_agent(sandbox), request)).code == "unknown_operation"
     assert fault_of(lambda: compensate(mail_agent(sandbox), request)).code == "unknown_operation"

@@ -178,7 +178,7 @@ def test_the_supervisor_never_touches_a_channel_not_even_through_others() -> Non
 
 
 @pytest.mark.parametrize("door", ["state_store", "channels"])
-def test_a_door_leads_to_the_models_and_to_nothing_behind_it(door: str) -> None:
+def test_the_state_store_and_each_channel_import_models_and_sql_only(door: str) -> None:
     own = f"orders.engine.{door}"
     assert offences(within(own), is_wrong=only(own, *PURE, "orders.engine.runtime.sql", *ENGINE_MODELS)) == []
 
@@ -282,7 +282,7 @@ def test_only_the_wiring_joins_roles_and_business() -> None:
     assert joins == ["orders.wiring"]
 
 
-def test_commands_and_jobs_make_no_role_and_no_agent_themselves() -> None:
+def test_commands_and_jobs_create_no_role_and_no_agent_themselves() -> None:
     """They ask the wiring for one; the name of its class is for annotations."""
     outside = [*within("orders.management"), "orders.jobs"]
     assert offences(outside, is_wrong=never("orders.agents")) == []
@@ -314,7 +314,7 @@ def test_a_module_is_small_and_imports_by_full_names(module: str) -> None:
             assert node.level == 0, f"{module}:{node.lineno} imports by a relative name"
 
 
-def test_these_tests_see_every_form_of_import() -> None:
+def test_every_form_of_import_is_seen() -> None:
     """A test that looks for imports and finds none proves nothing unless it can see them."""
     source = """
 import orders.services.order_changes

@@ -14,7 +14,7 @@ def test_nothing_in_the_product_can_be_armed() -> None:
 
 
 @pytest.mark.pattern("C9")
-def test_every_point_is_a_function_that_the_product_has() -> None:
+def test_every_point_is_a_function_of_the_product() -> None:
     """Otherwise a renamed function would be a point that no role ever passes."""
     targets = {place.target for points in crash.POINTS.values() for place in points.values()} - {crash.COMMIT}
     for target in targets | {target for passes in crash.PASSES.values() for target in passes}:

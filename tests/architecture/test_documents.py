@@ -182,7 +182,7 @@ FIGURES = [
     ("docs/failure-modes.md", r"lease plus the sweep period: (\d+) s", HOST.lease + 2),
     (
         "docs/failure-modes.md",
-        r"up to (\d+) s of delay \| `test_the_leading",
+        r"up to (\d+) s of delay \| `test_when_the_leading",
         SupervisorConfig(instance="").lease + 2,
     ),
     ("docs/operations.md", r"less than (\w+) minutes old", notifications.QUIET / timedelta(minutes=1)),
@@ -225,7 +225,7 @@ FIGURES = [
 
 
 @pytest.mark.parametrize(("document", "pattern", "figure"), FIGURES, ids=lambda value: str(value)[:40])
-def test_a_figure_is_that_of_the_code(document: str, pattern: str, figure: float) -> None:
+def test_a_figure_in_a_document_matches_the_code(document: str, pattern: str, figure: float) -> None:
     shown = re.findall(pattern, text_of(ROOT / document))
     assert len(set(shown)) == 1, f"{document} says {pattern!r} as {shown}"
     number = {**NUMBERS, "twice": 2}.get(shown[0].lower())

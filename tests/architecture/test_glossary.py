@@ -68,12 +68,12 @@ def lines_with(word: str, name: str, text: str) -> list[str]:
     return [f"{name}:{text.count(chr(10), 0, match.start()) + 1}" for match in matches]
 
 
-def test_the_glossary_is_read_whole() -> None:
+def test_the_glossary_is_read_completely() -> None:
     assert {"order", "alert group", "request", "reply", "room"} <= set(TERMS)
     assert {"mended", "telephone", "that there is not"} <= set(RULED_OUT)
 
 
-def test_a_term_stands_once() -> None:
+def test_each_term_is_listed_once() -> None:
     assert len(TERMS) == len(set(TERMS))
 
 
@@ -83,7 +83,7 @@ def test_every_term_is_used() -> None:
 
 
 @pytest.mark.parametrize("word", RULED_OUT)
-def test_no_word_is_used_that_the_glossary_rules_out(word: str) -> None:
+def test_no_word_that_the_glossary_rules_out_is_used(word: str) -> None:
     assert [line for name, text in texts(*PRODUCT, *DOCUMENTS) for line in lines_with(word, name, text)] == []
 
 

@@ -90,5 +90,5 @@ def test_every_test_that_the_documents_name_exists() -> None:
     assert [name for name in sorted(named_tests) if f"def {name}(" not in sources] == []
 
 
-def test_a_range_names_all_between_its_ends() -> None:
+def test_a_range_includes_everything_between_its_ends() -> None:
     assert named("see V2–V4, A10 and `C1`; not XA5, A5b") == {"V2", "V3", "V4", "A10", "C1"}

@@ -70,7 +70,7 @@ def check(env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_any_variable_everything_starts(tmp_path: Path) -> None:
+def test_everything_starts_without_any_variable(tmp_path: Path) -> None:
     done = check(environment(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -101,7 +101,7 @@ def test_a_database_url_that_is_not_usable_does_not_show_its_password(tmp_path: 
 
 
 @pytest.mark.parametrize(("name", "value"), ALSO_WRONG)
-def test_no_wrong_value_gets_past_or_makes_more_than_a_line(
+def test_every_wrong_value_is_reported_in_one_line(
     name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VAR_DIR", str(tmp_path))

@@ -25,7 +25,7 @@ def members(enumeration: type[StrEnum], where: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("enumeration", [EventKind, ReplyOutcome, Reason, ActorKind])
-def test_every_word_that_is_stored_is_written_somewhere(enumeration: type[StrEnum]) -> None:
+def test_every_stored_word_is_written_somewhere(enumeration: type[StrEnum]) -> None:
     assert set(enumeration.__members__) - members(enumeration, WRITERS) == set()
 
 

@@ -34,7 +34,7 @@ def is_the_same(page: Page) -> bool:
 
 
 @pytest.mark.pattern("N2")
-def test_an_order_is_seen_to_be_processed_without_a_reload(shop: Shop, open_page: Opener) -> None:
+def test_an_order_is_shown_as_processed_without_a_reload(shop: Shop, open_page: Opener) -> None:
     shop.faults("warehouse", latency_ms=[1500, 1500])
     page = open_page("/")
     page.locator(".card__title a").first.click()
@@ -66,7 +66,7 @@ def test_a_declined_card_is_explained_and_another_card_pays(shop: Shop, open_pag
 
 
 @pytest.mark.pattern("N2")
-def test_an_outage_is_shown_as_a_delay_and_its_end_is_seen(shop: Shop, open_page: Opener) -> None:
+def test_an_outage_is_shown_as_a_delay_and_its_end_is_shown_too(shop: Shop, open_page: Opener) -> None:
     shop.faults("carrier", down=True)
     page = open_page("/")
     place(page)
@@ -105,7 +105,7 @@ def test_cancelling_shows_that_nothing_was_charged(shop: Shop, open_page: Opener
     assert is_the_same(page)
 
 
-def test_what_was_charged_is_seen_to_be_refunded(shop: Shop, open_page: Opener) -> None:
+def test_a_refund_is_shown(shop: Shop, open_page: Opener) -> None:
     page = open_page(shop.orders["refunded"])
     expect(headline(page)).to_have_text("Your order was cancelled.")
     expect(page.locator(".progress__text")).to_contain_text(re.compile("We’ve refunded €.*"))

@@ -67,7 +67,7 @@ def bars(page: Page) -> list[str]:
     return lines if width <= 360 else [*lines, f"it is {width} px wide"]
 
 
-def test_an_operator_signs_in_with_a_second_factor_and_comes_where_she_wanted(
+def test_an_operator_signs_in_with_a_second_factor_and_reaches_the_requested_page(
     shop: Shop, open_page: Opener, employ: Employ
 ) -> None:
     key = "3132333435363738393031323334353637383930"
@@ -96,7 +96,7 @@ def test_an_operator_signs_in_with_a_second_factor_and_comes_where_she_wanted(
     assert bars(page) == []
 
 
-def test_who_has_no_factor_sets_one_up_and_keeps_the_recovery_codes(
+def test_an_operator_without_a_second_factor_sets_one_up_and_gets_recovery_codes(
     shop: Shop, open_page: Opener, employ: Employ
 ) -> None:
     employ("operator", "odile")
@@ -129,9 +129,7 @@ def test_who_has_no_factor_sets_one_up_and_keeps_the_recovery_codes(
 @pytest.mark.parametrize(
     "path", ["/console/", "/console/orders/", "/console/alerts/", "/console/agents/", AUDIT]
 )
-def test_a_viewer_looks_and_has_nothing_to_press(
-    shop: Shop, open_page: Opener, employ: Employ, path: str
-) -> None:
+def test_a_viewer_has_no_buttons_to_press(shop: Shop, open_page: Opener, employ: Employ, path: str) -> None:
     employ("viewer", "vivi")
     page = open_page(path)
     sign_in(page, "vivi")
@@ -145,7 +143,7 @@ def test_a_viewer_looks_and_has_nothing_to_press(
     assert page.get_by_role("link", name="Chaos").count() == 0  # DEBUG is off
 
 
-def test_a_customer_finds_the_door_closed(shop: Shop, open_page: Opener, employ: Employ) -> None:
+def test_a_customer_cannot_enter_the_console(shop: Shop, open_page: Opener, employ: Employ) -> None:
     employ("customer", "cora")
     page = open_page("/console/", allow="403")
     sign_in(page, "cora")

@@ -52,7 +52,7 @@ def paused(shop: Shop, open_page: Opener, desks: Desks) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_nothing_bars_anybody_in_light_or_dark_and_no_page_is_wider_than_a_phone(
+def test_every_page_is_accessible_in_light_and_dark_and_no_wider_than_a_phone(
     open_page: Opener, desks: Desks, path: str
 ) -> None:
     page = open_page(
@@ -71,7 +71,7 @@ def test_nothing_bars_anybody_in_light_or_dark_and_no_page_is_wider_than_a_phone
 
 
 @pytest.mark.pattern("A8")
-def test_what_one_operator_does_another_sees_without_a_reload(
+def test_an_operator_sees_anothers_acts_without_a_reload(
     open_page: Opener, desks: Desks, paused: Page
 ) -> None:
     watching = open_page("/console/agents/", storage_state=desks["vera"])
@@ -83,7 +83,7 @@ def test_what_one_operator_does_another_sees_without_a_reload(
     assert watching.evaluate("window.isTheSame")
 
 
-def test_what_has_happened_is_never_to_come_whatever_the_browsers_clock_says(
+def test_past_moments_are_never_shown_as_future_whatever_the_browsers_clock_says(
     open_page: Opener, desks: Desks
 ) -> None:
     """Before the page has learnt the server's time it has only the browser's, and that is an hour late."""

@@ -105,7 +105,7 @@ def test_a_step_is_edited_compared_and_resubmitted(shop: Shop, open_page: Opener
 
 
 @pytest.mark.pattern("O2", "F33")
-def test_two_operators_at_once_are_one_effect_and_either_can_undo_it(
+def test_two_simultaneous_operators_cause_one_effect_and_either_can_undo_it(
     shop: Shop, open_page: Opener, failing: Failing
 ) -> None:
     order_id = failing()
@@ -134,7 +134,7 @@ def test_two_operators_at_once_are_one_effect_and_either_can_undo_it(
 
 
 @pytest.mark.pattern("O2")
-def test_an_order_is_found_resubmitted_and_undone_by_the_keyboard_alone(
+def test_an_order_is_found_and_resubmitted_and_that_is_undone_with_the_keyboard_alone(
     shop: Shop, open_page: Opener, failing: Failing
 ) -> None:
     order_id = failing()
@@ -161,7 +161,7 @@ def test_an_order_is_found_resubmitted_and_undone_by_the_keyboard_alone(
 
 
 @pytest.mark.pattern("C10", "F34")
-def test_what_cannot_be_compensated_comes_to_the_desk_and_is_settled_outside(
+def test_a_failed_compensation_appears_on_the_desk_and_is_settled_by_hand(
     shop: Shop, open_page: Opener, failing: Failing
 ) -> None:
     order_id = failing()
@@ -190,9 +190,7 @@ def test_what_cannot_be_compensated_comes_to_the_desk_and_is_settled_outside(
     )
 
 
-def test_the_pages_about_orders_can_be_used_by_everybody(
-    shop: Shop, open_page: Opener, failing: Failing
-) -> None:
+def test_the_order_pages_are_accessible(shop: Shop, open_page: Opener, failing: Failing) -> None:
     at = f"/console/orders/{failing()}/"
     page = desk_of(open_page, "anna", "/console/orders/")
     trouble = []
@@ -217,7 +215,7 @@ def test_the_pages_about_orders_can_be_used_by_everybody(
     assert trouble == []
 
 
-def test_who_may_only_look_is_offered_nothing(shop: Shop, open_page: Opener, failing: Failing) -> None:
+def test_a_viewer_is_offered_no_acts(shop: Shop, open_page: Opener, failing: Failing) -> None:
     order_id = failing()
     page = desk_of(open_page, "vera", f"/console/orders/{order_id}/")
     expect(page.locator("#steps")).to_contain_text("create-shipment")

@@ -138,7 +138,7 @@ def test_a_change_is_shown_and_announced_and_focus_and_choice_are_kept(shop: Sho
     expect(page.locator("#live-status")).to_have_text("Version 2")
 
 
-def test_announcements_keep_five_seconds_distance(shop: Shop, page: Page) -> None:
+def test_announcements_are_at_least_five_seconds_apart(shop: Shop, page: Page) -> None:
     for version in (2, 3):
         shop.change()
         expect(page.locator("#headline")).to_have_text(f"Version {version}")

@@ -161,7 +161,7 @@ def test_it_is_light_and_nothing_in_it_moves(
     assert moved < MOST_SHIFT
 
 
-def test_good_news_goes_away_by_itself_and_bad_news_stays(open_page: Opener) -> None:
+def test_good_news_disappears_automatically_and_bad_news_stays(open_page: Opener) -> None:
     page = open_page("about:blank")
     page.clock.install()
     buying.fill_cart(page)

@@ -41,7 +41,7 @@ def set_aside(number: int = 1) -> SetAside:
 
 
 @pytest.mark.pattern("O2")
-def test_resubmit_has_processing_go_on_from_the_failed_step() -> None:
+def test_resubmit_continues_from_the_failed_step() -> None:
     order = failed_order()
     ran = run("resubmit", order.order_id.hex[-8:], "--reason", "fixed the oven")
     assert (ran.code, ran.out) == (0, f"{order.order_id}: Resubmitted bake.\n")
@@ -103,7 +103,7 @@ def test_an_order_whose_submission_waits_cannot_be_resubmitted_yet() -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 121, "a\nb"])
-def test_a_name_that_no_history_can_keep_is_refused(name: str) -> None:
+def test_a_name_that_the_history_cannot_store_is_refused(name: str) -> None:
     order = failed_order()
     with pytest.raises(CommandError, match="a name has 1 to 120 printable characters"):
         run("resubmit", order.order_id, f"--by={name}")
@@ -111,7 +111,7 @@ def test_a_name_that_no_history_can_keep_is_refused(name: str) -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_compensate_has_the_order_compensated_once() -> None:
+def test_compensate_compensates_the_order_once() -> None:
     order = make_order({"mix": "completed"}, process_state="processed")
     ran = run("compensate", order.order_id, "--reason", "wrong cake")
     assert (ran.code, ran.out) == (0, f"{order.order_id}: The order will be cancelled and refunded.\n")
@@ -126,14 +126,14 @@ def test_compensate_has_the_order_compensated_once() -> None:
     )
 
 
-def test_compensate_wants_a_reason() -> None:
+def test_compensate_needs_a_reason() -> None:
     order = make_order()
     with pytest.raises(CommandError, match="--reason"):
         run("compensate", order.order_id)
     assert OrderProcess.objects.get().goal == "complete"
 
 
-def test_set_aside_lists_what_waits_with_its_reason() -> None:
+def test_set_aside_lists_submissions_with_their_reasons() -> None:
     assert run("set_aside").out == "no submission is set aside\n"
     kept = set_aside()
     SetAside.objects.create(
@@ -146,7 +146,7 @@ def test_set_aside_lists_what_waits_with_its_reason() -> None:
     assert (shown["number"], shown["order_id"], shown["body"]) == (kept.pk, str(kept.order_id), {})
 
 
-def test_set_aside_replay_puts_one_back_on_the_queue_once() -> None:
+def test_set_aside_replay_puts_a_submission_back_on_the_queue_once() -> None:
     kept = set_aside()
     make_alert(kept.order_id, kind="set_aside", step="", agent="")
     ran = run("set_aside", "replay", kept.pk)

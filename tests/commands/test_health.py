@@ -100,7 +100,7 @@ def test_supervisor_fails_as_a_check_when_sweeps_are_late(seconds: float, code: 
     assert run("supervisor", "--json").json()["late"] is bool(code)
 
 
-def test_supervisor_that_never_was_is_late() -> None:
+def test_supervisor_that_never_ran_is_late() -> None:
     ran = run("supervisor")
     assert ran.code == 1
     assert "leader nobody term 0 last sweep never overdue nothing LATE" in ran.words
@@ -148,7 +148,7 @@ def test_alerts_are_grouped_by_their_cause() -> None:
     assert short(closed.order_id) not in ran.out
 
 
-def test_all_alerts_have_those_that_were_closed_and_by_whom() -> None:
+def test_all_alerts_include_closed_alerts_and_who_closed_them() -> None:
     order = make_order()
     make_alert(order.order_id, closed_at=ago(1), closed_by="eve", resolution="resubmitted")
     ran = run("alerts", "--all")

@@ -162,7 +162,7 @@ def test_it_says_why_the_order_took_so_long() -> None:
     assert "3 min 20 s 50.000 the customer (bake) Step bake was declined: no_flour" in words
 
 
-def test_the_time_in_error_is_an_operators() -> None:
+def test_time_in_error_counts_as_the_operators() -> None:
     order = make_order()
     told(
         order.order_id,
@@ -178,7 +178,7 @@ def test_the_time_in_error_is_an_operators() -> None:
     assert spent["by_cause"] == {"operator": 90, "agents": 4, "scheduler": 2}
 
 
-def test_the_time_before_a_compensation_is_for_calls_to_settle() -> None:
+def test_time_before_a_compensation_counts_as_settling() -> None:
     order = make_order()
     told(
         order.order_id,
@@ -199,7 +199,7 @@ def test_the_time_before_a_compensation_is_for_calls_to_settle() -> None:
     assert "Cancellation and refund requested: the step's remedy" in run("order", order.order_id).words
 
 
-def test_an_event_of_an_unknown_kind_is_shown_all_the_same() -> None:
+def test_an_event_of_an_unknown_kind_is_still_shown() -> None:
     order = make_order()
     make_event(order.order_id, "oven_cleaned", "bake", detail={"with": "soap"})
     assert "Oven cleaned bake: with soap" in run("order", order.order_id).words
@@ -259,15 +259,13 @@ def test_a_part_that_is_not_unique_is_refused_with_the_candidates() -> None:
         (str(FIRST), "no such order"),
     ],
 )
-def test_an_id_that_names_no_order_is_a_clear_error(
-    command: tuple[str, ...], text: str, message: str
-) -> None:
+def test_an_unknown_id_is_a_clear_error(command: tuple[str, ...], text: str, message: str) -> None:
     ran = run(*command, text)
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.err and ran.err.count("\n") == 1
 
 
-def test_what_others_wrote_cannot_move_the_cursor() -> None:
+def test_text_from_others_cannot_move_the_cursor() -> None:
     order = make_order({"mix": {"state": "failed", "error": {"code": "\x1b[2J", "message": "a\x07b"}}})
     make_event(order.order_id, "set_aside", detail={"reason": "\x1b]0;pwned\x07"})
     make_purchase(order.order_id, email="\x1b[31m@example.com", placed_at=ahead(0))

@@ -33,7 +33,7 @@ def test_a_running_order_shows_its_steps_and_who_has_it() -> None:
     assert text.endswith("mix 1 kitchen 0 test")
 
 
-def test_steps_in_parallel_have_a_line_each() -> None:
+def test_parallel_steps_have_a_line_each() -> None:
     make_order({"mix": "running", "heat-oven": "running"}, process_state="processing")
     out = run("orders").out
     assert "mix" in out.splitlines()[1] and "heat-oven" in out.splitlines()[2]
@@ -101,7 +101,9 @@ def at(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("words", "bake", "process"), TRUTHS, ids=[truth[0] for truth in TRUTHS])
-def test_the_state_is_the_truth(words: str, bake: dict[str, Any], process: dict[str, Any]) -> None:
+def test_the_state_line_describes_the_real_standing(
+    words: str, bake: dict[str, Any], process: dict[str, Any]
+) -> None:
     order = make_order({**HEATED, "bake": at(bake)}, **at(process))
     if order.process_state == "error":
         make_alert(order.order_id)
@@ -143,7 +145,7 @@ def test_it_filters_by_state_and_counts_them_all() -> None:
     assert "no matching orders" in run("orders", "--state", "compensated").out
 
 
-def test_waiting_shows_only_what_nothing_is_being_done_for() -> None:
+def test_waiting_shows_only_orders_that_nobody_is_working_on() -> None:
     make_order(process_state="processed")
     make_order({"mix": "running"}, process_state="processing")
     new = make_order()
@@ -154,14 +156,14 @@ def test_waiting_shows_only_what_nothing_is_being_done_for() -> None:
     assert sorted(found) == sorted(str(order.order_id) for order in (new, retried, asked))
 
 
-def test_the_limit_keeps_the_newest_and_says_what_is_missing() -> None:
+def test_the_limit_keeps_the_newest_orders_and_says_how_many_are_missing() -> None:
     orders = [make_order() for _ in range(3)]
     ran = run("orders", "--limit", 1)
     assert short(orders[-1].order_id) in ran.out and short(orders[0].order_id) not in ran.out
     assert "shown: 1 of 3 that match" in ran.out
 
 
-def test_submissions_that_are_no_orders_yet_are_counted() -> None:
+def test_submissions_that_are_not_yet_orders_are_counted() -> None:
     posted = {"order_id": UUID(int=1), "client": "guest", "body": {}}
     SubmissionMessage.objects.create(**posted)
     SetAside.objects.create(**posted, reason="no", posted_at=ago(5))

@@ -33,7 +33,7 @@ def circuit(**fields: object) -> None:
 
 
 @pytest.mark.pattern("O1", "A8")
-def test_alerts_says_of_an_outage_what_waits_and_that_nothing_is_to_be_resubmitted() -> None:
+def test_alerts_says_what_waits_in_an_outage_and_that_nothing_needs_resubmitting() -> None:
     outage()
     ran = run("alerts")
     assert ran.out.startswith("outage, 3 steps waiting: a remote service does not answer")
@@ -54,7 +54,7 @@ def test_alerts_says_how_to_start_an_agent_that_nobody_runs() -> None:
     )
 
 
-def test_what_alerts_recommends_can_be_pasted_whatever_code_a_remote_service_gives() -> None:
+def test_a_recommended_command_can_be_pasted_whatever_code_a_remote_service_gives() -> None:
     alert = make_alert(make_order().order_id, code="no; rm -rf x")
     lines = [line.strip() for line in run("alerts").out.splitlines() if "manage.py" in line]
     assert lines == [f"manage.py resubmit --all --group {alert.group_id}"]
@@ -112,7 +112,7 @@ def test_agents_shows_when_an_open_circuit_is_probed() -> None:
 
 
 @pytest.mark.pattern("A8")
-def test_agents_with_closed_circuits_is_all_right() -> None:
+def test_agents_succeeds_when_all_circuits_are_closed() -> None:
     circuit(cause_code="http_503", opened_at=-600, closed_at=-500)
     ran = run("agents")
     assert ran.code == 0

@@ -84,7 +84,7 @@ def test_it_starts_a_bulk_action_for_every_open_alert_of_that_code_and_no_other(
 @pytest.mark.parametrize(
     "narrowed", [("--agent", "oven"), ("--kind", "step_failed"), ("--agent", "oven", "--kind", "step_failed")]
 )
-def test_it_takes_no_more_than_the_group_that_it_is_narrowed_to(narrowed: tuple[str, ...]) -> None:
+def test_it_resubmits_only_the_group_that_it_is_narrowed_to(narrowed: tuple[str, ...]) -> None:
     meant = failed_order()
     failed_order(agent="courier", kind="compensation_failed")
     assert run("resubmit", *ALL, *narrowed, "--yes").code == 0
@@ -94,7 +94,7 @@ def test_it_takes_no_more_than_the_group_that_it_is_narrowed_to(narrowed: tuple[
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("yes", 0), ("n", 3), ("", 3), (None, 2)])
-def test_it_asks_with_the_count(answer: str | None, code: int) -> None:
+def test_it_asks_for_confirmation_with_the_count(answer: str | None, code: int) -> None:
     for _ in range(2):
         failed_order()
     ran = run("resubmit", *ALL, answer=answer)
@@ -104,7 +104,7 @@ def test_it_asks_with_the_count(answer: str | None, code: int) -> None:
 
 
 @pytest.mark.parametrize(("answer", "code"), [("2", 0), (" 2 ", 0), ("y", 3), ("3", 3), ("", 3), (None, 2)])
-def test_many_orders_are_confirmed_by_their_number(
+def test_many_orders_are_confirmed_by_typing_their_number(
     answer: str | None, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk_services, "COUNT_FROM", 1)
@@ -169,14 +169,14 @@ def test_when_the_canary_fails_again_it_says_so_and_touches_no_other_order(
     assert items_in(the_action(), "waiting") == [other]
 
 
-def test_an_action_that_is_undone_meanwhile_has_done_nothing(meanwhile: Callable[..., None]) -> None:
+def test_an_action_that_is_undone_meanwhile_changes_nothing(meanwhile: Callable[..., None]) -> None:
     failed_order()
     meanwhile(lambda: bulk_control.undo(action_id=the_action().pk, actor=OLGA))
     ran = run("resubmit", *ALL, "--yes", "--wait")
     assert (ran.code, ran.err) == (3, "The bulk action was undone.\n")
 
 
-def test_an_order_that_was_never_inserted_has_nothing_to_do(meanwhile: Callable[..., None]) -> None:
+def test_an_order_that_was_never_inserted_is_left_alone(meanwhile: Callable[..., None]) -> None:
     make_alert(uuid7(), kind="set_aside", step="", agent="")
 
     def to_the_end() -> None:

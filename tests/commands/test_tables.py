@@ -3,7 +3,7 @@
 from orders.management.tables import Column, Fit, paragraph, styled, table
 
 
-def test_columns_are_aligned_also_with_wide_letters() -> None:
+def test_columns_are_aligned_even_with_wide_characters() -> None:
     shown = table([Column("N"), Column("X", right=True)], [("한글", 7), ("ab", None)])
     assert shown.splitlines() == ["N     X", "한글  7", "ab    –"]
 
@@ -36,14 +36,14 @@ def test_control_characters_cannot_break_a_table() -> None:
     assert styled("\x1b[2J", "bold red", coloured=False) == "�[2J"
 
 
-def test_markup_and_emoji_codes_of_others_are_printed_as_they_are() -> None:
+def test_markup_and_emoji_codes_in_others_text_are_printed_as_they_are() -> None:
     text = "[bold red]no[/] [link=https://x.example]y[/link] :smile: [/]"
     assert table([Column("A")], [(text,)]).splitlines()[1] == text
     assert paragraph(text) == text
     assert styled(text, "green", coloured=False) == text
 
 
-def test_colour_is_only_there_when_it_is_asked_for() -> None:
+def test_colour_is_used_only_on_request() -> None:
     columns = [Column("A", style=lambda text: "bold red" if text == "bad" else "")]
     assert "\x1b" not in table(columns, [("bad",)])
     coloured = table(columns, [("bad",), ("well",)], coloured=True)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.pattern("A1")
-def test_a_host_claims_no_more_than_each_agent_has_room_for() -> None:
+def test_a_host_claims_no_more_than_each_agent_has_capacity_for() -> None:
     for _ in range(5):
         a_request("mix")
         a_request("heat-oven")
@@ -49,7 +49,7 @@ def test_a_running_host_counts_the_calls_it_has_under_way() -> None:
 
 
 @pytest.mark.pattern("A1")
-def test_higher_priority_goes_first_and_the_oldest_of_those() -> None:
+def test_requests_go_by_priority_and_then_by_age() -> None:
     low, high, later = a_request(priority=1), a_request(priority=9), a_request(priority=9)
     asked = []
     for _ in range(3):
@@ -77,9 +77,7 @@ def test_a_request_past_its_complete_by_is_never_begun() -> None:
 
 
 @pytest.mark.pattern("A1", "A7")
-def test_a_request_in_another_hosts_hands_is_passed_over_and_one_delivered_twice_is_left_for_a_quiet_moment() -> (
-    None
-):
+def test_a_request_that_another_host_holds_is_passed_over_and_a_suspect_waits_for_a_quiet_moment() -> None:
     a_request(leased_by="agents:other", leased_until=ahead(8), deliveries=1)
     a_request(deliveries=2)
     kitchen = ScriptedAgent("kitchen")
@@ -91,7 +89,7 @@ def test_a_request_in_another_hosts_hands_is_passed_over_and_one_delivered_twice
 
 
 @pytest.mark.pattern("A4", "A1", "C5")
-def test_a_success_is_posted_and_its_request_is_gone() -> None:
+def test_a_success_is_posted_and_its_request_is_deleted() -> None:
     request = a_request()
     kitchen = ScriptedAgent("kitchen", {"dough": 1})
     a_host(kitchen, instance="agents:7").run_once()
@@ -104,7 +102,7 @@ def test_a_success_is_posted_and_its_request_is_gone() -> None:
 
 
 @pytest.mark.pattern("A3", "C5")
-def test_an_agent_is_given_all_that_was_asked() -> None:
+def test_an_agent_receives_the_whole_request() -> None:
     request = a_request(attempt=4, body={"data": {"portions": 3}, "results": {"mix": {"dough": 1}}}, left=20)
     kitchen = ScriptedAgent("kitchen")
     a_host(kitchen).run_once()
@@ -152,7 +150,7 @@ def test_a_nontransient_fault_is_posted_at_once_after_one_call(fault: Refused, o
 
 
 @pytest.mark.pattern("A6")
-def test_an_agent_that_breaks_leaves_an_unknown_outcome_and_hurts_nobody_else() -> None:
+def test_an_agent_that_breaks_leaves_an_unknown_outcome_and_affects_no_other_request() -> None:
     broken, sound = a_request("mix"), a_request("heat-oven")
     a_host(
         ScriptedAgent("kitchen", ZeroDivisionError("oh")), ScriptedAgent("oven", {"degrees": 180})
@@ -170,7 +168,7 @@ def test_an_agent_that_breaks_leaves_an_unknown_outcome_and_hurts_nobody_else() 
     [{"text": "a \x00"}, {"number": float("nan")}, {"half": "\ud800"}, {"thing": object()}],
     ids=["NUL", "NaN", "surrogate", "no JSON"],
 )
-def test_an_answer_that_cannot_be_kept_leaves_an_unknown_outcome_and_hurts_nobody_else(
+def test_an_answer_that_cannot_be_stored_leaves_an_unknown_outcome_and_affects_no_other_request(
     unkeepable: dict[str, Any],
 ) -> None:
     broken, sound = a_request("mix"), a_request("heat-oven")
@@ -182,7 +180,7 @@ def test_an_answer_that_cannot_be_kept_leaves_an_unknown_outcome_and_hurts_nobod
 
 
 @pytest.mark.pattern("A6")
-def test_a_fault_whose_words_cannot_be_kept_is_posted_all_the_same() -> None:
+def test_a_fault_whose_message_cannot_be_stored_is_still_posted() -> None:
     a_request()
     kitchen = ScriptedAgent("kitchen", Refused("no", "a \x00 in the text"))
     with running(a_host(kitchen, **QUICK)) as ended:

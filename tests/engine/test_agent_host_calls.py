@@ -48,7 +48,7 @@ def test_a_call_without_an_answer_is_cut_off_and_tried_again() -> None:
 
 
 @pytest.mark.pattern("A2")
-def test_the_wait_that_a_remote_asks_for_is_kept() -> None:
+def test_a_wait_that_the_remote_asks_for_is_honoured_before_the_next_try() -> None:
     at: list[float] = []
 
     def noting(answer: Any) -> Callable[[Request], Awaitable[Json]]:
@@ -69,7 +69,7 @@ def test_the_wait_that_a_remote_asks_for_is_kept() -> None:
 
 
 @pytest.mark.pattern("A2", "A5")
-def test_a_wait_that_would_pass_the_complete_by_ends_the_call_in_silence() -> None:
+def test_a_wait_past_the_complete_by_ends_the_call_without_an_answer() -> None:
     a_request(left=20)
     kitchen = ScriptedAgent("kitchen", Transient("busy", "in an hour", retry_after=3_600))
     in_thread(a_host(kitchen).run_once).result(timeout=60)

@@ -81,7 +81,7 @@ def test_the_lease_of_a_long_call_is_renewed() -> None:
     assert (gate.began, gate.cancelled) == (1, 0)
 
 
-def test_a_host_that_is_given_its_own_lapsed_request_again_goes_on_renewing_it() -> None:
+def test_a_host_that_leases_its_own_lapsed_request_again_keeps_renewing_it() -> None:
     a_request()
     first, second = Gate(), Gate()
     with running(a_host(ScriptedAgent("kitchen", first, second), lease=4.0, **QUICK)):
@@ -112,7 +112,7 @@ def test_a_host_that_stops_gives_its_requests_back_at_once() -> None:
 
 
 @pytest.mark.pattern("A4")
-def test_a_host_that_stops_posts_what_ends_within_its_grace() -> None:
+def test_a_host_that_stops_posts_answers_that_arrive_within_its_grace_period() -> None:
     a_request()
     gate = Gate()
     host = a_host(ScriptedAgent("kitchen", gate), poll=60.0, grace=5.0)
@@ -129,7 +129,7 @@ def test_a_host_that_stops_posts_what_ends_within_its_grace() -> None:
 # --- a request that may kill its hosts
 
 
-def test_a_request_that_was_delivered_twice_without_an_answer_is_run_with_nothing_beside_it() -> None:
+def test_a_request_that_was_delivered_twice_without_an_answer_is_run_alone() -> None:
     suspect, gate = a_request(deliveries=2), Gate()
     kitchen = ScriptedAgent("kitchen", gate, {"ok": True})
     with running(a_host(kitchen, lease=1.2, **QUICK)):
@@ -163,7 +163,7 @@ def test_a_suspect_waits_for_the_calls_under_way_and_stops_new_ones() -> None:
 
 
 @pytest.mark.pattern("A1", "A4")
-def test_a_host_whose_connections_are_cut_goes_on() -> None:
+def test_a_host_survives_its_connections_being_cut() -> None:
     a_request()
     gate = Gate()
     kitchen = ScriptedAgent("kitchen", gate, {"ok": True})
@@ -192,7 +192,7 @@ def test_a_host_reports_each_agents_health_while_it_runs() -> None:
     assert not AgentInstance.objects.exists()
 
 
-def test_expired_requests_that_nobody_holds_are_swept_away() -> None:
+def test_expired_requests_that_nobody_holds_are_deleted() -> None:
     a_request(complete_by=ago(5))
     with running(a_host(ScriptedAgent("kitchen"), lease=1.2, **QUICK)):
         until(lambda: not AgentRequest.objects.exists(), what="the request being deleted")

@@ -48,7 +48,7 @@ def points() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("done", "lost"), list(points()))
-def test_from_every_point_what_was_done_or_may_have_been_is_compensated_in_reverse_and_the_notice_comes_last(
+def test_from_every_point_known_and_possible_effects_are_compensated_in_reverse_and_the_notice_comes_last(
     done: set[str], lost: set[str]
 ) -> None:
     order = an_order_to_compensate(
@@ -118,7 +118,7 @@ def test_an_unknown_outcome_is_compensated_only_after_it_has_settled() -> None:
     assert asked() == {"mix"}
 
 
-def test_a_running_step_is_awaited_and_what_it_depends_on_is_left_alone_until_then() -> None:
+def test_a_running_step_is_awaited_before_the_steps_it_depends_on_are_compensated() -> None:
     order = an_order_to_compensate({**BAKED, "decorate": "completed", "box": "running"})
     make_request(step_of(order, "box"), deliveries=1, leased_by="agents:a", leased_until=ahead(8))
     scheduler = a_scheduler()
@@ -135,7 +135,7 @@ def test_a_running_step_is_awaited_and_what_it_depends_on_is_left_alone_until_th
     assert stored(order).process_state == "compensated"
 
 
-def test_a_running_step_is_awaited_even_if_there_is_nothing_to_compensate_about_it() -> None:
+def test_a_running_step_is_awaited_even_if_it_has_nothing_to_compensate() -> None:
     order = an_order_to_compensate({"heat-oven": "running"}, process_state="processing")
     make_request(step_of(order, "heat-oven"), deliveries=1, leased_by="agents:a", leased_until=ahead(8))
     compensate_now(order)
@@ -185,7 +185,7 @@ def compensate_now(order: OrderProcess) -> None:
     )
 
 
-def test_a_second_attempt_that_is_taken_back_may_have_been_done_by_the_first() -> None:
+def test_a_first_attempt_may_have_taken_effect_even_if_the_second_is_taken_back() -> None:
     settles_at = ahead(35)
     order = an_order_to_compensate({"mix": {"state": "running", "attempt": 2, "settles_at": settles_at}})
     make_request(step_of(order, "mix"))
@@ -198,7 +198,9 @@ def test_a_second_attempt_that_is_taken_back_may_have_been_done_by_the_first() -
 
 
 @pytest.mark.parametrize("deliveries", [1, 2])
-def test_a_request_that_an_agent_has_had_is_not_taken_back_even_if_it_is_free_again(deliveries: int) -> None:
+def test_a_request_that_an_agent_has_received_is_not_taken_back_even_if_it_is_free_again(
+    deliveries: int,
+) -> None:
     order = an_order_to_compensate({"mix": "running"})
     make_request(step_of(order, "mix"), deliveries=deliveries)
     assert a_scheduler().run_once().done["recalled"] == 0

@@ -29,9 +29,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.pattern("C10")]
 
 
 @pytest.mark.pattern("C7", "O1", "O2", "A3")
-def test_a_compensation_that_is_refused_is_its_own_alert_and_gets_the_next_compensation_key_when_resubmitted() -> (
-    None
-):
+def test_a_refused_compensation_has_its_own_alert_and_gets_the_next_key_when_resubmitted() -> None:
     order = an_order_to_compensate({"mix": "completed"})
     scheduler = a_scheduler()
     scheduler.run_once()
@@ -61,7 +59,7 @@ def test_a_compensation_that_is_refused_is_its_own_alert_and_gets_the_next_compe
 
 
 @pytest.mark.pattern("O2", "A3")
-def test_a_compensation_of_which_nobody_knows_keeps_its_key_when_resubmitted() -> None:
+def test_a_compensation_of_unknown_outcome_keeps_its_key_when_resubmitted() -> None:
     order = an_order_to_compensate({"mix": "completed"})
     scheduler = a_scheduler()
     scheduler.run_once()
@@ -73,7 +71,7 @@ def test_a_compensation_of_which_nobody_knows_keeps_its_key_when_resubmitted() -
     assert AgentRequest.objects.get().key == f"{order.pk}/mix/1/undo"
 
 
-def test_of_two_compensations_under_way_one_fails_and_the_others_answer_is_kept() -> None:
+def test_when_one_of_two_running_compensations_fails_the_others_answer_is_kept() -> None:
     order = an_order_to_compensate(PACKED)
     scheduler = a_scheduler()
     scheduler.run_once()
@@ -140,7 +138,7 @@ def test_a_compensation_that_timed_out_is_tried_again_with_the_same_key_after_it
 
 
 @pytest.mark.pattern("O2")
-def test_resubmitting_does_not_compensate_a_step_before_what_it_may_have_done_has_settled() -> None:
+def test_resubmitting_does_not_compensate_a_step_before_its_settle_time_is_over() -> None:
     order = an_order_to_compensate(
         {
             **PACKED,

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.pattern("A8")]
 
 
 @pytest.mark.pattern("F14", "A3")
-def test_a_step_with_an_expired_key_is_not_sent_again_nor_by_a_resubmission() -> None:
+def test_a_step_with_an_expired_key_is_not_sent_again_even_by_a_resubmission() -> None:
     week = CAKE.by_name["decorate"].key_retention
     lost = {"attempt": 1, "outcome": "unknown", "sent_at": ago(week + 1)}
     order = make_order(PACKED | {"decorate": lost})
@@ -34,7 +34,7 @@ def test_a_step_with_an_expired_key_is_not_sent_again_nor_by_a_resubmission() ->
 
 
 @pytest.mark.pattern("F14")
-def test_an_expired_key_has_nothing_compensated_by_itself_but_an_operator_may() -> None:
+def test_a_step_with_an_expired_key_is_compensated_only_by_an_operator() -> None:
     week = CAKE.by_name["box"].key_retention
     lost = {"attempt": 1, "outcome": "unknown", "sent_at": ago(week + 1)}
     order = make_order(

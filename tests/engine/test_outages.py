@@ -93,7 +93,7 @@ def test_a_request_handed_back_by_an_order_that_is_to_be_compensated_leaves_noth
 
 @pytest.mark.pattern("V2")
 @pytest.mark.parametrize("cause", ["open", "paused", "nobody", "none"])
-def test_a_timed_out_step_counts_as_a_failure_only_if_its_agent_could_be_used(cause: str) -> None:
+def test_a_timed_out_step_counts_as_a_failure_only_if_its_agent_was_available(cause: str) -> None:
     order = make_order(PACKED | {"decorate": "running"}, process_state="processing")
     expire(order)
     leader = a_leader()
@@ -147,7 +147,7 @@ def test_the_leader_opens_the_alert_of_an_agent_that_nobody_runs_and_closes_it()
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.pattern("A9", "F29")
-def test_a_crowd_that_waited_drains_by_priority_on_the_ramp_within_its_room() -> None:
+def test_waiting_orders_drain_by_priority_on_the_ramp_within_the_credit() -> None:
     """A thousand orders, five priorities; time is made by moving the circuit's."""
     ready = PACKED | {"decorate": {}}
     for priority in (1, 3, 5, 7, 9):
@@ -236,7 +236,7 @@ def test_a_probe_that_fails_is_handed_back_too_and_opens_the_circuit_again() -> 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.pattern("O1", "F29")
-def test_an_outage_costs_waits_and_one_alert_and_when_it_is_over_every_order_goes_on() -> None:
+def test_an_outage_costs_waits_and_one_alert_and_every_order_continues_after_it() -> None:
     """One host and one scheduler, from the first failure to the end; every wait for a probe is cut short."""
     orders = [make_order({"heat-oven": "completed"}) for _ in range(20)]
     scheduler = a_scheduler()

@@ -50,7 +50,7 @@ def test_a_request_that_never_succeeds_is_not_the_probe_each_time() -> None:
 
 
 @pytest.mark.pattern("A8", "V4")
-def test_a_step_that_is_probed_with_again_and_again_does_not_stay_patient_for_ever() -> None:
+def test_a_step_that_is_used_as_a_probe_repeatedly_still_runs_out_of_patience() -> None:
     order = waiting(86_395)
     wanted_since = step_of(order, "bake").wanted_since
     assert probed() == {order.pk}
@@ -66,7 +66,7 @@ def test_a_step_that_is_probed_with_again_and_again_does_not_stay_patient_for_ev
 
 
 @pytest.mark.pattern("A8")
-def test_an_answer_ends_the_wait_and_a_later_one_is_counted_anew() -> None:
+def test_an_answer_ends_the_wait_of_a_step() -> None:
     order = waiting(50)
     assert probed() == {order.pk}
     AgentRequest.objects.all().delete()

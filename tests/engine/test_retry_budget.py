@@ -43,7 +43,7 @@ def test_retries_wait_for_the_budget_and_new_work_does_not() -> None:
 
 
 @pytest.mark.pattern("A2")
-def test_a_pass_draws_no_more_retries_than_it_has_room_for() -> None:
+def test_a_pass_draws_no_more_retries_than_it_has_credit_for() -> None:
     again = PACKED | {"decorate": {"attempt": 1, "outcome": "unknown", "failure_count": 1}}
     clones(make_order(again), 49)
     scheduler = a_scheduler()

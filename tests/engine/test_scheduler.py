@@ -68,7 +68,7 @@ def test_an_order_that_is_not_free_or_not_due_is_not_claimed(process: dict[str, 
 
 
 @pytest.mark.pattern("C2")
-def test_orders_of_higher_priority_are_claimed_first_and_the_oldest_of_those() -> None:
+def test_orders_are_claimed_by_priority_and_then_by_age() -> None:
     low, high, later = make_order(priority=1), make_order(priority=9), make_order(priority=9)
     scheduler = a_scheduler(batch=1)
     for expected in (high, later, low):
@@ -96,7 +96,7 @@ def test_an_order_whose_wait_is_over_is_claimed_again_with_a_new_complete_by() -
 
 
 @pytest.mark.pattern("C1", "C4", "C6")
-def test_the_steps_run_in_the_order_that_the_workflow_declares_and_independent_ones_together() -> None:
+def test_steps_run_in_the_order_of_the_workflow_and_independent_steps_run_together() -> None:
     order = make_order(reply_to="app-1")
     scheduler = a_scheduler()
     waves = []
@@ -197,7 +197,7 @@ def test_a_request_carries_data_the_results_it_needs_its_complete_by_and_its_key
 
 
 @pytest.mark.pattern("C5", "A3")
-def test_a_retry_replaces_what_is_left_of_the_earlier_request_and_keeps_its_key() -> None:
+def test_a_retry_replaces_the_earlier_request_and_keeps_its_key() -> None:
     order = make_order(
         {"mix": {"attempt": 1, "outcome": "unknown"}, "heat-oven": "completed"}, started_at=ago(60)
     )

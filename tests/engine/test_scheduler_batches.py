@@ -86,7 +86,7 @@ def test_a_pass_handles_no_more_orders_than_its_batch_and_asks_for_another_pass(
 
 @both_sessions
 @pytest.mark.pattern("C2", "C3", "C1")
-def test_two_schedulers_share_two_hundred_orders_and_every_step_is_asked_exactly_once() -> None:
+def test_two_schedulers_share_two_hundred_orders_and_every_step_is_requested_exactly_once() -> None:
     clones(make_order(reply_to="app-1"), 199)
     stop = threading.Event()
 
@@ -201,7 +201,7 @@ def test_replies_of_an_unknown_version_do_not_hold_up_those_of_a_known_one() -> 
 
 @both_sessions
 @pytest.mark.pattern("C2", "C3")
-def test_the_reply_of_an_order_in_another_sessions_hands_waits_and_the_others_are_taken(
+def test_a_reply_to_an_order_that_another_session_holds_waits_and_the_others_are_taken(
     new_session: NewSession,
 ) -> None:
     held, free = (

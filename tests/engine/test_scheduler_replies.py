@@ -92,7 +92,7 @@ def test_an_error_reply_sets_error_with_one_alert_an_event_and_a_status(outcome:
 
 
 @pytest.mark.pattern("C7")
-def test_two_refusals_in_one_pass_open_one_alert_and_tell_the_application_once() -> None:
+def test_two_refusals_in_one_pass_open_one_alert_and_notify_the_application_once() -> None:
     order = make_order(
         {**BAKED, "decorate": "running", "box": "running"}, process_state="processing", reply_to="app-1"
     )
@@ -137,7 +137,7 @@ def test_past_its_complete_by_an_order_starts_nothing_stays_processing_and_takes
 
 
 @pytest.mark.pattern("C8", "V2")
-def test_an_order_stopped_at_its_complete_by_goes_on_after_the_supervisor_released_it() -> None:
+def test_an_order_stopped_at_its_complete_by_continues_after_the_supervisor_releases_it() -> None:
     order = make_order({"mix": "completed", "heat-oven": "completed"}, process_state="processing")
     OrderProcess.objects.update(complete_by=ago(1))
     a_scheduler().run_once()
@@ -148,7 +148,7 @@ def test_an_order_stopped_at_its_complete_by_goes_on_after_the_supervisor_releas
 
 
 @pytest.mark.pattern("C9", "C3", "T6")
-def test_another_scheduler_goes_on_with_the_next_reply_after_the_first_one_vanished() -> None:
+def test_another_scheduler_continues_with_the_next_reply_after_the_first_has_vanished() -> None:
     order = make_order(reply_to="app-1")
     a_scheduler("scheduler:gone").run_once()
     answer(order=order)
@@ -165,7 +165,7 @@ def test_another_scheduler_goes_on_with_the_next_reply_after_the_first_one_vanis
 
 
 @pytest.mark.pattern("C9", "T6")
-def test_every_pass_by_a_scheduler_of_its_own_completes_the_order() -> None:
+def test_an_order_completes_even_if_each_pass_has_its_own_scheduler() -> None:
     order = make_order()
     for n in range(6):
         a_scheduler(f"scheduler:{n}").run_once()
@@ -176,7 +176,7 @@ def test_every_pass_by_a_scheduler_of_its_own_completes_the_order() -> None:
 
 @both_sessions
 @pytest.mark.pattern("C9", "C2")
-def test_what_a_scheduler_had_in_hand_when_its_session_ended_is_claimed_by_another(
+def test_orders_held_by_a_scheduler_whose_session_ended_are_claimed_by_another(
     new_session: NewSession,
 ) -> None:
     order = make_order()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.pattern("Q1", "Q2", "Q3")
-def test_an_application_is_told_each_thing_once_on_its_own_queue_with_the_order_id() -> None:
+def test_an_application_gets_each_status_once_on_its_own_queue_with_the_order_id() -> None:
     done, failed = make_order(reply_to="app-1"), make_order(reply_to="app-2")
     compensated, silent = make_order(reply_to="app-1"), make_order()
     scheduler = a_scheduler()
@@ -45,7 +45,7 @@ def test_an_application_is_told_each_thing_once_on_its_own_queue_with_the_order_
 
 
 @pytest.mark.pattern("Q3", "C7")
-def test_an_application_is_told_once_of_an_order_that_a_supervisor_put_into_error() -> None:
+def test_an_application_is_notified_once_of_an_order_that_a_supervisor_put_into_error() -> None:
     order = make_order({"mix": "running"}, process_state="processing", reply_to="app-1")
     expire(order, "mix")
     a_leader(threshold=1).run_once()
@@ -60,7 +60,7 @@ def test_an_application_is_told_once_of_an_order_that_a_supervisor_put_into_erro
 
 
 @pytest.mark.pattern("Q3")
-def test_a_supervisors_error_is_told_also_while_there_is_always_work() -> None:
+def test_a_supervisors_error_is_announced_even_under_constant_load() -> None:
     order = make_order(process_state="error", announced=False, reply_to="app-1")
     scheduler = a_scheduler(batch=5)
     for _ in range(20):

@@ -39,7 +39,7 @@ def test_a_declined_step_waits_for_the_customer_without_an_alert() -> None:
 
 
 @pytest.mark.pattern("C7", "C10")
-def test_a_declined_step_that_the_customer_does_not_mend_has_the_order_compensated_without_an_alert() -> None:
+def test_a_declined_step_that_the_customer_does_not_fix_compensates_the_order_without_an_alert() -> None:
     order = make_order(
         {"mix": "running", "heat-oven": "completed"}, process_state="processing", reply_to="app-1"
     )
@@ -77,7 +77,7 @@ def test_when_the_customers_time_is_over_a_request_that_nobody_has_begun_is_take
 
 
 @pytest.mark.pattern("C1")
-def test_an_order_in_which_all_that_is_left_waits_is_pending_until_the_earliest_wait() -> None:
+def test_an_order_whose_remaining_steps_all_wait_is_pending_until_the_earliest_wait_ends() -> None:
     soon, later = ahead(20), ahead(50)
     tried = {"attempt": 1, "answered": 1, "outcome": "unknown"}
     order = make_order(
@@ -90,7 +90,7 @@ def test_an_order_in_which_all_that_is_left_waits_is_pending_until_the_earliest_
 
 
 @pytest.mark.pattern("C1")
-def test_an_order_in_which_something_runs_stays_in_hand_and_is_claimable_when_the_wait_is_over() -> None:
+def test_an_order_with_a_running_step_stays_locked_and_is_claimable_when_its_wait_is_over() -> None:
     wait = ahead(20)
     order = make_order({"mix": {"attempt": 1, "outcome": "unknown", "not_before": wait}})
     scheduler = a_scheduler()

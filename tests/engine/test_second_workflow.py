@@ -170,7 +170,7 @@ def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_compensated(sha
 
 
 @pytest.mark.pattern("O2", "A2", "A3", "V2", "C9")
-def test_an_order_survives_a_fault_a_time_out_and_a_refusal_on_its_way_and_does_each_step_once() -> None:
+def test_an_order_survives_a_fault_a_timeout_and_a_refusal_and_does_each_step_once() -> None:
     order_id = create(CAKE)
     done: dict[str, int] = {}
 

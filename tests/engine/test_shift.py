@@ -64,9 +64,7 @@ def recovered(order: OrderProcess) -> bool:
 
 
 @pytest.mark.pattern("V1", "V2")
-def test_a_shift_sweeps_again_and_again_at_its_period(
-    period: Period, stop_shifts: Callable[[], None]
-) -> None:
+def test_a_shift_sweeps_repeatedly(period: Period, stop_shifts: Callable[[], None]) -> None:
     period(0.05)
     first = an_overdue_order()
     shift = a_shift(LONG)
@@ -81,7 +79,7 @@ def test_a_shift_sweeps_again_and_again_at_its_period(
 
 
 @pytest.mark.pattern("V6")
-def test_a_shift_gives_the_lead_up_at_its_end(period: Period) -> None:
+def test_a_shift_gives_up_the_lead_at_its_end(period: Period) -> None:
     period(0.05)
     began = time.monotonic()
     jobs.supervisor_shift(0.2)
@@ -114,7 +112,7 @@ def test_a_shift_stands_by_while_another_one_leads_and_takes_over_when_the_lease
 
 
 @pytest.mark.pattern("V6")
-def test_of_two_shifts_at_once_one_leads_and_the_other_follows_it(
+def test_of_two_simultaneous_shifts_one_leads_and_the_other_succeeds_it(
     period: Period, stop_shifts: Callable[[], None]
 ) -> None:
     period(0.02)
@@ -133,7 +131,7 @@ def test_of_two_shifts_at_once_one_leads_and_the_other_follows_it(
 
 
 @pytest.mark.pattern("V6", "V7", "F18")
-def test_a_shift_survives_its_connection_being_ended_and_goes_on(
+def test_a_shift_survives_its_connection_being_ended_and_keeps_sweeping(
     period: Period, stop_shifts: Callable[[], None]
 ) -> None:
     period(0.05)
@@ -149,7 +147,7 @@ def test_a_shift_survives_its_connection_being_ended_and_goes_on(
 
 
 @pytest.mark.pattern("V6")
-def test_a_shift_whose_connection_is_ended_in_its_last_wait_ends_quietly_and_gives_the_lead_up(
+def test_a_shift_whose_connection_is_ended_in_its_last_wait_ends_quietly_and_gives_up_the_lead(
     period: Period,
 ) -> None:
     period(3.0)
@@ -174,7 +172,7 @@ def test_a_shift_that_lost_the_lead_changes_nothing_and_stands_by(period: Period
 
 
 @pytest.mark.pattern("V3")
-def test_the_threshold_of_the_installation_decides_when_a_shift_escalates(period: Any) -> None:
+def test_the_configured_threshold_decides_when_a_shift_escalates(period: Any) -> None:
     period(0.05, threshold=1)
     order = an_overdue_order()
     jobs.supervisor_shift(0.1)

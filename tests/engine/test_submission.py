@@ -159,7 +159,7 @@ def test_two_instances_make_one_order_of_each_message_that_came_twice() -> None:
 
 
 @both_sessions
-def test_what_one_instance_has_in_hand_another_passes_over(new_session: NewSession) -> None:
+def test_an_instance_passes_over_messages_that_another_holds(new_session: NewSession) -> None:
     held, free = post(), post()
     other = new_session()
     other.begin()
@@ -208,7 +208,7 @@ def test_a_pass_takes_the_same_number_of_statements_for_one_message_and_for_a_hu
 
 
 @pytest.mark.pattern("Q1", "Q2", "Q3")
-def test_received_is_told_once_on_the_queue_that_the_message_named() -> None:
+def test_received_is_posted_once_to_the_queue_that_the_message_names() -> None:
     first, second, silent = post(reply_to="app-1"), post(reply_to="app-2"), post()
     a_role().run_once()
     messages = StatusMessage.objects.order_by("queue").values_list("queue", "order_id", "kind", "body")

@@ -64,7 +64,7 @@ def test_a_scheduler_picks_up_what_the_supervisor_released_and_keeps_the_key() -
 
 
 @pytest.mark.pattern("V1")
-def test_what_is_not_overdue_is_left_alone() -> None:
+def test_orders_that_are_not_overdue_are_left_alone() -> None:
     orders = [
         make_order(),
         processing({"mix": "running", "heat-oven": "completed"}),
@@ -82,7 +82,7 @@ def test_what_is_not_overdue_is_left_alone() -> None:
 
 
 @pytest.mark.pattern("V2")
-def test_a_step_that_still_runs_goes_on_while_the_one_beside_it_is_given_up() -> None:
+def test_a_running_step_continues_while_an_overdue_step_beside_it_is_given_up() -> None:
     order = processing({"mix": overdue(), "heat-oven": "running"})
     a_leader().run_once()
     assert states(order) == {"heat-oven": "running"}

@@ -40,7 +40,7 @@ def test_only_the_leader_sweeps_and_the_other_stands_by() -> None:
 
 
 @pytest.mark.pattern("V6")
-def test_a_sweep_renews_the_lease_and_says_what_it_did() -> None:
+def test_a_sweep_renews_the_lease_and_records_what_it_did() -> None:
     processing({"mix": overdue()})
     leader = a_leader()
     LeaderLease.objects.update(expires_at=ahead(1))
@@ -143,7 +143,7 @@ def test_a_sweep_that_is_run_twice_changes_nothing_more() -> None:
 
 @both_sessions
 @pytest.mark.pattern("V6")
-def test_an_order_in_a_schedulers_hands_is_passed_over_and_found_by_the_next_sweep(
+def test_an_order_that_a_scheduler_holds_is_passed_over_and_found_by_the_next_sweep(
     new_session: NewSession,
 ) -> None:
     held, free = processing({"mix": overdue()}), processing({"mix": overdue()})

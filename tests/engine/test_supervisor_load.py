@@ -81,7 +81,7 @@ def test_a_sweep_takes_the_same_few_statements_for_one_overdue_order_and_for_six
 
 
 @pytest.mark.pattern("V7", "V1")
-def test_one_run_sweeps_all_that_is_overdue_in_batches() -> None:
+def test_one_run_sweeps_everything_overdue_in_batches() -> None:
     clones(processing({"mix": overdue()}), 249)
     leader = a_leader(batch=100)
     done = leader.run_once().done

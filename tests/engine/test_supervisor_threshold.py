@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.pattern("V3", "O1", "C7")
-def test_at_the_threshold_the_order_is_in_error_with_an_alert_that_says_what_the_last_call_met_with() -> None:
+def test_at_the_threshold_the_order_is_in_error_with_an_alert_that_names_the_last_fault() -> None:
     order = processing({"mix": overdue(attempt=3, failure_count=2)}, failure_count=2)
     call_failed(order, "mix", 2, message="an older one")
     call_failed(order, "mix", 3, message="the first one of this attempt")
@@ -63,7 +63,7 @@ def test_a_step_that_was_never_called_is_escalated_as_timed_out() -> None:
 
 @pytest.mark.pattern("V3")
 @pytest.mark.parametrize("threshold", [1, 2, 5])
-def test_the_threshold_is_the_number_of_failures_that_are_too_many(threshold: int) -> None:
+def test_a_step_fails_at_exactly_the_threshold(threshold: int) -> None:
     order = processing({"mix": overdue()})
     leader = a_leader(threshold=threshold)
     sweeps = 0
@@ -115,7 +115,7 @@ def test_a_step_with_extended_waits_is_tried_again_after_each_of_them_before_it_
 
 
 @pytest.mark.pattern("V4", "V5", "C10")
-def test_a_step_whose_remedy_is_to_compensate_has_the_order_compensated_without_an_alert() -> None:
+def test_a_step_whose_remedy_is_to_compensate_compensates_the_order_without_an_alert() -> None:
     order = processing({**BAKED, "decorate": "completed", "box": overdue(failure_count=2, settles_at=ago(1))})
     a_leader(threshold=3).run_once()
     box, row = step_of(order, "box"), stored(order)

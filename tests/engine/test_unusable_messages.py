@@ -76,7 +76,7 @@ def test_a_message_that_breaks_the_intake_is_found_and_set_aside_alone(place: in
 
 
 @pytest.mark.pattern("S3")
-def test_every_one_of_several_breaking_messages_is_set_aside() -> None:
+def test_each_of_several_breaking_messages_is_set_aside() -> None:
     ids = [post(payment_method="boom" if n in (2, 3, 9) else "card_ok") for n in range(12)]
     assert drain(a_role(batch=4, intake=Brittle()))["accepted"] == 9
     assert set(SetAside.objects.values_list("order_id", flat=True)) == {ids[2], ids[3], ids[9]}
@@ -84,7 +84,7 @@ def test_every_one_of_several_breaking_messages_is_set_aside() -> None:
 
 
 @pytest.mark.pattern("S3")
-def test_a_message_is_set_aside_even_if_the_error_says_what_the_database_cannot_keep() -> None:
+def test_a_message_is_set_aside_even_if_its_error_cannot_be_stored_as_it_is() -> None:
     bad, good = post(payment_method="boom"), post()
     drain(a_role(batch=2, intake=Brittle("a \x00 in the text")))
     assert SetAside.objects.get().order_id == bad

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.pattern("A8")]
 # --- a step without room
 
 
-def test_a_step_without_room_waits_with_no_complete_by_and_no_failure() -> None:
+def test_a_step_without_credit_waits_with_no_complete_by_and_no_failure() -> None:
     order = make_order(BAKED, process_state="pending", priority=7)
     scheduler = a_scheduler()
     shut()
@@ -74,7 +74,7 @@ def test_a_step_whose_neighbour_is_under_way_waits_beside_it() -> None:
     assert step_of(order, "mix").waiting_since is None
 
 
-def test_when_room_comes_the_order_goes_on_to_its_end() -> None:
+def test_with_new_credit_a_waiting_order_continues_to_its_end() -> None:
     order = make_order(reply_to="app")
     scheduler = a_scheduler()
     for agent in ("kitchen", "oven", "courier", "post"):
@@ -92,7 +92,7 @@ def test_when_room_comes_the_order_goes_on_to_its_end() -> None:
 
 
 @pytest.mark.pattern("A9")
-def test_room_goes_to_higher_priority_first_and_then_to_the_oldest() -> None:
+def test_credit_goes_by_priority_and_then_by_age() -> None:
     scheduler = a_scheduler()
     shut()
     low, old, young = (make_order(PACKED | {"decorate": {}}, priority=priority) for priority in (1, 5, 5))
@@ -129,7 +129,7 @@ def test_nothing_is_dispatched_to_an_agent_that_nobody_runs() -> None:
 # --- patience
 
 
-def test_a_step_that_waited_for_as_long_as_it_may_is_an_error_with_an_alert() -> None:
+def test_a_step_that_runs_out_of_patience_is_an_error_with_an_alert() -> None:
     order = make_order(PACKED | {"decorate": waited(DAY + 1)}, not_before=ago(1), reply_to="app")
     scheduler = a_scheduler()
     shut()
@@ -142,13 +142,13 @@ def test_a_step_that_waited_for_as_long_as_it_may_is_an_error_with_an_alert() ->
     assert (told(order), has_waiting()) == (["failed"], False)
 
 
-def test_room_at_the_last_moment_is_used() -> None:
+def test_credit_at_the_last_moment_is_used() -> None:
     order = make_order(PACKED | {"decorate": waited(DAY + 1)}, not_before=ago(1))
     a_scheduler().run_once()
     assert (states(order)["decorate"], asked()) == ("running", {"decorate"})
 
 
-def test_a_step_whose_remedy_is_to_compensate_has_the_order_compensated_when_its_patience_is_over() -> None:
+def test_a_step_whose_remedy_is_to_compensate_compensates_the_order_when_its_patience_is_over() -> None:
     order = make_order(BAKED | {"decorate": "completed", "box": waited(DAY + 1)}, not_before=ago(1))
     scheduler = a_scheduler()
     shut()
@@ -164,7 +164,7 @@ def test_a_step_whose_remedy_is_to_compensate_has_the_order_compensated_when_its
     assert asked() == {"decorate"}
 
 
-def test_patience_is_the_steps_own() -> None:
+def test_each_step_has_its_own_patience() -> None:
     order = make_order(PACKED | {"decorate": waited(61)}, not_before=ago(1))
     scheduler = a_scheduler(workflows=altered("decorate", patience=60.0))
     shut()
@@ -172,7 +172,7 @@ def test_patience_is_the_steps_own() -> None:
     assert alerts_of(order) == [("step_failed", "decorate", "agent_unavailable")]
 
 
-def test_a_resubmitted_step_has_its_patience_anew() -> None:
+def test_a_resubmitted_step_has_its_full_patience_again() -> None:
     order = make_order(PACKED | {"decorate": waited(DAY + 1)}, not_before=ago(1))
     scheduler = a_scheduler()
     shut()
@@ -189,7 +189,7 @@ def test_a_resubmitted_step_has_its_patience_anew() -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_a_compensation_waits_for_its_agent_likewise_and_is_an_alert_of_its_own_kind_in_the_end() -> None:
+def test_a_compensation_also_waits_for_its_agent_and_finally_opens_an_alert_of_its_own_kind() -> None:
     order = make_order({"mix": "completed"}, goal="compensate")
     scheduler = a_scheduler()
     shut()

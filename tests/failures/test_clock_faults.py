@@ -30,7 +30,7 @@ datetime.datetime = _Shifted
 
 @pytest.mark.pattern("A5", "V1", "F27")
 @pytest.mark.parametrize("shift", [3600, -3600])
-def test_workers_whose_clocks_are_an_hour_off(system: System, shift: int) -> None:
+def test_workers_whose_clocks_are_an_hour_off_lose_no_order(system: System, shift: int) -> None:
     """The database's clock alone decides what is overdue; a worker's is used for pauses only."""
     system.start_all("submission", "jobs")
     for role in ("scheduler", "agents"):
@@ -68,7 +68,7 @@ def _move_all_times(seconds: int) -> None:
 
 
 @pytest.mark.pattern("V1", "A7", "F27")
-def test_the_databases_clock_jumps_five_minutes_either_way(system: System) -> None:
+def test_a_database_clock_that_jumps_five_minutes_loses_no_order(system: System) -> None:
     """Forward: all that is under way is overdue at once and is tried again. Back: everything is awaited longer."""
     system.start_all()
     system.faults("carrier", latency_ms=[500, 1500])

@@ -124,7 +124,9 @@ def shop(system: System, shots: list[Shot], keys: list[str]) -> list[UUID]:
 
 @pytest.mark.pattern("S2", "T1", "C9", "A3", "A7", "V6", "F5", "F6", "F7", "F10", "F11", "F12", "F17", "F22")
 @pytest.mark.skipif(ALL, reason="the whole sweep has each of them by itself")
-def test_every_point_of_every_role_at_once(system: System, seeded: random.Random) -> None:
+def test_failing_at_every_point_of_every_role_at_once_loses_no_order(
+    system: System, seeded: random.Random
+) -> None:
     """All roles die and fail again and again beside one another, once at each of their points."""
     go_through(system, {role: crash.one_shot_a_point(role, seeded) for role in WORKERS})
 
@@ -144,7 +146,7 @@ def test_an_order_is_placed_once_for_its_key_wherever_the_shop_dies(system: Syst
 
 
 @pytest.mark.pattern("T6", "C9")
-def test_pairs_of_points_at_once(system: System, seeded: random.Random) -> None:
+def test_failing_at_pairs_of_points_loses_no_order(system: System, seeded: random.Random) -> None:
     """Two that may strike at the same time, in one role or in two; the next pair when both have struck."""
     every = [shot for role in WORKERS for shot in crash.every_shot(role)]
     system.environment |= PATIENT
@@ -164,5 +166,5 @@ def test_pairs_of_points_at_once(system: System, seeded: random.Random) -> None:
 @pytest.mark.parametrize(
     "shot", [shot for role in WORKERS for shot in crash.every_shot(role)] if ALL else [], ids=str
 )
-def test_each_point_in_each_mode(system: System, shot: Shot) -> None:
+def test_failing_at_each_point_in_each_mode_loses_no_order(system: System, shot: Shot) -> None:
     go_through(system, {shot.role: [shot]})

@@ -56,7 +56,9 @@ def _all_processed(system: System) -> None:
 
 
 @pytest.mark.pattern("T1", "C9", "F21")
-def test_the_server_stopped_at_once_again_and_again_under_load(system: System, database: OwnDatabase) -> None:
+def test_stopping_the_server_repeatedly_under_load_loses_no_order(
+    system: System, database: OwnDatabase
+) -> None:
     """Every session is cut wherever it is; what was committed is there, and what was not is done again."""
     system.faults("carrier", latency_ms=[50, 200])
     for _ in range(3):
@@ -81,7 +83,7 @@ SWEEP = ("orders_leaderlease", "FOR SHARE", "UPDATE orders_stepstate")
 
 
 @pytest.mark.pattern("T1", "C9", "S3", "A7", "F22")
-def test_a_connection_cut_around_the_commit_of_each_kind_of_transaction(
+def test_cutting_connections_around_every_kind_of_commit_loses_no_order(
     system: System, database: OwnDatabase
 ) -> None:
     """Its client cannot know whether it has committed: it does all of it again, or finds it done."""
@@ -131,7 +133,7 @@ def _manage(system: System, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.mark.pattern("O2", "C10", "F22", "F33")
-def test_an_operators_act_cut_around_its_commit_can_be_asked_for_again(
+def test_an_operators_act_cut_around_its_commit_can_be_repeated(
     system: System, database: OwnDatabase
 ) -> None:
     """She is told of the error, asks again, and it is done once: the third time she is told that it was."""
@@ -151,7 +153,7 @@ def test_an_operators_act_cut_around_its_commit_can_be_asked_for_again(
 
 
 @pytest.mark.pattern("C9", "F23")
-def test_backends_ended_at_random_under_load(system: System, database: OwnDatabase) -> None:
+def test_ending_backends_at_random_under_load_loses_no_order(system: System, database: OwnDatabase) -> None:
     """Whoever loses its session, in whatever statement, opens another one and repeats its transaction."""
     chance = random.Random(23)
     for _ in range(8):
@@ -169,7 +171,7 @@ def test_backends_ended_at_random_under_load(system: System, database: OwnDataba
 
 
 @pytest.mark.pattern("C2", "F23")
-def test_listeners_that_hear_nothing_any_more_poll(system: System, database: OwnDatabase) -> None:
+def test_listeners_that_no_longer_hear_anything_poll(system: System, database: OwnDatabase) -> None:
     """Their connections stay open and are silent: nobody is woken, and every role finds its work at its next poll."""
     database.proxy.deafen()
     system.place(4)
@@ -190,9 +192,7 @@ ERRORS = {
 
 
 @pytest.mark.pattern("C9", "F25")
-def test_each_statement_refused_once_with_each_error_that_passes(
-    system: System, database: OwnDatabase
-) -> None:
+def test_transient_errors_of_every_statement_lose_no_order(system: System, database: OwnDatabase) -> None:
     """Errors that say nothing about a row: the transaction is repeated as a whole, whichever statement it was."""
     refused = database.proxy.refuse_each_once(*ERRORS)
     for _ in range(6):
@@ -204,7 +204,7 @@ def test_each_statement_refused_once_with_each_error_that_passes(
 
 
 @pytest.mark.pattern("T1", "F26")
-def test_a_snapshot_held_while_orders_go_through(system: System, database: OwnDatabase) -> None:
+def test_orders_go_through_while_a_snapshot_is_held(system: System, database: OwnDatabase) -> None:
     """Nothing waits for whoever holds it; it costs dead rows, which the check of I13 bounds once it is gone."""
     with psycopg.connect(database.server.url) as holder:
         holder.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -214,7 +214,7 @@ def test_a_snapshot_held_while_orders_go_through(system: System, database: OwnDa
 
 
 @pytest.mark.pattern("C9", "F31")
-def test_no_connection_left_for_anybody(system: System, database: OwnDatabase) -> None:
+def test_running_out_of_connections_loses_no_order(system: System, database: OwnDatabase) -> None:
     """Strangers take every connection of the server; the roles back off, and go on when there are some again."""
     system.place(5)
     taken = []
@@ -234,7 +234,7 @@ def _roles(system: System) -> list[Process]:
 
 
 @pytest.mark.pattern("A7", "C9", "F35")
-def test_the_database_restored_to_before_while_the_remotes_kept_their_effects(
+def test_orders_continue_after_the_database_is_restored_to_an_earlier_moment(
     system: System, database: OwnDatabase
 ) -> None:
     """What the remotes did since is asked for again with the same keys, and answered from their memory."""
@@ -275,7 +275,7 @@ def _small_disk(folder: Path) -> bool:
 
 
 @pytest.mark.pattern("T1", "C9", "F24")
-def test_the_disk_is_full_and_then_freed(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> None:
+def test_a_full_disk_loses_no_order(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> None:
     """Nothing is accepted and nothing moves meanwhile; the server may even stop. Freed, all of it goes on."""
     disk = Path("/tmp") / f"sasweb-disk-{os.getpid()}"
     disk.mkdir(mode=0o711)

@@ -39,7 +39,7 @@ def test_scheduler_killed_in_mid_transaction_is_replaced_where_it_stopped(system
 
 
 @pytest.mark.pattern("C3", "C9")
-def test_one_of_two_schedulers_killed_the_other_takes_over_its_orders(system: System) -> None:
+def test_when_one_of_two_schedulers_is_killed_the_other_takes_over_its_orders(system: System) -> None:
     """F5: nothing that a scheduler has in hand is in its memory, so nobody has to wait for anything."""
     system.start_all("submission", "agents", "scheduler")
     doomed = system.start("scheduler")
@@ -52,7 +52,7 @@ def test_one_of_two_schedulers_killed_the_other_takes_over_its_orders(system: Sy
 
 
 @pytest.mark.pattern("A3", "A7", "A1")
-def test_agent_host_killed_after_the_effect_before_the_reply(system: System) -> None:
+def test_agent_host_killed_between_effect_and_reply_makes_one_effect(system: System) -> None:
     """F10, F11: another instance gets the request when the lease lapses, and two calls with one key make one effect."""
     system.environment["STEP_COMPLETE_BY"] = "30"  # longer than the lease: nobody times out
     system.start_all("submission", "scheduler")
@@ -70,7 +70,7 @@ def test_agent_host_killed_after_the_effect_before_the_reply(system: System) -> 
 
 
 @pytest.mark.pattern("A1", "A2")
-def test_agent_host_stopped_in_order_gives_its_requests_back_at_once(system: System) -> None:
+def test_agent_host_stopped_properly_gives_its_requests_back_at_once(system: System) -> None:
     """SIGTERM: what it had under way is another instance's without waiting for the lease to lapse."""
     system.start_all("submission", "scheduler")
     system.faults("warehouse", hang_rate=1.0)
@@ -88,7 +88,7 @@ def test_agent_host_stopped_in_order_gives_its_requests_back_at_once(system: Sys
 
 
 @pytest.mark.pattern("C3", "T6")
-def test_every_role_killed_at_once_again_and_again(system: System) -> None:
+def test_killing_every_role_at_once_repeatedly_loses_no_order(system: System) -> None:
     """The whole of it dies three times under load; what is left in the database is enough to go on with."""
     system.faults("payments", latency_ms=[50, 150])
     for _ in range(3):

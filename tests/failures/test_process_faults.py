@@ -22,7 +22,7 @@ def _run(statement: str) -> None:
 
 
 @pytest.mark.pattern("C2", "C9", "F8")
-def test_a_scheduler_stopped_inside_its_transaction_holds_nobody_up_for_long(system: System) -> None:
+def test_a_scheduler_stopped_inside_its_transaction_does_not_block_others_for_long(system: System) -> None:
     """The server ends its transaction after 5 s, and with it its locks; when it wakes it starts over."""
     system.start_all("submission", "agents", "jobs")
     system.place(6)
@@ -40,7 +40,9 @@ def test_a_scheduler_stopped_inside_its_transaction_holds_nobody_up_for_long(sys
 
 
 @pytest.mark.pattern("C9", "A4", "A7", "F6", "F12")
-def test_a_scheduler_and_a_host_killed_after_their_commits(system: System, proxy: DatabaseProxy) -> None:
+def test_a_scheduler_and_a_host_killed_after_their_commits_lose_no_order(
+    system: System, proxy: DatabaseProxy
+) -> None:
     """What they committed stands, though they never heard of it; whoever comes next goes on from there."""
     system.start_all("submission", "jobs")
     host = system.start("agents", DATABASE_URL=proxy.url)
@@ -59,7 +61,7 @@ def test_a_scheduler_and_a_host_killed_after_their_commits(system: System, proxy
 
 
 @pytest.mark.pattern("C2", "C3", "F9")
-def test_eight_schedulers_under_bad_plans(system: System) -> None:
+def test_eight_schedulers_with_bad_plans_process_each_order_once(system: System) -> None:
     """Each with plans of its own that PostgreSQL could choose; no order is held by two, no claim takes too many."""
     system.start_all("submission", "agents")
     plans = list(BAD_PLANS.values())
@@ -112,7 +114,7 @@ def test_a_host_that_wakes_late_changes_nothing(system: System) -> None:
 
 
 @pytest.mark.pattern("A5", "A7", "F14")
-def test_a_call_whose_key_the_remote_may_have_forgotten_is_for_a_person(system: System) -> None:
+def test_a_call_whose_key_the_remote_may_have_forgotten_is_left_to_an_operator(system: System) -> None:
     """Sent for the first time longer ago than keys are kept, outcome unknown: it is never sent again by itself."""
     system.faults("carrier", hang_rate=1.0)
     system.start_all("submission", "scheduler")
@@ -152,7 +154,7 @@ def doubled_replies(transactional_db: None) -> Iterator[None]:
 
 
 @pytest.mark.pattern("C6", "F16")
-def test_every_answer_comes_twice(system: System, doubled_replies: None) -> None:
+def test_an_answer_that_arrives_twice_counts_once(system: System, doubled_replies: None) -> None:
     """The second of each is noted in the history and changes nothing, whichever scheduler reads it, and when."""
     system.start_all("submission", "agents", "scheduler")
     system.start("scheduler")
@@ -207,7 +209,7 @@ def test_a_payload_that_kills_its_host_every_time_ends_in_error_and_holds_up_nob
 
 
 @pytest.mark.pattern("C9", "T6", "F32")
-def test_every_role_replaced_one_by_one_while_the_schema_changes_under_load(system: System) -> None:
+def test_replacing_every_role_while_the_schema_changes_under_load_loses_no_order(system: System) -> None:
     """Old and new instances work side by side; a column and an index come meanwhile, without a long lock."""
     old = system.start_all()
     system.faults("carrier", latency_ms=[100, 300])
@@ -254,7 +256,7 @@ def _manage(system: System, *arguments: str) -> "subprocess.CompletedProcess[str
 
 
 @pytest.mark.pattern("O2", "C10", "F33")
-def test_two_operators_at_once_and_one_while_a_step_completes(system: System) -> None:
+def test_simultaneous_resubmissions_act_once_and_a_compensation_covers_a_running_step(system: System) -> None:
     """The second of two simultaneous resubmissions hears that it is done already; a compensation requested during a
     step covers every step."""
     system.faults("carrier", refuse_rate=1.0)

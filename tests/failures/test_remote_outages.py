@@ -174,7 +174,9 @@ def test_a_remote_that_misbehaves_in_every_way_does_each_thing_once(
 
 
 @pytest.mark.pattern("A2", "F15")
-def test_no_tls_and_no_name_are_outages_that_end(system: System, hostile: HostileWarehouse) -> None:
+def test_missing_tls_and_an_unknown_host_name_are_outages_that_end(
+    system: System, hostile: HostileWarehouse
+) -> None:
     """A server that speaks no TLS, and a name that nobody knows: nothing was sent, and it is tried again."""
     wrong = {
         "WAREHOUSE_URL": hostile.url.replace("http:", "https:"),
@@ -202,7 +204,9 @@ def _calls_in_the_busiest_second(system: System, service: str) -> int:
 
 
 @pytest.mark.pattern("A8", "A9", "O1", "F29")
-def test_a_remote_is_down_with_hundreds_of_orders_waiting_and_then_back(system: System) -> None:
+def test_hundreds_of_orders_wait_for_a_remote_that_is_down_and_continue_when_it_is_back(
+    system: System,
+) -> None:
     """One alert, no failure counted; what has waited is let through at a bounded rate, and all of it ends well."""
     rate, number = 100, 250
     system.environment |= {"STEP_COMPLETE_BY": "30", "AGENT_RATE": f"{rate}"}
@@ -228,7 +232,7 @@ def test_a_remote_is_down_with_hundreds_of_orders_waiting_and_then_back(system: 
 
 
 @pytest.mark.pattern("V1", "V2", "V7", "F30")
-def test_hundreds_of_steps_expire_in_one_moment(system: System) -> None:
+def test_hundreds_of_steps_that_expire_at_the_same_moment_are_recovered(system: System) -> None:
     """The sweeps take them in batches, and the retries come out of the budget; newcomers are not held up."""
     system.environment |= {"STEP_COMPLETE_BY": "60", "RETRY_BUDGET": "500", "FAILURE_THRESHOLD": "5"}
     system.start_all("submission", "scheduler", "jobs")
@@ -258,7 +262,7 @@ def test_hundreds_of_steps_expire_in_one_moment(system: System) -> None:
 
 
 @pytest.mark.pattern("O1", "C7", "F20")
-def test_the_alert_channel_is_down_and_nothing_else_waits_for_it(system: System) -> None:
+def test_nothing_waits_for_an_alert_channel_that_is_down(system: System) -> None:
     """The alert is in the store and in the console; it is told when the channel is back."""
     port = free_ports()
     system.environment |= {"ALERT_WEBHOOK_URL": f"http://127.0.0.1:{port}/"}

@@ -46,7 +46,7 @@ def _cluster_children(jobs: Process) -> dict[int, str]:
 
 
 @pytest.mark.pattern("V6", "V1", "V2")
-def test_the_leading_supervisor_killed_another_takes_over_where_it_stopped(system: System) -> None:
+def test_when_the_leading_supervisor_is_killed_another_takes_over_where_it_stopped(system: System) -> None:
     """F17: its sweep is rolled back; the step that it was about to recover is recovered once, by its successor."""
     system.faults("carrier", hang_rate=1.0)
     system.start_all()
@@ -95,7 +95,7 @@ def test_a_leader_stopped_for_longer_than_its_lease_changes_nothing_when_it_wake
 
 
 @pytest.mark.pattern("V1", "V7")
-def test_any_child_of_the_cluster_killed_sweeps_go_on(system: System) -> None:
+def test_sweeps_continue_whichever_child_of_the_cluster_is_killed(system: System) -> None:
     """django-q2 does not survive the loss of some of its own children; the watch replaces them all."""
     system.faults("carrier", error_rate=0.5)
     jobs = system.start_all()["jobs"]

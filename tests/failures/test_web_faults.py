@@ -75,7 +75,7 @@ def _finish(system: System, order_ids: set[str]) -> None:
 
 
 @pytest.mark.pattern("S1", "S3", "F1", "F2")
-def test_the_web_killed_before_and_after_the_commit_of_an_order(
+def test_killing_the_web_around_the_commit_of_an_order_places_it_once(
     system: System, shop: Shop, proxy: DatabaseProxy
 ) -> None:
     """Before: nothing was accepted, and the key is free. After: the post with the same key is told of that order."""
@@ -108,7 +108,7 @@ def test_the_web_killed_before_and_after_the_commit_of_an_order(
 
 
 @pytest.mark.pattern("S3", "F3", "F4")
-def test_twenty_posts_at_once_with_one_key_and_one_with_another_body(system: System, shop: Shop) -> None:
+def test_twenty_simultaneous_posts_with_one_key_place_one_order(system: System, shop: Shop) -> None:
     """One order, twenty times the same answer; the key with another body is refused, and changes nothing."""
     server = shop.serve()
     with ThreadPoolExecutor(20) as crowd:

@@ -104,7 +104,7 @@ def test_every_time_even_the_fixtures_of_the_session_are_new(family: Family, tab
     assert path.with_suffix(".sessions").read_text() == "." * 11
 
 
-def test_an_error_that_is_no_failed_test_is_not_run_again(family: Family, table: Path) -> None:
+def test_an_error_outside_a_test_is_not_run_again(family: Family, table: Path) -> None:
     path = family({0})
     path.write_text("import no_such_module")
     assert flaky.main([str(path)]) == pytest.ExitCode.INTERRUPTED

@@ -180,7 +180,7 @@ def test_a_server_of_another_process_is_left_alone(server: EmbeddedPostgres) -> 
         other.kill()
 
 
-def test_an_interrupted_initdb_is_done_again(server: EmbeddedPostgres) -> None:
+def test_an_interrupted_initdb_is_repeated(server: EmbeddedPostgres) -> None:
     (server.place.home / "data.new" / "base").mkdir(parents=True)
     server.start()
     assert query(server, "SELECT 1") == 1
@@ -203,7 +203,7 @@ def test_a_server_that_cannot_start_says_why(home: Path) -> None:
 
 
 @as_root
-def test_as_root_the_data_moves_where_the_server_user_can_reach_it(tmp_path: Path) -> None:
+def test_as_root_the_data_moves_to_where_the_server_user_can_reach_it(tmp_path: Path) -> None:
     locked = tmp_path / "only root enters"
     locked.mkdir(mode=0o700)
     server = EmbeddedPostgres(locked / "postgres", settings=FOR_TESTS)

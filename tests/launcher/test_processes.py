@@ -57,7 +57,7 @@ def test_a_dead_child_is_back_within_two_seconds() -> None:
         assert time.monotonic() - begun < 2
 
 
-def test_only_a_third_quick_death_costs_a_pause() -> None:
+def test_only_a_third_quick_death_causes_a_pause() -> None:
     deaths = Deaths()
     assert [deaths.count(lived=1) for _ in range(7)] == [0, 0, 1, 2, 4, 5, 5]
     assert deaths.count(lived=11) == 0

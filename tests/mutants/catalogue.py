@@ -53,14 +53,14 @@ MUTANTS = (
         path=f"{CHANNELS}/leases.py",
         old="WHERE outcome <> %(abandoned)s\n           AND complete_by > clock_timestamp()",
         new="WHERE outcome <> %(abandoned)s",
-        test="tests/store/test_request_answers.py::test_of_several_answers_only_those_in_time_by_their_holder_are_posted",
+        test="tests/store/test_request_answers.py::test_only_timely_answers_by_the_holder_of_the_lease_are_posted",
     ),
     Mutant(
         name="suspects-run-with-others",
         path=f"{CHANNELS}/leases.py",
         old="AND deliveries < %s",
         new="AND deliveries < 10 * %s",
-        test="tests/store/test_request_leases.py::test_a_request_that_was_delivered_twice_unanswered_is_run_alone",
+        test="tests/store/test_request_leases.py::test_a_request_that_was_delivered_twice_without_an_answer_is_leased_alone",
     ),
     # Leadership (I6)
     Mutant(
@@ -83,21 +83,21 @@ MUTANTS = (
         path=f"{ENGINE}/state_store/claims.py",
         old="free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)",
         new="free = OrderProcess.objects.select_for_update(no_key=True)",
-        test="tests/store/test_claims.py::test_a_claim_passes_over_what_another_is_claiming_without_waiting",
+        test="tests/store/test_claims.py::test_a_claim_passes_over_orders_that_another_is_claiming_without_waiting",
     ),
     Mutant(
         name="no-row-lock",
         path=f"{ENGINE}/state_store/claims.py",
         old="free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)",
         new="free = OrderProcess.objects",
-        test="tests/store/test_claims.py::test_a_claim_passes_over_what_another_is_claiming_without_waiting",
+        test="tests/store/test_claims.py::test_a_claim_passes_over_orders_that_another_is_claiming_without_waiting",
     ),
     Mutant(
         name="recalls-what-was-begun",
         path=f"{CHANNELS}/requests.py",
         old="AND deliveries = 0",
         new="",
-        test="tests/store/test_requests.py::test_only_what_no_agent_was_ever_given_is_recalled",
+        test="tests/store/test_requests.py::test_only_requests_that_no_agent_ever_received_are_recalled",
     ),
     # Keys (P1, P2)
     Mutant(
@@ -105,7 +105,7 @@ MUTANTS = (
         path=f"{CHANNELS}/submissions.py",
         old="[client, key, body_hash, order_id],",
         new='[client, f"{key}{order_id}", body_hash, order_id],',
-        test="tests/store/test_submissions.py::test_of_twenty_posts_with_one_key_exactly_one_is_new",
+        test="tests/store/test_submissions.py::test_exactly_one_of_twenty_posts_with_one_key_is_new",
     ),
     Mutant(
         name="no-tombstone",
@@ -170,14 +170,14 @@ MUTANTS = (
         path=f"{ENGINE}/circuits/rules.py",
         old="return int(is_probe_due(circuit, now))",
         new="return 1",
-        test="tests/unit/test_breaker.py::test_room_is_about_twice_the_capacity_and_none_but_a_probe_while_it_is_not_closed",
+        test="tests/unit/test_breaker.py::test_credit_is_about_twice_the_capacity_and_one_probe_while_the_circuit_is_not_closed",
     ),
     Mutant(
         name="no-credit",
         path=f"{ENGINE}/circuits/credit.py",
         old="if self.rooms.get(agent, 0) <= 0 or (is_retry and self.retries <= 0):",
         new="if is_retry and self.retries <= 0:",
-        test="tests/engine/test_waiting_for_agents.py::test_a_step_without_room_waits_with_no_complete_by_and_no_failure",
+        test="tests/engine/test_waiting_for_agents.py::test_a_step_without_credit_waits_with_no_complete_by_and_no_failure",
     ),
     Mutant(
         name="no-budget",
@@ -213,7 +213,7 @@ MUTANTS = (
         path="orders/services/operators/bulk_runner.py",
         old='item.save(update_fields=["state", "result", "acted_at", "ended_at"])',
         new='item.save(update_fields=["result", "acted_at", "ended_at"])',
-        test="tests/services/test_bulk_runner.py::test_runners_at_once_and_operators_at_once_act_on_each_order_once",
+        test="tests/services/test_bulk_runner.py::test_simultaneous_runners_and_operators_act_on_each_order_once",
     ),
     Mutant(
         name="bulk-act-without-its-item",

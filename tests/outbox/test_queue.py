@@ -96,14 +96,14 @@ def test_of_two_posts_with_one_key_the_first_counts(box: Mailbox) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_senders_at_once_share_the_work_and_send_each_message_once(box: Mailbox) -> None:
+def test_simultaneous_senders_share_the_work_and_send_each_message_once(box: Mailbox) -> None:
     for number in range(12):
         a_sign_up(f"customer{number}@example.com")
     all_at_once(4, lambda _: deliver_due(seconds=30))
     assert sorted(recipients(box)) == sorted(f"customer{number}@example.com" for number in range(12))
 
 
-def test_alerts_go_before_customers_emails_however_long_these_have_waited(
+def test_alerts_go_before_customers_emails_however_long_those_have_waited(
     box: Mailbox, settings: Any
 ) -> None:
     a_sign_up(due_at=ago(3600))
@@ -132,9 +132,7 @@ def test_a_server_that_is_down_is_tried_again_until_it_is_up(box: Mailbox, setti
     assert now_of(message).attempts == 2
 
 
-def test_a_server_that_is_slow_costs_one_time_out_and_nobody_sleeps_on_it(
-    box: Mailbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_server_costs_one_timeout_and_no_sleep(box: Mailbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail_server, "TIMEOUT", 0.3)
     monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail(f"slept {seconds} s"))
     box.delay = 2.0
@@ -146,7 +144,7 @@ def test_a_server_that_is_slow_costs_one_time_out_and_nobody_sleeps_on_it(
     assert deliver_due() == 1
 
 
-def test_one_pass_of_a_stuck_server_ends_soon_and_leaves_the_rest_for_the_next(
+def test_a_pass_with_a_stuck_server_ends_soon_and_leaves_the_rest_for_the_next(
     box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mail_server, "TIMEOUT", 0.2)
@@ -157,7 +155,7 @@ def test_one_pass_of_a_stuck_server_ends_soon_and_leaves_the_rest_for_the_next(
     assert 0 < OutgoingMessage.objects.filter(attempts=1).count() < 5
 
 
-def test_a_reply_that_may_pass_is_tried_again(box: Mailbox) -> None:
+def test_a_transient_reply_is_tried_again(box: Mailbox) -> None:
     message = a_sign_up()
     box.to_text = "451 try again later"
     deliver_due()
@@ -240,7 +238,7 @@ def test_a_message_that_cannot_be_composed_stops_no_other(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_sender_that_is_killed_while_it_sends_is_repeated_with_the_same_message_id(box: Mailbox) -> None:
+def test_a_message_whose_sender_was_killed_is_sent_again_with_the_same_message_id(box: Mailbox) -> None:
     message = a_sign_up()
     box.delay = 1.0
     code = "import django; django.setup(); from orders.outbox.queue import deliver_due; deliver_due()"

@@ -101,7 +101,7 @@ def test_an_error_has_the_status_that_was_set(sandbox: Sandbox, status: int, wai
     assert reply.headers.get("Retry-After") == waits
 
 
-def test_a_rate_is_a_chance(sandbox: Sandbox) -> None:
+def test_a_rate_is_a_probability(sandbox: Sandbox) -> None:
     sandbox.faults("warehouse", error_rate=0.5)
     statuses = [sandbox.call(PATH, reserve(), new_key()).status for _ in range(200)]
     assert 50 < statuses.count(503) < 150
@@ -195,7 +195,7 @@ def test_a_lost_reversal_is_done_once(sandbox: Sandbox) -> None:
     assert len(sandbox.ledger("warehouse", back)) == 1
 
 
-def test_faults_come_in_their_order(sandbox: Sandbox) -> None:
+def test_faults_apply_in_their_documented_order(sandbox: Sandbox) -> None:
     everything = {"error_rate": 1, "refuse_rate": 1, "lost_reply_rate": 1}
     key = new_key()
     sandbox.faults("warehouse", down=True, hang_rate=1, latency_ms=[600_000, 600_000], **everything)
@@ -211,7 +211,7 @@ def test_faults_come_in_their_order(sandbox: Sandbox) -> None:
     assert sandbox.cuts(PATH, reserve(), new_key())
 
 
-def test_faults_come_before_a_replay(sandbox: Sandbox) -> None:
+def test_faults_take_precedence_over_a_replay(sandbox: Sandbox) -> None:
     key = new_key()
     sandbox.call(PATH, reserve(), key)
     sandbox.faults("warehouse", error_rate=1)

@@ -62,7 +62,7 @@ def test_the_same_key_while_the_first_call_runs_is_409(sandbox: Sandbox) -> None
 
 
 @pytest.mark.parametrize("latency", [0, 300])
-def test_twenty_at_once_make_one_effect(sandbox: Sandbox, latency: int) -> None:
+def test_twenty_simultaneous_calls_make_one_effect(sandbox: Sandbox, latency: int) -> None:
     key = new_key()
     sandbox.faults("payments", latency_ms=[latency, latency])
     with ThreadPoolExecutor(20) as threads:

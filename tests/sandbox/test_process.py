@@ -67,7 +67,7 @@ def test_kill_minus_nine_under_load_loses_no_answer_already_given(own_sandbox: S
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_it_at_once_and_cuts_what_is_held(own_sandbox: Sandbox, number: int) -> None:
+def test_a_signal_stops_it_at_once_and_cuts_held_calls(own_sandbox: Sandbox, number: int) -> None:
     own_sandbox.faults("warehouse", latency_ms=[60_000, 60_000])
     own_sandbox.faults("carrier", hang_rate=1)
     keys = [new_key() for _ in range(2)]
@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_created_is_reported_in_one_line(tmp_path: Path)
     assert err.count("\n") == 1
 
 
-def test_a_call_with_two_thousand_connections_open(own_sandbox: Sandbox) -> None:
+def test_a_call_succeeds_with_two_thousand_connections_open(own_sandbox: Sandbox) -> None:
     """Two thousand calls wait at the same moment, and each has its effect once."""
     own_sandbox.faults("warehouse", latency_ms=[2_000, 2_000])
     url = f"http://127.0.0.1:{own_sandbox.port}"

@@ -143,7 +143,7 @@ def test_an_order_that_the_workflow_gives_up_counts_as_failed_again() -> None:
 
 
 @pytest.mark.pattern("O2", "F33")
-def test_an_order_that_is_no_longer_in_error_is_left_alone_and_says_so() -> None:
+def test_an_order_that_is_no_longer_in_error_is_left_alone_and_its_result_says_so() -> None:
     gone, fixed, last = uuid7(), *failed_orders(2)
     resubmit_order(order_id=fixed, by=OTTO.name)
     action = a_bulk([gone, fixed, last], waves=(2, 0))
@@ -212,9 +212,7 @@ def test_a_pause_or_stop_holds_from_the_next_order_on(act: Any) -> None:
     ],
 )
 @pytest.mark.pattern("O2")
-def test_no_more_orders_than_the_rate_times_the_time_since_the_last(
-    rate: float, seconds: float, allowed: int
-) -> None:
+def test_an_action_never_exceeds_its_rate(rate: float, seconds: float, allowed: int) -> None:
     ids = failed_orders(25)
     action = a_bulk(ids, waves=(0,), rate=rate)
     acted_at = ago(0)
@@ -228,7 +226,7 @@ def test_no_more_orders_than_the_rate_times_the_time_since_the_last(
 
 @pytest.mark.pattern("O2", "F33")
 @pytest.mark.django_db(transaction=True)
-def test_runners_at_once_and_operators_at_once_act_on_each_order_once() -> None:
+def test_simultaneous_runners_and_operators_act_on_each_order_once() -> None:
     ids = failed_orders(30)
     actions = [a_bulk(ids, waves=(0,)), a_bulk(list(reversed(ids)), waves=(0,))]
     all_at_once(4, lambda _: [run_once() for _ in range(3)])

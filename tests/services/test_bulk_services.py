@@ -90,7 +90,7 @@ def test_an_order_that_has_not_failed_cannot_be_resubmitted() -> None:
 
 
 @pytest.mark.pattern("O2")
-def test_what_is_undone_in_time_leaves_no_trace_in_the_order() -> None:
+def test_an_action_that_is_undone_in_time_leaves_no_trace_in_the_order() -> None:
     (order_id,) = failed_orders(1)
     action = bulk_services.resubmit_one(order_id=order_id, actor=OLGA)
     undone = bulk_control.undo(action_id=action.pk, actor=OTTO)
@@ -103,7 +103,7 @@ def test_what_is_undone_in_time_leaves_no_trace_in_the_order() -> None:
 
 
 @pytest.mark.pattern("O2")
-def test_what_has_begun_cannot_be_undone_but_stopped() -> None:
+def test_an_action_that_has_begun_can_be_stopped_but_not_undone() -> None:
     ids = failed_orders(3)
     action = a_bulk(ids)
     carry_on(action)
@@ -120,7 +120,7 @@ def test_what_has_begun_cannot_be_undone_but_stopped() -> None:
 @pytest.mark.parametrize(
     "act", [bulk_control.undo, bulk_control.pause, bulk_control.resume, bulk_control.stop]
 )
-def test_an_action_that_does_not_exist_is_named(act: Callable[..., BulkAction]) -> None:
+def test_the_error_about_an_unknown_action_names_it(act: Callable[..., BulkAction]) -> None:
     with pytest.raises(NoSuchActionError, match="unknown bulk action 4711"):
         act(action_id=4711, actor=OLGA)
 
@@ -154,7 +154,7 @@ def test_over_fifty_orders_and_every_refund_need_the_count_typed() -> None:
     ],
     ids=str,
 )
-def test_an_action_that_makes_no_sense_is_refused(asked: dict[str, Any]) -> None:
+def test_an_invalid_action_is_refused(asked: dict[str, Any]) -> None:
     with pytest.raises(ImpossibleActionError):
         a_bulk([uuid7()], **asked)
 
@@ -164,7 +164,7 @@ def test_an_action_on_no_order_is_refused() -> None:
         a_bulk([])
 
 
-def test_the_waves_are_of_the_sizes_asked_for_and_the_last_has_the_rest() -> None:
+def test_waves_have_the_requested_sizes_and_the_last_has_the_rest() -> None:
     ids = [uuid7() for _ in range(114)]
     action = a_bulk(ids, typed_count=114)
     assert action.waves == [1, 10, 100, 3]

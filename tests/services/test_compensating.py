@@ -142,7 +142,7 @@ def test_a_compensation_that_failed_goes_on_when_resubmitted() -> None:
 
 
 @pytest.mark.pattern("O2", "C10", "V4")
-def test_after_its_escalation_an_order_can_be_compensated_and_so_is_what_timed_out() -> None:
+def test_an_escalated_order_can_be_compensated_including_the_step_that_timed_out() -> None:
     order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
     expire(order, "mix")
     a_leader(threshold=1).run_once()
@@ -156,7 +156,7 @@ def test_after_its_escalation_an_order_can_be_compensated_and_so_is_what_timed_o
 
 
 @pytest.mark.parametrize("act", [resubmit_order, compensate_order])
-def test_an_order_that_does_not_exist_is_said_so(act: Callable[..., Any]) -> None:
+def test_the_error_about_an_unknown_order_names_it(act: Callable[..., Any]) -> None:
     missing: UUID = uuid7()
     with pytest.raises(NoSuchOrderError, match=str(missing)):
         act(order_id=missing, by="ada")

@@ -154,7 +154,7 @@ def test_a_process_that_is_killed_while_it_sends_loses_nothing(hook: Webhook, se
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.pattern("O1")
-def test_jobs_at_once_report_a_group_once(hook: Webhook, settings: Any) -> None:
+def test_simultaneous_jobs_report_a_group_once(hook: Webhook, settings: Any) -> None:
     _alerts(5)
     _alerts(5, code="other")
     all_at_once(4, lambda _: _notify())
@@ -206,7 +206,7 @@ def test_an_alert_that_is_closed_already_is_not_reported(settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_without_a_channel_an_alert_is_logged_and_that_is_all() -> None:
+def test_an_alert_without_a_channel_is_only_logged() -> None:
     _alerts(1)
     assert _notify() == 0
     assert Alert.objects.get().notified_at is not None

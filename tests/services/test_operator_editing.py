@@ -51,7 +51,7 @@ def test_an_edited_step_keeps_its_original_and_is_tried_with_the_new_request_and
     assert (step.request["ship_to"]["city"], step.original["ship_to"]) == ("Breda", DELFT)
 
 
-def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> None:
+def test_undeclared_fields_and_invalid_values_are_refused() -> None:
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
     before = everything(order)
     for to, field in (
@@ -70,7 +70,7 @@ def test_what_is_not_declared_as_editable_or_makes_no_sense_is_not_edited() -> N
 
 
 @pytest.mark.pattern("A3", "F14")
-def test_a_step_is_not_edited_while_nobody_knows_whether_it_was_done() -> None:
+def test_a_step_of_unknown_outcome_is_not_edited() -> None:
     order = in_error(
         {**BEFORE_SHIPMENT, "create-shipment": {**UNKNOWN, "request": {"lines": [], "ship_to": DELFT}}}
     )
@@ -83,7 +83,7 @@ def test_a_step_is_not_edited_while_nobody_knows_whether_it_was_done() -> None:
     assert step_of(order, "create-shipment").generation == 2
 
 
-def test_a_declined_payment_can_be_edited_while_its_customer_is_waited_for() -> None:
+def test_a_declined_payment_can_be_edited_while_it_waits_for_its_customer() -> None:
     order = an_order(
         {
             "reserve-stock": "completed",
@@ -109,7 +109,7 @@ def test_a_declined_payment_can_be_edited_while_its_customer_is_waited_for() -> 
     assert (step.state, step.generation, step.request) == ("running", 2, {"payment_method": "card_ok"})
 
 
-def test_every_workflow_is_known_to_the_editing_and_every_editable_field_has_a_type() -> None:
+def test_every_workflow_can_be_edited_and_every_editable_field_has_a_type() -> None:
     assert editing.WORKFLOWS.keys() == workflows().keys()
     for (name, version), workflow in workflows().items():
         for step in workflow.steps:

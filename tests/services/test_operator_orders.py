@@ -90,7 +90,7 @@ REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_what_cannot_be_skipped_is_refused_and_nothing_changes(name: str) -> None:
+def test_a_step_that_cannot_be_skipped_is_refused_and_nothing_changes(name: str) -> None:
     steps, process, step, message = REFUSALS[name]
     order = an_order(steps, **process)
     before = everything(order)
@@ -104,7 +104,7 @@ def test_what_cannot_be_skipped_is_refused_and_nothing_changes(name: str) -> Non
 @pytest.mark.parametrize(
     ("typed", "act"), [("skip", ResultStatus.REFUSED), ("", ResultStatus.REFUSED), (None, ResultStatus.DONE)]
 )
-def test_what_is_confirmed_is_confirmed_with_the_steps_name(typed: str | None, act: ResultStatus) -> None:
+def test_a_skip_that_needs_confirmation_needs_the_steps_name(typed: str | None, act: ResultStatus) -> None:
     order = in_error({**BEFORE_MAIL, "send-confirmation": "failed"})
     result = skip(order_id=order.pk, step="send-confirmation", actor=OLGA, reason="r", typed=typed)
     assert result.status is act
@@ -144,7 +144,7 @@ def test_while_another_step_has_failed_too_the_order_stays_in_error_with_its_ale
     assert stored(order).process_state == "pending" and not has_open_alert(order)
 
 
-def test_what_waits_for_a_retry_is_tried_at_once_and_a_customer_is_still_waited_for() -> None:
+def test_a_step_that_waits_for_a_retry_is_tried_at_once_but_a_declined_payment_still_waits() -> None:
     put_off = {"state": "not_started", "attempt": 1, "outcome": "unknown", "not_before": ahead(500)}
     order = an_order(
         {"reserve-stock": put_off, "authorise-payment": {"state": "failed", "not_before": ahead(900)}},
@@ -160,7 +160,7 @@ def test_what_waits_for_a_retry_is_tried_at_once_and_a_customer_is_still_waited_
 
 
 @pytest.mark.pattern("A9")
-def test_a_priority_holds_for_the_order_its_steps_and_what_is_already_asked() -> None:
+def test_a_priority_applies_to_the_order_its_steps_and_its_outstanding_requests() -> None:
     order = an_order({"reserve-stock": "running"}, process_state="processing")
     free = make_request(step_of(order, "reserve-stock"))
     assert set_priority(order_id=order.pk, priority=9, actor=OLGA).status is ResultStatus.DONE
@@ -185,7 +185,7 @@ def test_compensating_asks_for_the_amount_when_money_goes_back() -> None:
     assert stored(order).goal == "compensate"
 
 
-def test_an_order_that_is_not_there_is_no_order() -> None:
+def test_an_unknown_order_is_refused_and_not_recorded() -> None:
     for act in (retry_now, resubmit):
         with pytest.raises(NoSuchOrderError):
             act(order_id=UUID(int=1), actor=OLGA)
@@ -195,7 +195,7 @@ def test_an_order_that_is_not_there_is_no_order() -> None:
 @both_sessions
 @pytest.mark.pattern("F33")
 @pytest.mark.parametrize("act", ["skip", "settle", "edit", "resubmit", "priority"])
-def test_of_several_people_at_once_one_acts_and_the_others_are_told(act: str) -> None:
+def test_one_of_several_simultaneous_operators_acts_and_the_others_change_nothing(act: str) -> None:
     outcome = UNKNOWN if act == "settle" else REFUSED
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": outcome})
     if act == "skip":
@@ -229,7 +229,7 @@ def test_of_several_people_at_once_one_acts_and_the_others_are_told(act: str) ->
 
 @both_sessions
 @pytest.mark.pattern("F33")
-def test_a_skip_waits_for_the_scheduler_that_starts_the_step_and_is_refused_then(
+def test_a_skip_waits_for_the_scheduler_that_starts_the_step_and_is_then_refused(
     new_session: NewSession,
 ) -> None:
     order = an_order(BEFORE_SHIPMENT, process_state="pending")

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.pattern("O2", "C9", "F14")
-def test_settled_as_done_the_order_goes_on_with_the_result_that_was_given() -> None:
+def test_an_order_settled_as_done_continues_with_the_given_result() -> None:
     order = in_error({"reserve-stock": "completed", "authorise-payment": UNKNOWN})
     empty = settle_done(order_id=order.pk, step="authorise-payment", result={}, actor=OLGA, reason="seen")
     assert empty.status is ResultStatus.REFUSED and "Later steps need" in empty.message
@@ -51,7 +51,7 @@ def test_settled_as_done_the_order_goes_on_with_the_result_that_was_given() -> N
 
 
 @pytest.mark.pattern("O2", "A3")
-def test_settled_as_not_done_its_next_try_has_a_new_key() -> None:
+def test_a_step_settled_as_not_done_gets_a_new_key() -> None:
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": UNKNOWN})
     options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}
     assert settle_not_done(**options).status is ResultStatus.DONE
@@ -67,7 +67,7 @@ def test_settled_as_not_done_its_next_try_has_a_new_key() -> None:
 
 
 @pytest.mark.pattern("C10", "F34")
-def test_what_was_compensated_outside_is_settled_with_proof_and_the_rest_is_compensated() -> None:
+def test_a_step_compensated_outside_is_settled_with_proof_and_the_rest_is_compensated() -> None:
     order = in_error(
         {
             "reserve-stock": "completed",
@@ -89,7 +89,7 @@ def test_what_was_compensated_outside_is_settled_with_proof_and_the_rest_is_comp
     assert event_of(order, "settled_compensated").detail["reason"] == "the carrier's letter"
 
 
-def test_a_known_outcome_is_not_settled_over() -> None:
+def test_a_known_outcome_cannot_be_settled() -> None:
     order = in_error({**BEFORE_SHIPMENT, "create-shipment": REFUSED})
     before = everything(order)
     options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}

@@ -37,7 +37,7 @@ def test_placing_an_order_posts_a_message_that_describes_it_and_writes_nothing_e
 
 
 @pytest.mark.pattern("S3")
-def test_the_same_key_and_order_stand_for_the_same_order_and_one_message(product: None) -> None:
+def test_the_same_key_and_order_give_the_same_order_id_and_one_message(product: None) -> None:
     first = place_order(client="guest", order=an_order(), idempotency_key="k")
     again = place_order(client="guest", order=an_order(), idempotency_key="k")
     assert (first.replayed, again.replayed, again.order_id) == (False, True, first.order_id)
@@ -57,7 +57,7 @@ def test_a_key_used_again_for_another_order_is_refused_and_posts_nothing(product
 
 
 @pytest.mark.pattern("S3")
-def test_a_key_is_the_clients_own_and_without_one_every_call_is_a_new_order(product: None) -> None:
+def test_a_key_belongs_to_its_client_and_every_call_without_one_is_a_new_order(product: None) -> None:
     placed = {
         place_order(client=client, order=an_order(), idempotency_key=key).order_id
         for client, key in [("guest", "k"), ("user:1", "k"), ("guest", "l"), ("guest", None), ("guest", None)]
@@ -67,7 +67,7 @@ def test_a_key_is_the_clients_own_and_without_one_every_call_is_a_new_order(prod
 
 @both_sessions
 @pytest.mark.pattern("S3")
-def test_twenty_posts_of_one_key_at_once_place_one_order(product: None) -> None:
+def test_twenty_simultaneous_orders_with_one_key_are_one_order(product: None) -> None:
     placed = all_at_once(20, lambda _: place_order(client="guest", order=an_order(), idempotency_key="k"))
     assert len({one.order_id for one in placed}) == 1
     assert sum(not one.replayed for one in placed) == 1
@@ -75,7 +75,7 @@ def test_twenty_posts_of_one_key_at_once_place_one_order(product: None) -> None:
 
 
 @pytest.mark.pattern("S3")
-def test_what_is_not_in_the_catalogue_cannot_be_ordered(product: None) -> None:
+def test_a_product_outside_the_catalogue_cannot_be_ordered(product: None) -> None:
     Product.objects.create(sku="gone", title="Gone", artist="A", price=100, is_listed=False)
     for sku in ("gone", "never-was"):
         with pytest.raises(UnknownProductError) as refused:

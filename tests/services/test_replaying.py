@@ -46,6 +46,6 @@ def test_a_replayed_submission_that_is_still_bad_is_set_aside_again_with_a_new_a
     assert Alert.objects.filter(closed_at=None).count() == 1
 
 
-def test_there_is_nothing_to_replay_under_an_unknown_number() -> None:
+def test_an_unknown_submission_cannot_be_replayed() -> None:
     assert replay_submission(set_aside_id=4711, by="ada").status is ResultStatus.ALREADY
     assert not Event.objects.exists()

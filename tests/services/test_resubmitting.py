@@ -82,7 +82,7 @@ def test_a_second_click_changes_nothing_and_says_so() -> None:
 
 @both_sessions
 @pytest.mark.pattern("O2")
-def test_of_two_clicks_at_once_one_resubmits() -> None:
+def test_of_two_simultaneous_clicks_one_resubmits() -> None:
     order = in_error({"mix": "failed"})
     results = all_at_once(4, lambda n: resubmit_order(order_id=order.pk, by=f"operator:{n}").status)
     assert sorted(act.value for act in results) == ["already", "already", "already", "done"]
@@ -101,7 +101,7 @@ def test_an_order_that_is_not_in_error_is_not_resubmitted(state: str) -> None:
 
 
 @pytest.mark.pattern("O2")
-def test_one_of_two_failed_steps_is_not_resubmitted_alone_since_the_order_could_not_go_on() -> None:
+def test_one_of_two_failed_steps_is_not_resubmitted_alone_because_the_order_could_not_continue() -> None:
     order = in_error({**BAKED, "decorate": TIMED_OUT, "box": "failed"}, failure_count=3)
     before = everything(order)
     result = resubmit_order(order_id=order.pk, by="ada", step="box")
@@ -158,7 +158,7 @@ def test_a_reply_that_comes_while_its_step_is_being_resubmitted_completes_it_wit
 
 
 @pytest.mark.pattern("O2")
-def test_an_order_that_overran_too_often_starts_counting_anew_when_resubmitted() -> None:
+def test_an_order_that_overran_too_often_counts_from_zero_when_resubmitted() -> None:
     order = in_error({"mix": "completed"}, kind="order_overran", overruns=3, failure_count=3)
     assert resubmit_order(order_id=order.pk, by="ada").message == "Resubmitted the order."
     row = stored(order)
@@ -169,7 +169,7 @@ def test_an_order_that_overran_too_often_starts_counting_anew_when_resubmitted()
 
 
 @pytest.mark.pattern("O1", "O2")
-def test_each_error_has_one_open_alert_also_after_a_resubmission() -> None:
+def test_each_error_has_one_open_alert_even_after_a_resubmission() -> None:
     order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
     scheduler = a_scheduler()
     for _ in range(2):

@@ -11,7 +11,7 @@ from orders.retention import delete_what_is_old
 
 
 @pytest.mark.django_db
-def test_only_what_is_old_is_deleted() -> None:
+def test_only_old_records_are_deleted() -> None:
     now = timezone.now()
     for age in (29, 31):
         moment = now - timedelta(days=age)

@@ -11,7 +11,7 @@ from tests.support.system import System
 
 
 @pytest.mark.pattern("C9", "T1", "V6", "F21", "F22", "F23")
-def test_a_short_soak(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> None:
+def test_a_short_soak_violates_no_invariant(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> None:
     """After half a minute of every fault, every order has ended correctly."""
     with django_db_blocker.unblock(), own_database() as database:
         system = System(tmp_path, DATABASE_URL=database.url, STEP_COMPLETE_BY="10")

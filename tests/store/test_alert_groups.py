@@ -40,7 +40,7 @@ def test_alerts_whose_messages_differ_by_their_numbers_are_one_cause() -> None:
 
 
 @pytest.mark.pattern("O1")
-def test_what_is_at_risk_is_added_up_by_currency_and_customer() -> None:
+def test_the_money_at_risk_is_totalled_by_currency_and_its_customers_are_counted() -> None:
     ids = alert(4)
     an_order(ids[0], 100)
     an_order(ids[1], 250, email="ADA@example.com")
@@ -131,7 +131,7 @@ def test_twenty_thousand_alerts_cost_no_more_queries_than_two(django_assert_num_
     assert found.at_risk.more
 
 
-def test_pages_of_alerts_have_each_alert_once_though_many_opened_at_the_same_moment() -> None:
+def test_each_alert_is_on_one_page_even_if_many_opened_at_the_same_moment() -> None:
     ids = alert(23)
     group = AlertGroup.objects.get()
     seen: list[UUID | None] = []
@@ -150,7 +150,7 @@ def test_pages_of_alerts_have_each_alert_once_though_many_opened_at_the_same_mom
 
 
 @pytest.mark.pattern("O2")
-def test_alerts_that_join_after_an_action_began_are_shown_apart() -> None:
+def test_alerts_that_join_after_an_action_began_are_shown_separately() -> None:
     ids = alert(2)
     group = AlertGroup.objects.get()
     upto = Alert.objects.latest("id").pk

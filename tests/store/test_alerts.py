@@ -38,7 +38,7 @@ def test_an_alert_says_what_happened_to_which_order(
 
 @pytest.mark.django_db
 @pytest.mark.pattern("O1")
-def test_an_order_that_has_an_open_alert_gets_no_second_one() -> None:
+def test_an_order_with_an_open_alert_gets_no_second_alert() -> None:
     order, other = uuid7(), uuid7()
     assert open_alerts([alert(order, "first"), alert(order, "in one batch")]) == 1
     assert open_alerts([alert(order, "later"), alert(other)]) == 1
@@ -48,14 +48,14 @@ def test_an_order_that_has_an_open_alert_gets_no_second_one() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.pattern("O1", "V6")
-def test_of_twelve_that_alert_at_once_exactly_one_does() -> None:
+def test_of_twelve_simultaneous_alerts_for_an_order_exactly_one_opens() -> None:
     order = uuid7()
     opened = all_at_once(12, lambda n: open_alerts([alert(order, f"by {n}")]))
     assert sorted(opened) == [0] * 11 + [1]
     assert Alert.objects.get().message == f"by {opened.index(1)}"
 
 
-def test_an_alert_waits_for_one_that_is_being_opened_and_stands_if_that_is_rolled_back(
+def test_an_alert_waits_for_a_concurrent_alert_and_stands_if_that_is_rolled_back(
     new_session: NewSession,
 ) -> None:
     """I9: every Error has an alert, also when the first to see it was rolled back."""
@@ -90,6 +90,6 @@ def test_closing_says_who_and_why_and_makes_room_for_the_next() -> None:
 
 
 @pytest.mark.django_db
-def test_no_alerts_are_none() -> None:
+def test_opening_or_closing_no_alerts_changes_nothing() -> None:
     assert open_alerts([]) == 0
     assert close_alerts([], by="ada", resolution="") == 0

@@ -87,7 +87,7 @@ def dispatch(number: int, agent: str = "kitchen") -> int:
 
 @both_sessions
 @pytest.mark.pattern("O1")
-def test_however_many_hosts_report_an_outage_at_once_there_is_one_alert_and_its_end_closes_it() -> None:
+def test_an_outage_reported_by_many_hosts_at_once_has_one_alert_and_its_end_closes_it() -> None:
     a_circuit()
     reports = all_at_once(8, lambda n: report(BROKEN))
     assert sum(reports) == 1
@@ -136,7 +136,7 @@ def test_a_report_about_an_agent_that_was_never_declared_changes_nothing() -> No
 
 
 @pytest.mark.pattern("A9")
-def test_there_is_no_room_where_nobody_runs_the_agent_and_a_stale_heartbeat_does_not_count() -> None:
+def test_an_agent_that_nobody_runs_has_no_credit_and_a_stale_heartbeat_does_not_count() -> None:
     a_circuit()
     assert room() == 0
     a_host(silent_for=HEARTBEAT_LIMIT + 1)
@@ -146,7 +146,7 @@ def test_there_is_no_room_where_nobody_runs_the_agent_and_a_stale_heartbeat_does
 
 
 @pytest.mark.pattern("A9")
-def test_room_is_twice_the_capacity_of_all_its_hosts_less_what_is_outstanding() -> None:
+def test_credit_is_twice_the_capacity_of_all_hosts_less_the_outstanding_requests() -> None:
     for n in range(3):
         a_host(instance=str(n), capacity=4)
     a_host("oven", capacity=50, instance="oven")
@@ -158,7 +158,7 @@ def test_room_is_twice_the_capacity_of_all_its_hosts_less_what_is_outstanding() 
     assert room() == 0
 
 
-def test_an_open_circuit_has_room_for_one_probe_when_it_is_due() -> None:
+def test_an_open_circuit_has_credit_for_one_probe_when_it_is_due() -> None:
     a_host()
     open_circuit(probe_at=ahead(5))
     assert (room(), dispatch(9)) == (0, 0)
@@ -182,7 +182,7 @@ def test_a_pass_that_sends_nothing_leaves_the_probe_to_others() -> None:
 
 
 @both_sessions
-def test_one_scheduler_at_a_time_counts_at_a_circuit_and_the_other_does_not_wait(
+def test_one_scheduler_at_a_time_uses_a_circuit_and_the_other_does_not_wait(
     new_session: NewSession,
 ) -> None:
     a_host()
@@ -198,7 +198,7 @@ def test_one_scheduler_at_a_time_counts_at_a_circuit_and_the_other_does_not_wait
 
 
 @both_sessions
-def test_a_crowd_of_schedulers_sends_one_probe() -> None:
+def test_many_schedulers_send_one_probe() -> None:
     a_host()
     open_circuit()
     assert sum(all_at_once(8, lambda n: dispatch(5))) == 1
@@ -216,7 +216,7 @@ def test_schedulers_share_the_tokens_of_a_rate() -> None:
 
 
 @pytest.mark.pattern("A9")
-def test_after_an_outage_the_room_grows_on_a_ramp() -> None:
+def test_credit_grows_on_a_ramp_after_an_outage() -> None:
     a_host(capacity=500)
     a_circuit(closed_at=ago(0))
     assert 1 <= room() < 1000
@@ -227,7 +227,7 @@ def test_after_an_outage_the_room_grows_on_a_ramp() -> None:
 
 
 @pytest.mark.pattern("V2")
-def test_agents_that_nothing_is_sent_to_are_named_with_the_cause() -> None:
+def test_unavailable_agents_are_listed_with_the_cause() -> None:
     for agent in ("kitchen", "oven", "post"):
         a_host(agent, instance=agent)
     open_circuit(cause_code="http_503")
@@ -240,7 +240,7 @@ def test_agents_that_nothing_is_sent_to_are_named_with_the_cause() -> None:
 
 
 @pytest.mark.pattern("A9", "O1")
-def test_an_agent_that_steps_wait_for_and_nobody_runs_has_one_alert_until_somebody_does() -> None:
+def test_an_agent_that_nobody_runs_has_one_alert_while_steps_wait_for_it() -> None:
     make_order({"mix": {"waiting_since": ago(5)}})
     agents = ["kitchen", "oven"]
     for _ in range(2):
@@ -279,7 +279,7 @@ def test_retries_are_granted_up_to_two_seconds_worth_and_then_at_the_rate() -> N
 
 
 @both_sessions
-def test_a_crowd_is_never_granted_more_retries_than_the_budget() -> None:
+def test_many_hosts_are_never_granted_more_retries_than_the_budget() -> None:
     rate = 0.01  # it hardly refills meanwhile
     RetryBudget.objects.create(name=RETRY_BUDGET, tokens=40.0)
 
@@ -309,7 +309,7 @@ def test_an_operator_pauses_an_agent_and_resumes_it_on_a_ramp() -> None:
     assert pause("ghost", by="ada", reason="") is False
 
 
-def test_an_operator_forces_a_circuit_for_a_time_and_leaves_it_to_its_calls_again() -> None:
+def test_an_operator_forces_a_circuit_for_a_time_and_releases_it() -> None:
     a_host(capacity=500)
     open_circuit()
     assert force("kitchen", "closed", seconds=60, by="ada", reason="I know better")
@@ -335,7 +335,7 @@ def test_a_host_that_starts_sets_the_rate_and_leaves_the_rest_as_it_is() -> None
     assert (stored("oven").state, stored("oven").rate, stored("oven").paused) == ("closed", 5.0, False)
 
 
-def test_a_circuit_that_hosts_report_about_at_the_same_time_as_an_operator_keeps_both_words() -> None:
+def test_simultaneous_changes_by_a_host_and_an_operator_are_both_kept() -> None:
     a_circuit()
     pause("kitchen", by="ada", reason="")
     report(BROKEN)

@@ -40,7 +40,7 @@ def many_orders(number: int, **fields: object) -> set[UUID]:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("C2")
-def test_what_is_due_comes_first_then_priority_then_age() -> None:
+def test_due_orders_come_first_and_then_go_by_priority_and_age() -> None:
     older, newer = sorted([uuid7(), uuid7()])
     newer_order = make_order(order_id=newer).order_id
     older_order = make_order(order_id=older).order_id
@@ -56,7 +56,7 @@ def test_what_is_due_comes_first_then_priority_then_age() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("C2", "T3")
-def test_only_what_wants_a_scheduler_is_claimed() -> None:
+def test_only_orders_that_need_a_scheduler_are_claimed() -> None:
     make_order(not_before=ahead(60))
     make_order(process_state="processing")
     make_order(process_state="processing", not_before=ahead(60))
@@ -70,7 +70,7 @@ def test_only_what_wants_a_scheduler_is_claimed() -> None:
 
 
 @pytest.mark.django_db
-def test_a_wait_is_over_at_its_very_moment() -> None:
+def test_a_wait_is_over_at_exactly_its_moment() -> None:
     now = database_now()
     due = make_order(not_before=now).order_id
     make_order(not_before=now + timedelta(microseconds=1))
@@ -79,7 +79,7 @@ def test_a_wait_is_over_at_its_very_moment() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("C4")
-def test_a_workflow_version_that_this_release_does_not_know_is_left_alone() -> None:
+def test_orders_of_an_unknown_workflow_version_are_left_alone() -> None:
     make_order(version=CAKE.version + 1, priority=9)
     make_order(workflow=CAKE, version=CAKE.version - 1, not_before=ago(1))
     OrderProcess.objects.filter(pk=make_order(priority=9).pk).update(workflow="bake-bread")
@@ -165,7 +165,7 @@ def test_eight_schedulers_claim_every_order_exactly_once(switched_off: tuple[str
 
 
 @pytest.mark.pattern("C2", "C3")
-def test_a_claim_passes_over_what_another_is_claiming_without_waiting(new_session: NewSession) -> None:
+def test_a_claim_passes_over_orders_that_another_is_claiming_without_waiting(new_session: NewSession) -> None:
     first, second, third = sorted(many_orders(3))
     due = make_order(not_before=ago(1)).order_id
     one, other = new_session(), new_session()
@@ -196,7 +196,7 @@ def test_an_order_whose_state_changed_between_choice_and_lock_is_not_claimed(
 
 
 @pytest.mark.pattern("C2")
-def test_lock_leaves_out_what_another_has_in_hand_and_does_not_wait(new_session: NewSession) -> None:
+def test_lock_leaves_out_orders_that_another_session_holds_and_does_not_wait(new_session: NewSession) -> None:
     first, second, third = sorted(many_orders(3))
     one, other = new_session(), new_session()
     one.begin()
@@ -216,7 +216,7 @@ LOCKERS: dict[str, Callable[[UUID], list[ProcessRow | None]]] = {
 
 
 @pytest.mark.parametrize("locker", LOCKERS)
-def test_a_locked_order_can_still_get_child_rows_and_one_that_is_getting_them_can_be_locked(
+def test_a_locked_order_can_get_child_rows_and_an_order_that_is_getting_them_can_be_locked(
     new_session: NewSession, locker: str
 ) -> None:
     """Trap 2: a full lock would make the insert wait for the pass, and the pass skip the order, or wait for it."""
@@ -239,7 +239,7 @@ def test_a_locked_order_can_still_get_child_rows_and_one_that_is_getting_them_ca
     assert scheduler.do(locked) == [order]
 
 
-def test_lock_one_waits_and_reads_what_the_other_wrote(new_session: NewSession) -> None:
+def test_lock_one_waits_and_reads_the_other_sessions_changes(new_session: NewSession) -> None:
     order = make_order().order_id
     scheduler, operator = new_session(), new_session()
     scheduler.begin()

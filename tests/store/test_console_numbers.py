@@ -40,7 +40,7 @@ def placed(order: OrderProcess, *, took: float) -> None:
 
 
 @pytest.mark.pattern("T2", "T3")
-def test_orders_are_counted_by_state_and_the_ended_ones_of_a_day() -> None:
+def test_orders_are_counted_by_state_and_ended_orders_for_the_last_day() -> None:
     make_order(process_state="pending", created_at=ago(90))
     make_order(process_state="pending", created_at=ago(5))
     make_order(process_state="processing")
@@ -56,7 +56,7 @@ def test_orders_are_counted_by_state_and_the_ended_ones_of_a_day() -> None:
     assert 90 <= found.oldest_pending < 150
 
 
-def test_throughput_counts_each_minute_and_leaves_out_the_one_under_way() -> None:
+def test_throughput_counts_each_complete_minute() -> None:
     now = database_now().replace(second=30, microsecond=0)
     for minute, orders in ((0, 1), (1, 2), (3, 4), (30, 8)):
         for _ in range(orders):
@@ -68,7 +68,7 @@ def test_throughput_counts_each_minute_and_leaves_out_the_one_under_way() -> Non
     assert found.per_minute == pytest.approx(0.6)
 
 
-def test_the_times_from_placing_to_done_are_those_of_the_last_hour() -> None:
+def test_completion_times_are_those_of_the_last_hour() -> None:
     for took in (1.0, 2.0, 3.0, 4.0, 100.0):
         placed(ended("processed", seconds=60, took=0.5), took=took)
     placed(ended("processed", seconds=2 * 3600), took=9_000.0)
@@ -79,7 +79,7 @@ def test_the_times_from_placing_to_done_are_those_of_the_last_hour() -> None:
     assert done.p95 == pytest.approx(80.8)
 
 
-def test_an_empty_store_has_no_oldest_order_and_no_time_to_done() -> None:
+def test_an_empty_store_has_no_oldest_order_and_no_completion_time() -> None:
     found = overview(now=database_now())
     assert (found.oldest_pending, found.oldest_queued, found.done.p50, found.done.sample) == (
         None,
@@ -102,7 +102,7 @@ def test_an_empty_store_has_no_oldest_order_and_no_time_to_done() -> None:
         ({"process_state": "error"}, None, None),
     ],
 )
-def test_only_an_order_that_waits_for_nothing_but_a_scheduler_is_waiting_for_one(
+def test_only_orders_that_wait_for_nothing_else_wait_for_a_scheduler(
     process: dict[str, Any], event: float | None, waited: float | None
 ) -> None:
     fields = {"process_state": "pending", "created_at": ago(7_200)} | process
@@ -120,7 +120,7 @@ def test_only_an_order_that_waits_for_nothing_but_a_scheduler_is_waiting_for_one
 
 
 @pytest.mark.pattern("A8")
-def test_a_probe_does_not_begin_the_wait_for_an_agent_anew() -> None:
+def test_a_probe_does_not_restart_the_wait_for_an_agent() -> None:
     waits = {"waiting_since": ago(1), "wanted_since": ago(900)}
     order = make_order({"bake": waits}, process_state="pending", not_before=ahead(600))
     now = database_now()
@@ -131,7 +131,7 @@ def test_a_probe_does_not_begin_the_wait_for_an_agent_anew() -> None:
 
 
 @pytest.mark.pattern("S3")
-def test_submissions_that_wait_and_those_set_aside_are_counted() -> None:
+def test_waiting_and_set_aside_submissions_are_counted() -> None:
     body = {"lines": []}
     orders = [make_order().order_id for _ in range(3)]
     SubmissionMessage.objects.create(order_id=orders[0], client="c", body=body, posted_at=ago(40))
@@ -146,7 +146,7 @@ def test_submissions_that_wait_and_those_set_aside_are_counted() -> None:
 
 
 @pytest.mark.pattern("O1")
-def test_open_alerts_are_grouped_the_largest_first() -> None:
+def test_open_alerts_are_grouped_with_the_largest_group_first() -> None:
     for message, count in (("no", 2), ("worse", 3)):
         for _ in range(count):
             make_alert(make_order(process_state="error").order_id, message=message)
@@ -166,7 +166,7 @@ def test_open_alerts_are_grouped_the_largest_first() -> None:
     ]
 
 
-def test_the_version_changes_with_every_event_and_not_without_one() -> None:
+def test_the_version_changes_with_every_event_and_only_then() -> None:
     order = make_order()
     before = desk_version().rsplit("-", 1)[0]
     assert desk_version().rsplit("-", 1)[0] == before
@@ -176,7 +176,7 @@ def test_the_version_changes_with_every_event_and_not_without_one() -> None:
     assert desk_version().rsplit("-", 1)[0] != before
 
 
-def test_no_number_of_the_overview_is_read_by_looking_at_every_order() -> None:
+def test_no_number_of_the_overview_reads_every_order() -> None:
     """With the sequential scan switched off no plan that remains may still be one: there is an index for each."""
     OrderProcess.objects.bulk_create(make_rows(300))
     with connection.cursor() as cursor:

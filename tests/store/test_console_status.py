@@ -28,7 +28,7 @@ def status_of(name: str) -> AgentStatus:
 
 
 @pytest.mark.pattern("A8", "A9")
-def test_an_agents_status_tells_circuit_work_and_processes() -> None:
+def test_an_agents_status_shows_its_circuit_work_and_processes() -> None:
     Circuit.objects.create(
         agent="oven", state="open", cause_code="down", cause_message="refused", probe_at=ahead(3)
     )
@@ -56,7 +56,7 @@ def test_an_agents_status_tells_circuit_work_and_processes() -> None:
 
 
 @pytest.mark.pattern("A8")
-def test_a_circuit_that_has_just_closed_is_draining_and_a_forced_one_is_what_it_is_forced_to() -> None:
+def test_a_circuit_that_has_just_closed_is_draining_and_a_forced_circuit_has_its_forced_state() -> None:
     half = settings.CONFIG.ramp / 2
     Circuit.objects.create(agent="oven", closed_at=ago(half))
     Circuit.objects.create(agent="post", forced="open", forced_until=ahead(60), closed_at=ago(half))
@@ -69,7 +69,7 @@ def test_a_circuit_that_has_just_closed_is_draining_and_a_forced_one_is_what_it_
 
 
 @pytest.mark.pattern("V6", "V7")
-def test_the_supervisor_page_tells_lag_and_what_sweeps_found() -> None:
+def test_the_supervisor_page_shows_the_lag_and_the_results_of_sweeps() -> None:
     LeaderLease.objects.create(
         name="supervisor",
         holder="supervisor:a",
@@ -109,7 +109,7 @@ def test_only_the_newest_sweeps_are_kept() -> None:
 
 
 @pytest.mark.pattern("V1", "V6")
-def test_a_sweep_that_finds_something_is_kept_and_one_that_finds_nothing_is_not() -> None:
+def test_only_sweeps_that_find_something_are_kept() -> None:
     make_order({"mix": {"state": "running", "complete_by": ago(5)}}, process_state="processing")
     leader = a_leader()
     leader.run_once()
@@ -134,7 +134,7 @@ def test_a_workflow_is_drawn_from_left_to_right() -> None:
 
 
 @pytest.mark.pattern("C1", "T4")
-def test_each_step_counts_what_runs_waits_is_put_off_and_has_failed() -> None:
+def test_each_step_counts_its_running_waiting_delayed_and_failed_orders() -> None:
     (workflow,) = declared(settings.CONFIG)
     Circuit.objects.create(agent="carrier")
     first = {"reserve-stock": "completed", "authorise-payment": "completed"}

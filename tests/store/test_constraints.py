@@ -276,7 +276,7 @@ def test_an_impossible_row_is_refused_by_its_constraint(name: str, write: Callab
     assert violation.diag.constraint_name == name
 
 
-def test_every_constraint_has_an_impossible_row_above() -> None:
+def test_every_constraint_is_tested_with_an_impossible_row() -> None:
     declared = {
         constraint.name
         for model in apps.get_app_config("orders").get_models()

@@ -35,7 +35,7 @@ def test_a_report_replaces_the_last_one_of_the_same_agent_in_the_same_process() 
 
 
 @pytest.mark.pattern("A9")
-def test_who_stops_is_taken_off_the_list_with_those_not_heard_of_for_ten_minutes() -> None:
+def test_a_stopped_instance_is_removed_together_with_those_silent_for_ten_minutes() -> None:
     for instance, silent_for in (("stops", 0), ("silent", 601), ("slow", 590), ("well", 0)):
         report(instance=instance)
         AgentInstance.objects.filter(instance=instance).update(seen_at=ago(silent_for))

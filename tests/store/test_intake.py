@@ -88,7 +88,7 @@ def test_a_guests_order_has_no_customer() -> None:
 
 
 @pytest.mark.pattern("S3")
-def test_a_bad_one_does_not_hold_up_the_others() -> None:
+def test_a_bad_order_does_not_hold_up_the_others() -> None:
     sent = [submission(), submission(total=1), submission(), submission(client="user:999999"), submission()]
     answers = take(*sent)
     assert [type(answer) for answer in answers] == [
@@ -103,7 +103,7 @@ def test_a_bad_one_does_not_hold_up_the_others() -> None:
 
 
 @pytest.mark.pattern("S3")
-def test_what_the_shop_does_not_sell_is_rejected() -> None:
+def test_a_product_that_the_shop_does_not_sell_is_rejected() -> None:
     line = {"sku": "no-such", "title": "No", "quantity": 1, "unit_price": 100}
     forint = {"sku": "nap", "title": "Nap", "quantity": 1, "unit_price": 100}
     answers = take(submission(lines=[line], total=100), submission(lines=[forint], total=100))
@@ -136,7 +136,7 @@ def test_a_bad_message_twice_is_set_aside_once() -> None:
     assert [type(answer) for answer in take(sent, sent)] == [RejectedSubmission, DuplicateSubmission]
 
 
-def test_a_corrected_message_is_taken_even_beside_the_bad_one() -> None:
+def test_a_corrected_message_is_accepted_even_beside_the_bad_one() -> None:
     bad = submission(total=1)
     assert [type(answer) for answer in take(bad, submission(order_id=bad.order_id))] == [
         RejectedSubmission,
@@ -144,7 +144,7 @@ def test_a_corrected_message_is_taken_even_beside_the_bad_one() -> None:
     ]
 
 
-def test_no_submission_is_no_work() -> None:
+def test_an_empty_batch_is_no_work() -> None:
     assert take() == []
 
 

@@ -55,7 +55,7 @@ def effects(order: OrderProcess, *operations: str) -> dict[str, list[dict[str, A
     return ledgers
 
 
-def test_i1_an_order_that_is_lost_not_ended_or_not_ours() -> None:
+def test_i1_reports_an_order_that_is_lost_unfinished_or_foreign() -> None:
     done = make_order(process_state="processed")
     invariants.every_order_ended_once(ids(done))
     with pytest.raises(AssertionError, match="I1: not ended"):
@@ -68,7 +68,7 @@ def test_i1_an_order_that_is_lost_not_ended_or_not_ours() -> None:
         invariants.every_order_ended_once([])
 
 
-def test_i2_effects_that_are_doubled_missing_left_over_or_nobodys() -> None:
+def test_i2_reports_effects_that_are_duplicate_missing_left_over_or_foreign() -> None:
     done = make_order(process_state="processed")
     invariants.net_effects(ids(done), effects(done, *FORWARD))
     doubled = effects(done, *FORWARD)
@@ -84,7 +84,7 @@ def test_i2_effects_that_are_doubled_missing_left_over_or_nobodys() -> None:
             invariants.net_effects(ids(order), ledgers)
 
 
-def test_i3_a_step_before_the_one_that_it_depends_on() -> None:
+def test_i3_reports_a_step_that_ran_before_a_step_it_depends_on() -> None:
     order = make_order()
     happened(order, ("step_started", FIRST, 1))
     invariants.predecessors_first(ids(order), CAKE)
@@ -101,14 +101,14 @@ def test_i3_a_step_before_the_one_that_it_depends_on() -> None:
         [("step_started", FIRST, 1), ("step_failed", FIRST, 1), ("step_completed", FIRST, 1)],
     ],
 )
-def test_i4_an_attempt_out_of_order_or_answered_late_or_twice(events: list[tuple[Any, ...]]) -> None:
+def test_i4_reports_an_attempt_out_of_order_or_answered_late_or_twice(events: list[tuple[Any, ...]]) -> None:
     order = make_order()
     happened(order, *events)
     with pytest.raises(AssertionError, match="I4"):
         invariants.attempts_only_grow(ids(order))
 
 
-def test_i5_two_instances_make_one_transition() -> None:
+def test_i5_reports_two_instances_that_make_the_same_transition() -> None:
     order = make_order()
     happened(order, ("step_timed_out", FIRST, 1))
     invariants.one_instance_per_transition(ids(order))
@@ -117,7 +117,7 @@ def test_i5_two_instances_make_one_transition() -> None:
         invariants.one_instance_per_transition(ids(order))
 
 
-def test_i6_a_leader_that_goes_on_after_another_has_swept() -> None:
+def test_i6_reports_a_leader_that_continues_after_its_successor_has_swept() -> None:
     order = make_order()
     LeaderLease.objects.create(name=LeaderLease.SUPERVISOR, term=2)
     for actor in ("supervisor:a", "supervisor:b"):
@@ -128,7 +128,7 @@ def test_i6_a_leader_that_goes_on_after_another_has_swept() -> None:
         invariants.one_supervisor_at_a_time()
 
 
-def test_i7_something_runs_although_nothing_is_left_to_do() -> None:
+def test_i7_reports_anything_that_still_runs_when_nothing_is_left_to_do() -> None:
     invariants.nothing_is_in_flight()
     make_order({FIRST: "running"}, process_state="processing")
     with pytest.raises(AssertionError, match="I7"):
@@ -154,7 +154,7 @@ def test_i7_something_runs_although_nothing_is_left_to_do() -> None:
         ),
     ],
 )
-def test_i8_more_attempts_failures_calls_or_retries_than_allowed(
+def test_i8_reports_more_attempts_failures_calls_or_retries_than_allowed(
     events: list[tuple[Any, ...]], message: str
 ) -> None:
     order = make_order()
@@ -163,7 +163,7 @@ def test_i8_more_attempts_failures_calls_or_retries_than_allowed(
         invariants.calls_within_limits(ids(order), CAKE, Limits(retries_per_second=0.9))
 
 
-def test_i9_an_error_without_an_alert_and_an_alert_without_an_error() -> None:
+def test_i9_reports_an_error_without_an_alert_and_an_alert_without_an_error() -> None:
     order = make_order(process_state="error")
     with pytest.raises(AssertionError, match="I9"):
         invariants.every_error_has_one_alert()
@@ -175,7 +175,7 @@ def test_i9_an_error_without_an_alert_and_an_alert_without_an_error() -> None:
         invariants.every_error_has_one_alert()
 
 
-def test_i9_an_outage_that_is_told_of_too_long_or_not_at_all() -> None:
+def test_i9_reports_an_outage_whose_alert_stays_open_too_long_or_is_missing() -> None:
     circuit = Circuit.objects.create(agent="oven")
     invariants.outages_are_told_while_they_last()
     alerts.open_outage("oven", code="down", message="it does not answer")
@@ -189,7 +189,7 @@ def test_i9_an_outage_that_is_told_of_too_long_or_not_at_all() -> None:
         invariants.outages_are_told_while_they_last()
 
 
-def test_i10_a_step_compensated_before_the_one_that_came_after_it() -> None:
+def test_i10_reports_a_step_compensated_before_a_step_that_came_after_it() -> None:
     order = make_order()
     before = LATER.after[0]
     happened(order, ("step_completed", before, 1), ("step_completed", LATER.name, 1))
@@ -199,7 +199,7 @@ def test_i10_a_step_compensated_before_the_one_that_came_after_it() -> None:
         invariants.compensated_in_reverse(ids(order), CAKE)
 
 
-def test_i11_an_order_that_took_too_long() -> None:
+def test_i11_reports_an_order_that_took_too_long() -> None:
     order = make_order(process_state="processed")
     with pytest.raises(AssertionError, match="I11"):
         invariants.ended_in_time(ids(order), Limits(calm_since=database_now()))
@@ -214,20 +214,20 @@ def test_i11_an_order_that_took_too_long() -> None:
 @pytest.mark.parametrize(
     "stored", [{"process_state": "error"}, {"goal": "compensate", "process_state": "pending"}, {}]
 )
-def test_i12_a_state_that_no_history_led_to(stored: dict[str, Any]) -> None:
+def test_i12_reports_a_state_that_no_history_led_to(stored: dict[str, Any]) -> None:
     order = make_order({FIRST: "completed"}, **stored)
     happened(order, ("claimed",), ("step_started", FIRST, 1))
     with pytest.raises(AssertionError, match="I12"):
         invariants.events_give_the_state(ids(order))
 
 
-def test_i12_a_history_that_led_to_it() -> None:
+def test_i12_accepts_a_state_that_its_history_led_to() -> None:
     order = make_order({FIRST: "completed"}, process_state="error")
     happened(order, ("claimed",), ("step_started", FIRST, 1), ("step_completed", FIRST, 1), ("error",))
     invariants.events_give_the_state(ids(order))
 
 
-def test_i13_a_message_that_nobody_takes() -> None:
+def test_i13_reports_a_message_that_nobody_takes() -> None:
     order = make_order({FIRST: "running"}, process_state="processing")
     invariants.channels_are_empty()
     make_request(step_of(order, FIRST))
@@ -236,7 +236,7 @@ def test_i13_a_message_that_nobody_takes() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_i13_dead_rows_and_an_old_snapshot() -> None:
+def test_i13_reports_dead_rows_and_an_old_snapshot() -> None:
     make_order()
     invariants.nothing_piles_up(Limits())
     with psycopg.connect(database_url()) as other:

@@ -39,7 +39,7 @@ def test_the_former_holder_of_a_lapsed_lease_changes_nothing(next_holder: str) -
 
 @pytest.mark.django_db
 @pytest.mark.pattern("A5")
-def test_a_lease_that_was_freed_cannot_be_completed_by_who_had_it() -> None:
+def test_a_freed_lease_cannot_be_completed_by_its_former_holder() -> None:
     request = make_one()
     (former,) = claim()
     AgentRequest.objects.filter(pk=request.pk).update(leased_until=ago(1))
@@ -66,7 +66,7 @@ def test_only_leases_that_have_lapsed_are_freed() -> None:
     assert [stored(request) for request in others] == before
 
 
-def test_a_lease_that_is_being_answered_at_this_moment_is_not_freed(new_session: NewSession) -> None:
+def test_a_lease_that_is_being_answered_is_not_freed(new_session: NewSession) -> None:
     request = make_one(leased_by=ME, leased_until=ago(1), deliveries=1)
     holder, other = new_session(), new_session()
     holder.begin()
@@ -86,7 +86,7 @@ def test_a_lease_that_was_renewed_between_choice_and_lock_is_not_freed(new_sessi
 
 
 @pytest.mark.django_db
-def test_a_renewal_confirms_only_what_is_still_held() -> None:
+def test_a_renewal_confirms_only_leases_that_are_still_held() -> None:
     mine, foreign, again = make_one(), make_one(), make_one()
     held_by_me = [(lease.id, lease.deliveries) for lease in claim()]
     AgentRequest.objects.filter(pk=foreign.pk).update(leased_by="agents:2")
@@ -101,7 +101,7 @@ def test_a_renewal_confirms_only_what_is_still_held() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_given_back_can_be_claimed_at_once_and_stays_counted() -> None:
+def test_a_returned_request_can_be_claimed_at_once_and_its_delivery_still_counts() -> None:
     request, kept = make_one(), make_one()
     first, second = claim()
     assert leases.release([(first.id, first.deliveries)], me=ME) == 1
@@ -168,7 +168,7 @@ def test_a_request_that_changes_hands_while_its_former_holder_waits_for_it_stays
 @pytest.mark.pattern("A2")
 @pytest.mark.parametrize("busy", [1, 2], ids=["the second is busy", "the third is busy"])
 @pytest.mark.parametrize("meanwhile", ["renewal", "discard"])
-def test_answering_never_deadlocks_with_what_else_touches_the_same_requests(
+def test_answering_never_deadlocks_with_other_changes_to_the_same_requests(
     new_session: NewSession, meanwhile: str, busy: int, switched_off: tuple[str, ...]
 ) -> None:
     """A host answers in one thread and renews in another; a scheduler discards what it is going to ask again.
@@ -211,7 +211,7 @@ def test_answering_never_deadlocks_with_what_else_touches_the_same_requests(
 
 @pytest.mark.django_db
 @pytest.mark.pattern("A5")
-def test_only_what_is_free_and_past_its_complete_by_is_deleted() -> None:
+def test_only_free_requests_past_their_complete_by_are_deleted() -> None:
     make_one(complete_by=ago(2))
     kept = [
         make_one(complete_by=ago(60), leased_by=ME, leased_until=ahead(5), deliveries=1),

@@ -66,7 +66,7 @@ def test_of_eight_contenders_exactly_one_leads(state: str) -> None:
 
 @pytest.mark.pattern("V6")
 @pytest.mark.parametrize("state", ["never led", "lapsed"])
-def test_a_contender_that_comes_while_another_is_winning_loses(new_session: NewSession, state: str) -> None:
+def test_a_contender_that_arrives_while_another_is_winning_loses(new_session: NewSession, state: str) -> None:
     if state == "lapsed":
         acquire("earlier")
         lapse()
@@ -121,7 +121,7 @@ def test_an_earlier_term_is_refused_everywhere_and_changes_nothing() -> None:
 @pytest.mark.django_db
 @pytest.mark.pattern("V6")
 @pytest.mark.parametrize("term", [0, 1, 2])
-def test_nobody_leads_before_the_first_term_or_with_one_that_is_yet_to_come(term: int) -> None:
+def test_nobody_leads_before_the_first_term_or_with_a_future_term(term: int) -> None:
     if term == 2:
         acquire("one")
     with pytest.raises(LeadershipLost):
@@ -141,7 +141,7 @@ def test_a_term_that_was_given_up_cannot_be_renewed() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("V6")
-def test_a_leader_may_go_on_after_its_lease_lapsed_while_nobody_has_taken_it() -> None:
+def test_a_leader_may_continue_after_its_lease_lapsed_until_another_takes_it() -> None:
     acquire("one")
     lapse()
     check(1)
@@ -188,7 +188,7 @@ def test_a_sweep_that_begins_while_a_successor_is_winning_finds_that_its_term_is
         checking.result(timeout=PATIENCE)
 
 
-def test_two_sweeps_of_one_term_do_not_wait_for_one_another(new_session: NewSession) -> None:
+def test_two_sweeps_of_one_term_do_not_wait_for_each_other(new_session: NewSession) -> None:
     acquire("one")
     one, other = new_session(), new_session()
     one.begin()

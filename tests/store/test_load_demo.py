@@ -83,13 +83,13 @@ def test_each_account_has_its_rights(var_dir: Path) -> None:
         assert Group.objects.get(name=role).user_set.get().username == role
 
 
-def test_the_secrets_are_for_their_owner_alone(var_dir: Path) -> None:
+def test_only_their_owner_can_read_the_secrets(var_dir: Path) -> None:
     load()
     for name in ("demo-accounts.txt", "demo-token"):
         assert stat.S_IMODE((var_dir / name).stat().st_mode) == 0o600
 
 
-def test_the_second_time_changes_nothing(var_dir: Path) -> None:
+def test_loading_a_second_time_changes_nothing(var_dir: Path) -> None:
     load()
     before = state(), accounts(var_dir), (var_dir / "demo-token").read_text()
     load()

@@ -62,7 +62,7 @@ def test_an_order_cannot_be_created_twice() -> None:
 
 
 @pytest.mark.django_db
-def test_events_are_kept_whole_and_in_their_order_with_the_time_of_the_database() -> None:
+def test_events_keep_their_details_and_order_and_have_the_databases_time() -> None:
     order = uuid7()
     when = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
     state_store.record_events(
@@ -96,7 +96,7 @@ def test_events_are_kept_whole_and_in_their_order_with_the_time_of_the_database(
 
 
 @pytest.mark.django_db
-def test_the_last_failed_call_of_the_present_attempt_is_found_and_no_other() -> None:
+def test_only_the_last_failed_call_of_the_current_attempt_is_found() -> None:
     order, other = make_order({"mix": "running", "box": "running"}), make_order({"mix": "running"})
 
     def call_failed(

@@ -24,7 +24,7 @@ def ids(rows: Iterable[ProcessRow]) -> list[UUID]:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("V1")
-def test_overdue_are_steps_and_orders_past_their_complete_by() -> None:
+def test_steps_and_orders_past_their_complete_by_are_overdue() -> None:
     now = database_now()
     late_step = make_order({"mix": {"state": "running", "complete_by": now}}, process_state="processing")
     late_compensation = make_order(
@@ -44,7 +44,7 @@ def test_overdue_are_steps_and_orders_past_their_complete_by() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("V1")
-def test_of_many_overdue_the_longest_overdue_are_found_first() -> None:
+def test_the_longest_overdue_orders_are_found_first() -> None:
     orders = [
         make_order({"mix": {"state": "running", "complete_by": ago(10 * n)}}, process_state="processing")
         for n in (1, 3, 2)
@@ -55,7 +55,7 @@ def test_of_many_overdue_the_longest_overdue_are_found_first() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("V1", "V7")
-def test_overdue_orders_that_cannot_be_had_are_passed_over() -> None:
+def test_overdue_orders_that_another_session_holds_are_passed_over() -> None:
     passed_over = [
         make_order(
             {"mix": {"state": "running", "complete_by": ago(60)}}, process_state="processing"
@@ -99,7 +99,7 @@ def test_unannounced_errors_are_shared_out_among_schedulers(new_session: NewSess
 
 @pytest.mark.django_db
 @pytest.mark.pattern("T4")
-def test_steps_are_read_whole_and_in_the_order_of_the_workflow() -> None:
+def test_steps_are_read_completely_and_in_the_order_of_the_workflow() -> None:
     error = {"code": "no_eggs", "message": "há"}
     orders = [
         make_order({"mix": {"state": "failed", "error": error}, "bake": {"not_before": ahead(9)}}),

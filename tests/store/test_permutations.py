@@ -232,7 +232,9 @@ def check_history(order: OrderProcess) -> None:
 
 @pytest.mark.pattern("C2", "C3", "C6", "C9", "C10", "V2", "V6", "O2", "A5", "F5", "F9", "F13", "F19", "F33")
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
-def test_two_sessions_in_every_interleaving(scenario: Scenario, new_session: NewSession) -> None:
+def test_two_sessions_give_a_legal_result_in_every_interleaving(
+    scenario: Scenario, new_session: NewSession
+) -> None:
     """I4, I5, I6, I9, I10."""
     sessions = new_session(), new_session()
     seen: list[Any] = []

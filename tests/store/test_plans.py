@@ -28,7 +28,7 @@ __all__ = ["full_tables"]
 
 
 @pytest.mark.pattern("C2")
-def test_a_claim_finds_what_is_due_and_what_is_ready_by_their_own_indexes() -> None:
+def test_a_claim_finds_due_and_ready_orders_by_their_own_indexes() -> None:
     due, ready = plans_of(lambda: state_store.claim(50, CAKES, database_now()))[1:]
     assert (due.indexes, due.scanned_whole, due.sorts) == ({"process_waiting"}, set(), False)
     assert (ready.indexes, ready.scanned_whole, ready.sorts) == ({"process_ready"}, set(), False)
@@ -55,7 +55,7 @@ def test_a_burst_of_orders_is_claimed_without_sorting_all_of_it(not_before: str)
 
 
 @pytest.mark.pattern("A9")
-def test_what_waits_for_an_agent_is_found_by_priority_and_only_as_much_as_there_is_room_for() -> None:
+def test_steps_that_wait_for_an_agent_are_found_by_priority_and_only_within_its_credit() -> None:
     """Among the steps of 30,000 finished orders, 400 wait: the statistics are those of a day without an outage."""
     run(
         """
@@ -78,7 +78,7 @@ def test_what_waits_for_an_agent_is_found_by_priority_and_only_as_much_as_there_
 
 
 @pytest.mark.pattern("A9")
-def test_whether_steps_wait_and_an_outage_is_known_is_read_by_index() -> None:
+def test_waiting_steps_and_known_outages_are_read_by_index() -> None:
     """The requests are counted: a queue as long as the credit, whatever is stored."""
     agents = ["kitchen", "oven"]
     _, credit = plans_of(lambda: grant_credit(agents, rules=BreakerRules(), now=database_now()))

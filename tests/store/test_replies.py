@@ -32,7 +32,7 @@ def post_replies(number: int) -> list[tuple[int, UUID]]:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("C5", "T5")
-def test_a_reply_is_taken_whole_and_its_body_as_the_agent_sent_it() -> None:
+def test_a_reply_is_taken_completely_with_its_body_as_the_agent_sent_it() -> None:
     order = make_order({"mix": "running", "box": "compensating"}, goal="compensate")
     body = {"id": "há", "deep": [{"a": None}, 1.5, 12345678901234567890]}
     made = make_reply(step_of(order, "mix"), body=body, calls=4, instance="agents:7")
@@ -59,7 +59,7 @@ def test_a_peek_shows_the_oldest_and_takes_nothing() -> None:
 
 
 @pytest.mark.django_db
-def test_all_replies_about_one_order_are_taken_and_no_other() -> None:
+def test_all_replies_about_one_order_are_taken_and_no_others() -> None:
     order, other = make_order({"mix": "running", "box": "running"}), make_order({"mix": "running"})
     mine = {make_reply(step_of(order, name)).pk for name in ("mix", "box")}
     left = make_reply(step_of(other, "mix"))
@@ -149,7 +149,7 @@ def test_eight_schedulers_take_every_reply_exactly_once() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("Q2", "Q3")
-def test_an_application_is_told_on_its_own_queue_with_the_order_id(
+def test_a_status_message_goes_to_the_applications_own_queue_with_the_order_id(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     orders = [uuid7() for _ in range(3)]
@@ -170,7 +170,7 @@ def test_an_application_is_told_on_its_own_queue_with_the_order_id(
 
 @pytest.mark.django_db
 @pytest.mark.pattern("Q2")
-def test_nobody_to_tell_is_no_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_no_status_message_takes_no_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(0):
         status.post([Status("", uuid7(), StatusKind.RECEIVED)])
         status.post([])

@@ -75,7 +75,7 @@ def test_after_complete_by_nothing_is_posted_not_even_an_error(outcome: str) -> 
 
 @pytest.mark.django_db
 @pytest.mark.pattern("A4", "A5")
-def test_of_several_answers_only_those_in_time_by_their_holder_are_posted(
+def test_only_timely_answers_by_the_holder_of_the_lease_are_posted(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     requests_made = [make_one() for _ in range(5)]

@@ -19,7 +19,7 @@ from tests.support.two_sessions import BAD_PLANS, PATIENCE, NewSession, all_at_o
 
 @pytest.mark.django_db
 @pytest.mark.pattern("C5", "A9")
-def test_a_lease_gives_the_agent_all_that_it_needs() -> None:
+def test_a_lease_carries_everything_the_agent_needs() -> None:
     body = {"data": {"portions": 3, "name": "há"}, "results": {"mix": None}}
     request = make_one(
         attempt=4,
@@ -55,7 +55,7 @@ def test_a_lease_gives_the_agent_all_that_it_needs() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("A9")
-def test_each_agent_is_given_what_it_has_room_for_higher_priority_first_then_older() -> None:
+def test_each_agent_gets_as_much_as_it_has_capacity_for_by_priority_and_then_age() -> None:
     kitchen = [make_one(priority=priority).pk for priority in (5, 0, 5, 9, 5)]
     oven = [make_one(agent="oven").pk for _ in range(3)]
     make_one(agent="courier")
@@ -66,7 +66,7 @@ def test_each_agent_is_given_what_it_has_room_for_higher_priority_first_then_old
 
 
 @pytest.mark.django_db
-def test_no_room_is_no_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_no_capacity_takes_no_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     make_one()
     with django_assert_num_queries(0):
         assert leases.claim(room={}, me=ME, seconds=8.0) == []
@@ -77,7 +77,7 @@ def test_no_room_is_no_statement(django_assert_num_queries: DjangoAssertNumQueri
 
 @pytest.mark.django_db
 @pytest.mark.pattern("A5")
-def test_what_is_leased_or_too_late_or_suspect_is_not_claimed() -> None:
+def test_leased_late_and_suspect_requests_are_not_claimed() -> None:
     make_one(leased_by="agents:2", leased_until=ahead(5), deliveries=1)
     make_one(leased_by="agents:2", leased_until=ago(5), deliveries=1)
     make_one(complete_by=ago(1))
@@ -90,7 +90,7 @@ def test_what_is_leased_or_too_late_or_suspect_is_not_claimed() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("A9")
-def test_no_plan_makes_a_claim_take_more_than_its_room(switched_off: tuple[str, ...]) -> None:
+def test_no_plan_makes_a_claim_take_more_than_its_capacity(switched_off: tuple[str, ...]) -> None:
     """Trap 1."""
     many(300)
     many(300, agent="oven")
@@ -103,7 +103,7 @@ def test_no_plan_makes_a_claim_take_more_than_its_room(switched_off: tuple[str, 
 
 
 @pytest.mark.django_db
-def test_these_plans_do_make_a_claim_of_the_wrong_form_take_too_many() -> None:
+def test_a_badly_written_claim_takes_too_many_under_these_plans() -> None:
     """So that the test above, and its like, can fail."""
     many(300)
     switch_off(BAD_PLANS["row by row"])
@@ -145,7 +145,9 @@ def test_eight_hosts_lease_every_request_exactly_once(switched_off: tuple[str, .
         assert set(mine.values_list("pk", flat=True)) == set(claimed)
 
 
-def test_a_host_passes_over_what_another_is_claiming_without_waiting(new_session: NewSession) -> None:
+def test_a_host_passes_over_requests_that_another_is_claiming_without_waiting(
+    new_session: NewSession,
+) -> None:
     first, second = make_one(), make_one()
     one, other = new_session(), new_session()
     one.begin()
@@ -172,7 +174,7 @@ def test_a_request_that_was_leased_between_choice_and_lock_is_not_leased_again(
 
 @pytest.mark.django_db
 @pytest.mark.pattern("A7")
-def test_a_request_that_was_delivered_twice_unanswered_is_run_alone() -> None:
+def test_a_request_that_was_delivered_twice_without_an_answer_is_leased_alone() -> None:
     """F28: it may be what kills its hosts."""
     poison = make_one()
     for me in ("agents:1", "agents:2"):
@@ -215,7 +217,7 @@ def test_two_hosts_never_run_the_same_suspect(new_session: NewSession) -> None:
 
 
 @pytest.mark.django_db
-def test_no_plan_makes_a_suspect_come_in_company(switched_off: tuple[str, ...]) -> None:
+def test_no_plan_leases_a_suspect_together_with_another_request(switched_off: tuple[str, ...]) -> None:
     many(100, deliveries=2)
     switch_off(switched_off)
     assert len(leases.claim_suspect(agents=["kitchen", "oven"], me=ME, seconds=8.0)) == 1

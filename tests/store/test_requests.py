@@ -65,7 +65,7 @@ def test_a_request_carries_the_steps_own_data_and_the_results_that_it_needs() ->
 
 @pytest.mark.django_db
 @pytest.mark.pattern("C5", "C10")
-def test_a_compensation_names_what_it_reverses_and_brings_that_steps_answer() -> None:
+def test_a_compensation_names_the_call_it_reverses_and_carries_that_steps_answer() -> None:
     order = make_order(
         {
             "mix": {"state": "completed", "result": {"dough": 1}},
@@ -82,14 +82,16 @@ def test_a_compensation_names_what_it_reverses_and_brings_that_steps_answer() ->
 
 
 @pytest.mark.django_db
-def test_a_request_that_needs_nothing_brings_no_results() -> None:
+def test_a_request_that_needs_nothing_carries_no_results() -> None:
     order = make_order({"mix": {"state": "running", "result": {"old": 1}}})
     requests.post([ask(step_of(order, "mix"))])
     assert AgentRequest.objects.get().body == {"data": {"portions": 1}, "results": {}}
 
 
 @pytest.mark.django_db
-def test_any_number_of_requests_is_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_any_number_of_requests_takes_one_statement(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
     steps = [step_of(make_order({"mix": "running"}), "mix") for _ in range(30)]
     with django_assert_num_queries(1):
         requests.post([ask(step) for step in steps])
@@ -105,7 +107,7 @@ def test_any_number_of_requests_is_one_statement(django_assert_num_queries: Djan
 
 @pytest.mark.django_db
 @pytest.mark.pattern("A5", "A7")
-def test_a_step_is_asked_again_only_after_its_earlier_request_was_discarded() -> None:
+def test_a_step_is_requested_again_only_after_its_earlier_request_was_discarded() -> None:
     """P3: the former holder of the discarded request can no longer answer."""
     order = make_order({"mix": "running", "box": "running"})
     mix, box = step_of(order, "mix"), step_of(order, "box")
@@ -129,7 +131,7 @@ def test_a_step_is_asked_again_only_after_its_earlier_request_was_discarded() ->
 
 @pytest.mark.django_db
 @pytest.mark.pattern("C10")
-def test_only_what_no_agent_was_ever_given_is_recalled() -> None:
+def test_only_requests_that_no_agent_ever_received_are_recalled() -> None:
     order = make_order(dict.fromkeys(("mix", "heat-oven", "bake", "box"), "running"))
     never, is_held, lapsed, other = (step_of(order, name) for name in ("mix", "heat-oven", "bake", "box"))
     make_request(never)
@@ -143,7 +145,7 @@ def test_only_what_no_agent_was_ever_given_is_recalled() -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_a_request_that_is_being_claimed_at_this_moment_is_not_recalled(new_session: NewSession) -> None:
+def test_a_request_that_is_being_claimed_is_not_recalled(new_session: NewSession) -> None:
     order = make_order({"mix": "running", "box": "running"})
     mix, box = step_of(order, "mix"), step_of(order, "box")
     make_request(mix)
@@ -159,7 +161,7 @@ def test_a_request_that_is_being_claimed_at_this_moment_is_not_recalled(new_sess
 
 
 @pytest.mark.pattern("C10")
-def test_a_request_that_is_being_recalled_at_this_moment_is_not_claimed(new_session: NewSession) -> None:
+def test_a_request_that_is_being_recalled_is_not_claimed(new_session: NewSession) -> None:
     order = make_order({"mix": "running", "box": "running"})
     mix, box = step_of(order, "mix"), step_of(order, "box")
     make_request(mix)

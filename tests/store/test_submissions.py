@@ -45,7 +45,7 @@ def take(limit: int = 100) -> list[UUID]:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("S1")
-def test_what_is_posted_is_taken_oldest_first_as_it_was_sent() -> None:
+def test_messages_are_taken_oldest_first_as_they_were_sent() -> None:
     orders = [uuid7() for _ in range(3)]
     for order_id in reversed(orders):
         submissions.post(order_id=order_id, client=f"client of {order_id}", body=BODY)
@@ -60,7 +60,7 @@ def test_what_is_posted_is_taken_oldest_first_as_it_was_sent() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.pattern("S3")
-def test_of_twenty_posts_with_one_key_exactly_one_is_new() -> None:
+def test_exactly_one_of_twenty_posts_with_one_key_is_new() -> None:
     """F3."""
     orders = [uuid7() for _ in range(20)]
     answers = all_at_once(20, lambda n: post_once(orders[n]))
@@ -74,7 +74,7 @@ def test_of_twenty_posts_with_one_key_exactly_one_is_new() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("S3")
-def test_a_used_key_with_another_body_is_told_apart_and_posts_nothing() -> None:
+def test_a_used_key_with_another_body_is_detected_and_posts_nothing() -> None:
     """F4."""
     first, second = uuid7(), uuid7()
     assert post_once(first) == IdempotencyRecord(order_id=first, body_hash=HASH, is_new=True)
@@ -97,7 +97,7 @@ def test_a_key_belongs_to_its_client() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("S3")
-def test_what_was_posted_with_a_key_can_be_looked_up() -> None:
+def test_a_post_can_be_looked_up_by_its_key() -> None:
     first = uuid7()
     assert submissions.find_record(client="app", key="k") is None
     post_once(first)
@@ -124,7 +124,7 @@ def test_a_key_whose_post_was_rolled_back_is_free_again(new_session: NewSession)
 # --- taking
 
 
-def test_what_another_has_in_hand_is_passed_over_without_waiting(new_session: NewSession) -> None:
+def test_messages_that_another_session_holds_are_passed_over_without_waiting(new_session: NewSession) -> None:
     orders = [uuid7() for _ in range(4)]
     for order_id in orders:
         submissions.post(order_id=order_id, client="app", body={})
@@ -173,7 +173,7 @@ def test_eight_takers_take_every_message_exactly_once() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("S3")
-def test_what_is_set_aside_is_kept_whole_with_its_reason_once() -> None:
+def test_a_message_is_set_aside_once_and_kept_completely_with_its_reason() -> None:
     one, other = rejected(), rejected(reason="no address")
     submissions.set_aside([one, other])
     submissions.set_aside([RejectedSubmission(submission=one.submission, reason="a better reason")])

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.pattern("A8", "A9")
-def test_an_open_circuit_whose_probe_is_due_has_room_for_one_of_those_that_wait() -> None:
+def test_an_open_circuit_whose_probe_is_due_has_credit_for_one_waiting_step() -> None:
     AgentInstance.objects.create(agent="oven", instance="agents:1", capacity=8)
     Circuit.objects.create(agent="oven", state="open", probe_at=ago(5))
     make_order({"bake": {"waiting_since": ago(60)}}, process_state="pending")

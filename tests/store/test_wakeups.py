@@ -57,7 +57,7 @@ def ear(transactional_db: None) -> Iterator[Ear]:
     opened.close()
 
 
-def test_one_call_is_one_notification(ear: Ear) -> None:
+def test_one_call_sends_one_notification(ear: Ear) -> None:
     for topic in (Topic.SCHEDULER, Topic.AGENTS, Topic.SUBMISSION, Topic.AGENTS):
         wake(topic)
     assert ear.hear(4) == ["scheduler", "agents", "submission", "agents"]
@@ -90,7 +90,7 @@ def test_a_pass_that_wakes_twice_is_heard_once(ear: Ear) -> None:
     assert ear.hear(2) == ["agents", "submission"]
 
 
-def test_several_topics_are_one_statement_and_none_is_no_statement(
+def test_several_topics_take_one_statement_and_no_topic_takes_none(
     ear: Ear, django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
 ) -> None:
     with django_assert_num_queries(1):

@@ -32,7 +32,7 @@ def read_process(order: OrderProcess) -> ProcessRow:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("T1", "T4")
-def test_every_column_of_a_step_is_written_as_it_was_given_and_no_other_step_changes() -> None:
+def test_every_column_of_a_step_is_written_and_no_other_step_changes() -> None:
     order = make_order({"bake": "completed"})
     others = [row for row in state_store.steps_of([order.order_id])[order.order_id] if row.name != "mix"]
     full = read_step(order)._replace(
@@ -69,7 +69,7 @@ def test_every_column_of_a_step_is_written_as_it_was_given_and_no_other_step_cha
     "answer",
     [{"id": "há", "n": [1, 2.5, None, True], "deep": {"a": {}}}, {}, [], "text", 0, 12345678901234567890],
 )
-def test_an_answer_is_kept_as_it_came_until_another_one_comes(answer: Any) -> None:
+def test_an_answer_is_kept_verbatim_until_another_arrives(answer: Any) -> None:
     order = make_order({"mix": "running"})
     done = read_step(order)._replace(state="completed", outcome="done", complete_by=None)
     state_store.write_steps([StepWrite(done, 1, json.dumps(answer))])
@@ -82,7 +82,7 @@ def test_an_answer_is_kept_as_it_came_until_another_one_comes(answer: Any) -> No
 
 @pytest.mark.django_db
 @pytest.mark.pattern("T4")
-def test_a_step_keeps_when_it_first_started_and_first_completed() -> None:
+def test_a_step_keeps_the_times_at_which_it_first_started_and_completed() -> None:
     order = make_order()
     fresh = read_step(order)
     running = fresh._replace(state="running", attempt=1, outcome="unknown", complete_by=ahead(30))
@@ -105,7 +105,9 @@ def test_a_step_keeps_when_it_first_started_and_first_completed() -> None:
 @pytest.mark.django_db
 @pytest.mark.pattern("T6")
 @pytest.mark.parametrize("read_attempt", [0, 2])
-def test_a_step_that_is_not_as_it_was_read_is_refused_and_nothing_is_written(read_attempt: int) -> None:
+def test_a_step_that_has_changed_since_it_was_read_is_refused_and_nothing_is_written(
+    read_attempt: int,
+) -> None:
     """I4: the attempt is the fence."""
     order = make_order({"mix": "running", "bake": "completed"})
     before = list(StepState.objects.order_by("id").values())
@@ -172,7 +174,7 @@ def test_the_number_of_statements_does_not_grow_with_the_batch(
 
 
 @pytest.mark.django_db
-def test_nothing_to_write_is_no_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_nothing_to_write_takes_no_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(0):
         state_store.write_steps([])
         state_store.write_processes([])
@@ -206,7 +208,7 @@ def test_text_that_the_database_cannot_keep_is_marked_and_all_other_text_is_kept
 
 @pytest.mark.django_db
 @pytest.mark.pattern("T2")
-def test_every_column_of_a_process_is_written_as_it_was_given_and_no_other_process_changes() -> None:
+def test_every_column_of_a_process_is_written_and_no_other_process_changes() -> None:
     order, bystander = make_order(reply_to="app"), make_order()
     untouched = read_process(bystander)
     full = read_process(order)._replace(
@@ -233,7 +235,7 @@ def test_every_column_of_a_process_is_written_as_it_was_given_and_no_other_proce
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("state", "goal"), [("processed", "complete"), ("compensated", "compensate")])
-def test_a_process_says_when_it_finished_and_forgets_it_when_it_goes_on(state: str, goal: str) -> None:
+def test_a_process_records_when_it_finished_and_clears_it_when_it_continues(state: str, goal: str) -> None:
     order = make_order()
     before = database_now()
     ended = read_process(order)._replace(process_state=state, goal=goal)

@@ -26,7 +26,7 @@ def test_the_longest_wait_doubles_with_each_failure_up_to_the_cap(tries: int, lo
     assert full_jitter(tries, first=2.0, cap=60.0, rng=Highest()) == longest
 
 
-def test_a_wait_may_be_anything_from_nothing_up() -> None:
+def test_a_wait_may_be_anything_between_zero_and_its_ceiling() -> None:
     """Full jitter: half of the range would leave a crowd of retries a crowd."""
     rng = Highest()
     full_jitter(4, first=2.0, cap=60.0, rng=rng)
@@ -42,11 +42,11 @@ def test_fewer_than_one_failure_counts_as_one(tries: int) -> None:
     assert full_jitter(tries, first=2.0, cap=60.0, rng=Highest()) == 2.0
 
 
-def test_a_thousand_million_failures_are_no_overflow() -> None:
+def test_a_billion_failures_do_not_overflow() -> None:
     assert full_jitter(10**9, first=2.0, cap=60.0, rng=Highest()) == 60.0
 
 
-def test_waits_differ_and_stay_in_range_without_a_generator_of_ones_own() -> None:
+def test_waits_differ_and_stay_in_range_with_the_default_generator() -> None:
     waits = [full_jitter(3, first=2.0, cap=60.0) for _ in range(200)]
     assert all(0.0 <= wait <= 8.0 for wait in waits)
     assert len(set(waits)) > 1

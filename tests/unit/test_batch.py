@@ -71,7 +71,7 @@ def test_only_the_bad_row_is_set_aside_and_all_others_go_through(place: int) -> 
 
 
 @pytest.mark.pattern("S3")
-def test_the_bad_row_costs_a_few_passes_and_not_one_for_each_row() -> None:
+def test_a_bad_row_costs_a_few_passes_rather_than_one_for_each_row() -> None:
     rows = made(200)
     queue = Queue(rows, bad=rows[0])
     assert queue.drain(AdaptiveBatch(200), passes=60) <= 20
@@ -84,7 +84,7 @@ def test_the_batch_halves_down_to_one_and_doubles_up_to_its_limit() -> None:
     assert queue.sizes[:13] == [20, 10, 5, 2, 1, 1, 1, 2, 4, 8, 16, 20, 20]
 
 
-def test_a_failed_pass_asks_for_another_one_at_once_and_is_counted() -> None:
+def test_a_failed_pass_is_counted_and_another_follows_at_once() -> None:
     batch = AdaptiveBatch(8)
     assert batch.run(failing(RuntimeError(), *made(3)), must_not) == Counts(
         busy=True, done={"failed_passes": 1}
@@ -108,12 +108,12 @@ def test_two_rows_that_fail_once_each_are_not_set_aside() -> None:
     batch.run(failing(RuntimeError(), second), must_not)
 
 
-def test_a_good_pass_hands_on_what_it_counted() -> None:
+def test_a_successful_pass_returns_its_counts() -> None:
     counts = Counts(busy=True, done={"rows": 7})
     assert AdaptiveBatch(8).run(lambda limit, touched: counts, must_not) is counts
 
 
-def test_an_error_before_any_row_was_taken_in_hand_is_nobodys_fault() -> None:
+def test_an_error_before_any_row_was_taken_blames_no_row() -> None:
     with pytest.raises(RuntimeError, match="early"):
         AdaptiveBatch(1).run(failing(RuntimeError("early")), must_not)
 
@@ -129,7 +129,7 @@ def test_an_error_before_any_row_was_taken_in_hand_is_nobodys_fault() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_about_the_database_is_no_rows_fault(error: Exception) -> None:
+def test_a_database_error_blames_no_row(error: Exception) -> None:
     rows = made(2)
     batch = AdaptiveBatch(2)
     for _ in range(4):
@@ -140,7 +140,7 @@ def test_an_error_about_the_database_is_no_rows_fault(error: Exception) -> None:
     assert sizes == [2]
 
 
-def test_a_value_that_the_database_refuses_is_the_rows_fault() -> None:
+def test_a_value_that_the_database_refuses_blames_its_row() -> None:
     rows = made(4)
     queue = Queue(rows, bad=rows[2])
     queue.error = DataError("out of range")

@@ -64,7 +64,7 @@ def half_open(now: datetime = NOW) -> CircuitRow:
         (100, 50, "open"),
     ],
 )
-def test_it_opens_at_five_failures_that_are_half_of_a_windows_calls(
+def test_it_opens_at_five_failures_if_they_are_half_of_the_calls_in_a_window(
     calls: int, failures: int, state: str
 ) -> None:
     at_once = told(closed(), Tally(calls, failures, code="http_503"))
@@ -76,7 +76,7 @@ def test_it_opens_at_five_failures_that_are_half_of_a_windows_calls(
     assert one_by_one.state == state
 
 
-def test_an_open_circuit_knows_its_cause_and_when_it_is_probed() -> None:
+def test_an_open_circuit_records_its_cause_and_the_time_of_its_probe() -> None:
     circuit = opened()
     assert (circuit.state, circuit.since, circuit.opened_at, circuit.openings) == ("open", NOW, NOW, 1)
     assert (circuit.cause_code, circuit.cause_message) == ("http_503", "it is down")
@@ -92,14 +92,14 @@ def test_failures_of_an_earlier_window_do_not_count() -> None:
     assert told(circuit, BLIP, at(RULES.window + 0.1)).state == "closed"
 
 
-def test_a_success_that_comes_late_does_not_open_a_circuit_that_had_its_failures() -> None:
+def test_a_late_success_does_not_open_a_circuit_with_many_failures() -> None:
     circuit = told(told(closed(), Tally(20)), Tally(8, 8), at(1))
     assert (circuit.state, circuit.window_failures) == ("closed", 8)
     assert told(circuit, FINE, at(2)).state == "closed"
 
 
 @pytest.mark.parametrize("late", [FINE, BLIP, Tally(50, 1)], ids=["success", "failure", "many"])
-def test_late_answers_change_nothing_at_an_open_circuit(late: Tally) -> None:
+def test_late_answers_do_not_change_an_open_circuit(late: Tally) -> None:
     circuit = opened()
     assert told(circuit, late, at(5)) == circuit
 
@@ -139,7 +139,7 @@ def test_a_probe_is_due_when_its_time_has_come_and_again_when_it_was_lost() -> N
 
 
 @pytest.mark.parametrize("own", [closed(), opened(), half_open()], ids=lambda circuit: circuit.state)
-def test_an_operators_word_counts_until_its_time_is_over(own: CircuitRow) -> None:
+def test_an_operators_hold_counts_until_it_expires(own: CircuitRow) -> None:
     for forced, lets in (("closed", True), ("open", False)):
         circuit = own._replace(forced=forced, forced_until=at(10))
         assert (state_of(circuit, at(9)), lets_calls_through(circuit, at(9))) == (forced, lets)
@@ -170,13 +170,13 @@ def test_nothing_is_sent_to_an_agent_that_is_paused(own: CircuitRow) -> None:
         (half_open(at(-50)), 10, 0, 1),
     ],
 )
-def test_room_is_about_twice_the_capacity_and_none_but_a_probe_while_it_is_not_closed(
+def test_credit_is_about_twice_the_capacity_and_one_probe_while_the_circuit_is_not_closed(
     circuit: CircuitRow, capacity: int, outstanding: int, free: int
 ) -> None:
     assert room(circuit, capacity=capacity, outstanding=outstanding, rules=RULES, now=NOW) == free
 
 
-def test_after_it_has_closed_there_is_more_room_from_second_to_second() -> None:
+def test_credit_grows_every_second_after_a_circuit_closes() -> None:
     circuit = closed(closed_at=NOW)
     seconds = (0, 3, 15, 30, 90)
     assert [ramp(circuit, rules=RULES, now=at(s)) for s in seconds] == [0.0, 0.1, 0.5, 1.0, 1.0]
@@ -190,7 +190,7 @@ def test_after_it_has_closed_there_is_more_room_from_second_to_second() -> None:
     assert [is_limited(circuit, rules=RULES, now=at(s)) for s in seconds] == [True, True, True, False, False]
 
 
-def test_after_an_operators_hold_has_run_out_there_is_a_ramp_too() -> None:
+def test_an_expired_hold_is_followed_by_a_ramp_too() -> None:
     circuit = closed(forced="open", forced_until=at(60))
     assert [ramp(circuit, rules=RULES, now=at(s)) for s in (60, 75, 90)] == [0.0, 0.5, 1.0]
     let = closed(forced="closed", forced_until=at(60))
@@ -205,7 +205,7 @@ def test_an_agent_that_never_failed_has_no_ramp_and_is_not_counted() -> None:
     assert is_limited(opened(), rules=RULES, now=NOW)
 
 
-def test_under_a_rate_there_is_room_for_a_seconds_worth_at_most() -> None:
+def test_a_rate_gives_credit_for_at_most_one_second() -> None:
     circuit = refilled(closed(rate=10.0), rules=RULES, now=NOW)
     assert circuit.tokens == 10.0
     assert room(circuit, capacity=100, outstanding=0, rules=RULES, now=NOW) == 10
@@ -215,7 +215,7 @@ def test_under_a_rate_there_is_room_for_a_seconds_worth_at_most() -> None:
         assert refilled(spent, rules=RULES, now=at(seconds)).tokens == pytest.approx(tokens)
 
 
-def test_a_rate_of_less_than_one_a_second_lets_one_through_now_and_then() -> None:
+def test_a_rate_below_one_a_second_lets_a_request_through_now_and_then() -> None:
     spent = closed(rate=0.1, tokens=0.0, tokens_at=NOW)
     rooms = [
         room(refilled(spent, rules=RULES, now=at(s)), capacity=5, outstanding=0, rules=RULES, now=at(s))
@@ -224,12 +224,12 @@ def test_a_rate_of_less_than_one_a_second_lets_one_through_now_and_then() -> Non
     assert rooms == [0, 1, 1]
 
 
-def test_a_hosts_retries_come_out_of_the_rate() -> None:
+def test_a_hosts_retries_count_against_the_rate() -> None:
     circuit = closed(rate=10.0, tokens=10.0, tokens_at=NOW)
     assert told(circuit, Tally(calls=4, retries=3)).tokens == 7.0
 
 
-def test_without_a_rate_retries_leave_no_debt_for_a_rate_to_come() -> None:
+def test_retries_without_a_rate_leave_no_debt_for_a_later_rate() -> None:
     circuit = told(closed(), Tally(calls=1000, retries=900))
     assert circuit.tokens == 0.0
     limited = refilled(circuit._replace(rate=10.0), rules=RULES, now=NOW)
@@ -248,7 +248,7 @@ ACTS: dict[str, Act] = {
 
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(ACTS)), st.floats(0, 30)), max_size=60))
-def test_whatever_happens_a_circuit_that_is_not_closed_is_probed_in_bounded_time(
+def test_a_circuit_that_is_not_closed_is_always_probed_in_bounded_time(
     story: list[tuple[str, float]],
 ) -> None:
     circuit, clock = closed(), 0.0

@@ -61,7 +61,7 @@ def scripted(*script: Any, call_timeout: float = 5.0) -> ScriptedAgent:
 
 
 @pytest.mark.pattern("A4")
-def test_an_answer_is_done_with_what_the_agent_returned() -> None:
+def test_a_successful_call_answers_done_with_the_agents_result() -> None:
     answer, call = run(scripted({"cake": 1}))
     assert answer[:5] == (7, 1, "done", '{"cake": 1}', 1)
     assert call.failures == []
@@ -115,7 +115,7 @@ def test_a_transient_fault_is_tried_again_with_the_same_key() -> None:
 
 
 @pytest.mark.pattern("A2")
-def test_the_wait_that_the_remote_asks_for_is_kept() -> None:
+def test_a_wait_that_the_remote_asks_for_is_honoured() -> None:
     tried: list[float] = []
 
     async def busy(request: Request) -> Json:
@@ -131,7 +131,7 @@ def test_the_wait_that_the_remote_asks_for_is_kept() -> None:
 
 
 @pytest.mark.pattern("A5")
-def test_a_wait_beyond_the_complete_by_is_not_waited_for() -> None:
+def test_a_call_does_not_wait_past_its_complete_by() -> None:
     """The answer could only come too late, so the call is abandoned at once."""
     began = time.monotonic()
     answer, _ = run(scripted(Transient("http_503", "later", retry_after=3_600.0)))
@@ -140,7 +140,7 @@ def test_a_wait_beyond_the_complete_by_is_not_waited_for() -> None:
 
 
 @pytest.mark.pattern("A2", "A5")
-def test_tries_go_on_until_the_complete_by_and_then_the_call_is_abandoned() -> None:
+def test_tries_continue_until_complete_by_and_then_the_call_is_abandoned() -> None:
     agent = scripted(BLIP)
     answer, call = run(agent, seconds_left=MARGIN + 0.6)
     assert (answer.outcome, answer.body) == (ReplyOutcome.ABANDONED, "{}")
@@ -156,7 +156,7 @@ def test_an_agent_that_hangs_is_stopped_before_the_complete_by() -> None:
 
 
 @pytest.mark.pattern("A2")
-def test_one_try_that_hangs_does_not_use_up_the_others() -> None:
+def test_a_try_that_hangs_leaves_time_for_more_tries() -> None:
     answer, call = run(scripted(hang, {"ok": True}, call_timeout=0.05))
     assert (answer.outcome, answer.calls) == ("done", 2)
     assert call.failures[0]["code"] == "no_answer"
@@ -165,7 +165,7 @@ def test_one_try_that_hangs_does_not_use_up_the_others() -> None:
 
 @pytest.mark.pattern("A5")
 @pytest.mark.parametrize("seconds_left", [MARGIN, 0.0, -1.0])
-def test_a_call_whose_time_is_up_before_it_begins_asks_nobody(seconds_left: float) -> None:
+def test_a_call_whose_time_is_up_before_it_begins_calls_no_agent(seconds_left: float) -> None:
     """Another instance may already have been given the step, or its compensation may already have been sent."""
     agent = scripted({"too": "late"})
     answer, _ = run(agent, seconds_left)
@@ -198,7 +198,7 @@ def test_a_refusal_after_a_transient_fault_is_answered() -> None:
 
 
 @pytest.mark.pattern("A6")
-def test_an_agent_that_breaks_in_an_unforeseen_way_has_failed_with_its_outcome_unknown() -> None:
+def test_an_unexpected_error_in_an_agent_leaves_the_outcome_unknown() -> None:
     answer, _ = run(scripted(ZeroDivisionError("in the recipe")))
     assert answer.outcome == "failed"
     assert json.loads(answer.body) == {
@@ -213,26 +213,26 @@ def test_an_agent_that_breaks_in_an_unforeseen_way_has_failed_with_its_outcome_u
     [{"at": object()}, {"weight": float("nan")}, {"name": "a\x00b"}, {"name": "\ud800"}],
     ids=["not JSON", "not a number", "a NUL", "a lone surrogate"],
 )
-def test_an_answer_that_the_store_cannot_keep_is_a_failure_and_not_the_end_of_the_host(result: Json) -> None:
+def test_an_answer_that_cannot_be_stored_is_a_failure_and_does_not_end_the_host(result: Json) -> None:
     """The effect may have happened. PostgreSQL's jsonb would refuse the whole statement, and all answers with it."""
     answer, _ = run(scripted(result))
     assert (answer.outcome, json.loads(answer.body)["code"]) == ("failed", "agent_failed")
 
 
-def test_a_message_that_the_store_cannot_keep_is_made_one_that_it_can() -> None:
+def test_a_message_that_cannot_be_stored_is_made_storable() -> None:
     answer, call = run(scripted(ValueError("a\x00b \ud800")))
     for text in (answer.body, json.dumps(call.failures)):
         assert "\\u0000" not in text
         assert "\\ud800" not in text
 
 
-def test_a_time_out_of_the_agents_own_is_transient() -> None:
+def test_a_timeout_raised_by_the_agent_is_transient() -> None:
     answer, call = run(scripted(TimeoutError(), {"ok": True}))
     assert (answer.outcome, [failure["code"] for failure in call.failures]) == ("done", ["no_answer"])
 
 
 @pytest.mark.pattern("A5")
-def test_a_call_that_is_cancelled_has_no_answer() -> None:
+def test_a_cancelled_call_has_no_answer() -> None:
     """Its lease was lost: another instance may have been given it."""
 
     async def in_loop() -> None:
@@ -245,7 +245,7 @@ def test_a_call_that_is_cancelled_has_no_answer() -> None:
         asyncio.run(in_loop())
 
 
-def test_only_so_many_failures_are_written_to_the_history() -> None:
+def test_a_call_keeps_a_limited_number_of_failures_for_the_history() -> None:
     async def in_loop() -> Call:
         call = make(scripted({}))
         for _ in range(FAILURES_KEPT + 5):

@@ -50,7 +50,7 @@ def test_an_operators_hold_lets_no_probe_through(held: dict[str, Any]) -> None:
         assert view.cause == "the agent is paused"
 
 
-def test_what_was_counted_is_reported_once_and_kept_when_it_could_not_be() -> None:
+def test_counts_are_reported_once_and_kept_if_the_report_fails() -> None:
     news: list[str] = []
     view = CircuitView("kitchen", on_news=lambda: news.append("!"))
     view.count(failed=False, is_retry=False)
@@ -65,7 +65,7 @@ def test_what_was_counted_is_reported_once_and_kept_when_it_could_not_be() -> No
     assert view.take() == Tally(3, 1, 1, "http_503", "it is down")
 
 
-def test_the_success_of_a_probe_is_news() -> None:
+def test_a_successful_probe_is_news() -> None:
     news: list[str] = []
     view = CircuitView("kitchen", on_news=lambda: news.append("!"))
     view.follow(circuit("half_open"), NOW)
@@ -73,14 +73,14 @@ def test_the_success_of_a_probe_is_news() -> None:
     assert news == ["!"]
 
 
-def test_a_newer_cause_outlives_what_is_put_back() -> None:
+def test_a_newer_cause_survives_counts_that_are_put_back() -> None:
     view = CircuitView("kitchen")
     view.count(failed=True, is_retry=False, fault=Transient("no_answer", "silence"))
     view.put_back(Tally(1, 1, 0, "http_503", "it is down"))
     assert view.take() == Tally(2, 2, 0, "no_answer", "silence")
 
 
-def test_retries_are_granted_in_the_order_in_which_they_were_asked_for() -> None:
+def test_retries_are_granted_in_the_order_of_their_requests() -> None:
     async def scene() -> list[int]:
         retry_queue, served = RetryQueue(lambda: None), list[int]()
 
@@ -113,7 +113,7 @@ def test_a_retry_that_is_not_granted_in_time_is_given_up() -> None:
     assert asyncio.run(scene()) == (False, 0)
 
 
-def test_a_lane_asks_its_purse_only_when_there_is_time_for_a_retry() -> None:
+def test_a_retry_is_requested_only_when_there_is_time_for_it() -> None:
     async def scene() -> tuple[list[bool], int]:
         wants: list[str] = []
         view = CircuitView("kitchen", retry_queue=RetryQueue(lambda: wants.append("?")))

@@ -8,18 +8,18 @@ import pytest
 from orders.engine.runtime.clock import Deadline
 
 
-def test_the_seconds_left_count_down_from_what_was_granted() -> None:
+def test_the_remaining_seconds_count_down_from_the_granted_time() -> None:
     first = Deadline.after(60.0).left()
     assert 59.0 < first <= 60.0
 
 
-def test_fewer_seconds_are_left_at_each_look() -> None:
+def test_fewer_seconds_remain_at_each_reading() -> None:
     deadline = Deadline.after(60.0)
     first = deadline.left()
     assert deadline.left() <= first
 
 
-def test_a_moment_that_has_passed_leaves_less_than_nothing() -> None:
+def test_a_deadline_that_has_passed_leaves_negative_seconds() -> None:
     assert Deadline.after(-5.0).left() <= -5.0
 
 
@@ -30,5 +30,5 @@ def test_a_wall_clock_that_is_hours_off_changes_nothing(monkeypatch: pytest.Monk
     assert 59.0 < deadline.left() <= 60.0
 
 
-def test_two_deadlines_of_one_moment_are_equal() -> None:
+def test_deadlines_at_the_same_moment_are_equal() -> None:
     assert Deadline(7.0) == Deadline(7.0) != Deadline(8.0)

@@ -37,16 +37,16 @@ def test_a_whole_order_is_compensated_in_reverse_and_its_notice_is_sent_last() -
     assert rounds(CAKE, step_rows(DONE)) == [["deliver"], ["box", "decorate"], ["bake"], ["mix"], ["tell"]]
 
 
-def test_only_what_was_done_is_compensated() -> None:
+def test_only_completed_steps_are_compensated() -> None:
     states = {"mix": "completed", "heat-oven": "completed"}
     assert rounds(CAKE, step_rows(states)) == [["mix"], ["tell"]]
 
 
-def test_a_notice_is_sent_even_when_nothing_was_ever_done() -> None:
+def test_a_notice_is_sent_even_if_no_step_ever_ran() -> None:
     assert rounds(CAKE, step_rows()) == [["tell"]]
 
 
-def test_an_order_with_nothing_to_compensate_and_nobody_to_tell_is_finished() -> None:
+def test_an_order_with_nothing_to_compensate_and_no_notice_to_send_is_finished() -> None:
     workflow = chain("first", "second")
     assert next_compensation_moves(workflow, step_rows({}, workflow), NOW) == Moves(decision=Decision.FINISH)
 
@@ -56,7 +56,7 @@ def test_a_step_that_the_remote_refused_has_nothing_to_compensate() -> None:
     assert rounds(CAKE, step_rows(states)) == [["mix"], ["tell"]]
 
 
-def test_a_skipped_step_that_was_never_asked_has_nothing_to_compensate() -> None:
+def test_a_skipped_step_that_was_never_requested_has_nothing_to_compensate() -> None:
     workflow = chain("first", "second")
     assert rounds(workflow, step_rows({"first": "completed", "second": "skipped"}, workflow)) == [["first"]]
 
@@ -92,7 +92,7 @@ def test_nothing_is_compensated_before_a_forward_call_that_depends_on_it_has_end
     assert moves == Moves(decision=Decision.CONTINUE, start=[], in_flight=True)
 
 
-def test_what_nothing_under_way_depends_on_is_compensated_meanwhile() -> None:
+def test_steps_that_no_running_step_depends_on_are_compensated_meanwhile() -> None:
     states = {"mix": "completed", "heat-oven": "completed", "bake": "completed"}
     moves = next_compensation_moves(
         CAKE, step_rows(states | {"decorate": "completed", "box": "running"}), NOW
@@ -100,7 +100,7 @@ def test_what_nothing_under_way_depends_on_is_compensated_meanwhile() -> None:
     assert (names(moves), moves.in_flight) == (["decorate"], True)
 
 
-def test_no_notice_is_sent_while_something_is_still_to_be_compensated() -> None:
+def test_no_notice_is_sent_before_everything_is_compensated() -> None:
     moves = next_compensation_moves(CAKE, step_rows({"mix": "compensating"}), NOW)
     assert (names(moves), moves.in_flight) == ([], True)
 
@@ -113,7 +113,7 @@ def test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first(state: s
 
 
 @pytest.mark.parametrize("state", ["not_started", "failed"])
-def test_a_call_whose_outcome_is_unknown_is_compensated_once_it_can_no_longer_land(state: str) -> None:
+def test_a_call_whose_outcome_is_unknown_is_compensated_once_it_can_no_longer_take_effect(state: str) -> None:
     unknown = {"state": state, "attempt": 1, "outcome": "unknown", "settles_at": NOW}
     assert names(next_compensation_moves(CAKE, step_rows({"mix": unknown}), NOW)) == ["mix"]
 
@@ -142,14 +142,14 @@ def test_a_compensation_that_timed_out_is_sent_again_after_its_backoff() -> None
     assert names(next_compensation_moves(CAKE, steps, at(4))) == ["mix"]
 
 
-def test_the_compensations_before_it_wait_for_one_that_is_to_be_sent_again() -> None:
+def test_earlier_steps_wait_for_a_compensation_that_is_to_be_sent_again() -> None:
     timed_out = {"state": "compensating", "complete_by": None, "not_before": at(4)}
     moves = next_compensation_moves(CAKE, step_rows({"mix": "completed", "bake": timed_out}), NOW)
     assert (names(moves), moves.wake_at) == ([], at(4))
 
 
 @pytest.mark.pattern("O2")
-def test_a_resubmitted_compensation_still_waits_until_the_forward_call_can_no_longer_land() -> None:
+def test_a_resubmitted_compensation_still_waits_until_the_forward_call_can_no_longer_take_effect() -> None:
     """The operator was quicker than the settle time (rule 8)."""
     resubmitted = {
         "state": "compensating",
@@ -172,6 +172,6 @@ def test_a_confirmation_that_was_sent_is_followed_by_a_notice() -> None:
     assert names(next_compensation_moves(CAKE, step_rows({"tell": "completed"}), NOW)) == ["tell"]
 
 
-def test_stored_steps_that_are_not_those_of_the_workflow_are_an_error() -> None:
+def test_stored_steps_that_do_not_match_the_workflow_are_an_error() -> None:
     with pytest.raises(WorkflowError, match="are not those of bake-cake v3"):
         next_compensation_moves(CAKE, step_rows()[1:], NOW)

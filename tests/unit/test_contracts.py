@@ -28,7 +28,7 @@ def test_a_step_declared_twice_is_refused() -> None:
 
 
 @pytest.mark.parametrize("link", ["after", "needs"])
-def test_a_step_after_one_that_is_not_declared_before_it_is_refused(link: str) -> None:
+def test_a_step_after_a_step_declared_later_is_refused(link: str) -> None:
     with pytest.raises(
         WorkflowError, match=r"^made-up v2: step 'a' comes after 'b', which is not declared before it$"
     ):
@@ -36,7 +36,7 @@ def test_a_step_after_one_that_is_not_declared_before_it_is_refused(link: str) -
 
 
 @pytest.mark.parametrize("link", ["after", "needs"])
-def test_a_step_after_one_that_does_not_exist_is_refused(link: str) -> None:
+def test_a_step_after_an_unknown_step_is_refused(link: str) -> None:
     with pytest.raises(WorkflowError, match="'nowhere'"):
         declare(step("a"), step("b", **{link: ("nowhere",)}))
 
@@ -52,14 +52,14 @@ def test_steps_cannot_wait_for_each_other() -> None:
 
 
 @pytest.mark.pattern("C4", "C5")
-def test_a_step_that_needs_the_result_of_one_it_does_not_come_after_is_refused() -> None:
+def test_a_step_that_needs_the_result_of_a_step_it_does_not_follow_is_refused() -> None:
     """It would be sent without that result whenever it starts first."""
     with pytest.raises(WorkflowError, match="'b'"):
         declare(step("a"), step("b", needs=("a",)))
 
 
 @pytest.mark.pattern("C5")
-def test_a_step_may_need_the_result_of_any_step_that_it_comes_after_through_others() -> None:
+def test_a_step_may_need_the_result_of_a_step_it_follows_indirectly() -> None:
     declared = declare(step("a"), step("b", after=("a",)), step("c", after=("b",), needs=("a",)))
     assert declared.by_name["c"].needs == ("a",)
 
@@ -69,7 +69,7 @@ def test_a_workflow_error_is_one_of_the_projects_errors() -> None:
 
 
 @pytest.mark.pattern("C4")
-def test_the_dependents_of_a_step_are_all_that_come_after_it_also_through_others() -> None:
+def test_the_dependents_of_a_step_include_indirect_ones() -> None:
     assert CAKE.dependents == {
         "mix": ("bake", "box", "decorate", "deliver", "tell"),
         "heat-oven": ("bake", "box", "decorate", "deliver", "tell"),
@@ -81,7 +81,7 @@ def test_the_dependents_of_a_step_are_all_that_come_after_it_also_through_others
     }
 
 
-def test_the_steps_are_found_by_name_in_the_order_of_their_declaration() -> None:
+def test_steps_are_keyed_by_name_in_the_order_of_their_declaration() -> None:
     assert list(CAKE.by_name) == ["mix", "heat-oven", "bake", "decorate", "box", "deliver", "tell"]
     assert CAKE.by_name["box"] is CAKE.steps[4]
 

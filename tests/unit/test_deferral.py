@@ -16,7 +16,7 @@ from tests.unit.rows import ME, NOW, ORDER, at, process_row, reply_to, step_rows
 
 @pytest.mark.pattern("A7", "C10", "F11")
 @pytest.mark.parametrize(("deliveries", "outcome"), [(1, "none"), (2, "unknown")])
-def test_what_an_earlier_host_may_have_called_does_not_pass_for_never_begun(
+def test_a_request_that_an_earlier_host_may_have_begun_does_not_count_as_never_begun(
     deliveries: int, outcome: str
 ) -> None:
     """Its host died with the call under way; the next one finds the circuit open. If it then counted as never begun, a
@@ -39,7 +39,7 @@ def test_what_an_earlier_host_may_have_called_does_not_pass_for_never_begun(
 
 
 @pytest.mark.pattern("C7", "A8")
-def test_nothing_waits_for_its_agent_any_more_once_a_step_beside_it_has_failed() -> None:
+def test_no_step_waits_for_its_agent_after_another_step_has_failed() -> None:
     """Else an agent would seem to be waited for, by an order that has ended."""
     steps = tuple(
         Step(name=name, agent=name, operation=f"{name}-it", data=dict, patience=patience)

@@ -18,7 +18,7 @@ WEEK = MIX.key_retention
     ("attempt", "was_begun", "outcome"),
     [(1, False, "none"), (1, True, "unknown"), (2, False, "unknown"), (2, True, "unknown")],
 )
-def test_only_a_first_attempt_that_nobody_began_is_known_to_have_done_nothing(
+def test_only_a_first_attempt_that_was_never_begun_is_known_to_have_had_no_effect(
     attempt: int, was_begun: bool, outcome: str
 ) -> None:
     sent = step_row("mix", "running", attempt=attempt, sent_at=at(-9), complete_by=None)
@@ -56,7 +56,7 @@ def test_a_retry_follows_a_failure_of_the_same_direction(
         ("compensate", {"outcome": "unknown", "sent_at": at(-WEEK - 1)}, False),
     ],
 )
-def test_an_unknown_outcome_is_not_sent_again_after_the_remote_may_have_forgotten_the_key(
+def test_a_step_of_unknown_outcome_is_not_sent_again_after_key_retention(
     goal: str, fields: dict[str, Any], expired: bool
 ) -> None:
     error = key_expiry_error(step_row("mix", attempt=1, **fields), MIX, goal, NOW)
@@ -64,7 +64,7 @@ def test_an_unknown_outcome_is_not_sent_again_after_the_remote_may_have_forgotte
 
 
 @pytest.mark.pattern("A8")
-def test_the_error_of_a_step_out_of_patience_names_agent_and_time() -> None:
+def test_the_error_of_a_step_out_of_patience_names_the_agent_and_the_time() -> None:
     error = patience_error(step_row("mix", waiting_since=NOW - timedelta(days=1)), MIX)
     assert error == {
         "code": "agent_unavailable",

@@ -33,7 +33,7 @@ def test_the_graph_is_the_documented_one() -> None:
     }
 
 
-def test_the_time_limits_are_the_installations() -> None:
+def test_the_time_limits_come_from_the_settings() -> None:
     shipped = workflow()
     assert shipped.complete_by == 600.0
     assert {one.complete_by for one in shipped.steps} == {30.0}
@@ -41,7 +41,7 @@ def test_the_time_limits_are_the_installations() -> None:
 
 
 @pytest.mark.pattern("C5")
-def test_each_agent_is_told_only_what_it_needs() -> None:
+def test_each_agent_receives_only_the_data_it_needs() -> None:
     lines = [{"sku": "tidal-lines", "quantity": 2}, {"sku": "first-sun", "quantity": 1}]
     assert {one.name: one.data(ORDER) for one in workflow().steps} == {
         "reserve-stock": {"lines": lines},
@@ -52,7 +52,7 @@ def test_each_agent_is_told_only_what_it_needs() -> None:
     }
 
 
-def test_what_an_agent_is_told_can_be_stored_and_edited() -> None:
+def test_the_data_of_each_step_can_be_stored_and_edited() -> None:
     for one in workflow().steps:
         data = one.data(ORDER)
         assert json.loads(json.dumps(data)) == data
@@ -60,14 +60,14 @@ def test_what_an_agent_is_told_can_be_stored_and_edited() -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_every_effect_is_reversed_and_the_mail_is_answered_by_a_notice() -> None:
+def test_every_effect_is_reversed_and_the_confirmation_is_followed_by_a_notice() -> None:
     compensations = {step.name: step.compensation for step in workflow().steps}
     assert compensations.pop("send-confirmation") is Compensation.NOTICE
     assert set(compensations.values()) == {Compensation.REVERSE}
 
 
 @pytest.mark.pattern("V4")
-def test_no_remote_service_that_fails_compensates_an_order() -> None:
+def test_a_failing_remote_service_never_compensates_an_order() -> None:
     assert {one.remedy.then for one in workflow().steps} == {"error"}
     assert step("send-confirmation").remedy.extended_waits > 0
 
@@ -77,13 +77,13 @@ def test_results_travel_to_the_steps_that_use_them() -> None:
     assert step("send-confirmation").needs == ("create-shipment",)
 
 
-def test_what_may_be_edited_is_named() -> None:
+def test_the_editable_fields_are_declared() -> None:
     assert step("authorise-payment").editable == ("payment_method",)
     assert step("create-shipment").editable == ("ship_to",)
     assert step("capture-payment").editable == ()
 
 
-def test_the_catalogue_is_whole() -> None:
+def test_the_catalogue_is_complete() -> None:
     assert len(POSTERS) == 24
     for kind in ("sku", "title", "description", "seed"):
         assert len({getattr(poster, kind) for poster in POSTERS}) == 24

@@ -8,7 +8,7 @@ from django.core import signing
 from orders.access.guest_links import make_token, read_token
 
 
-def test_a_token_is_read_as_the_order_it_was_made_for() -> None:
+def test_a_token_yields_the_order_it_was_made_for() -> None:
     order_id = uuid4()
     assert read_token(make_token(order_id)) == order_id
 

@@ -29,7 +29,7 @@ def changed(path: str, value: object) -> dict[str, Any]:
     return body
 
 
-def test_a_good_order_is_read_whole() -> None:
+def test_a_valid_order_is_read_completely() -> None:
     order = parse({**GOOD, "priority": 9, "reply_to": "app-1"})
     assert (order.total, order.currency, order.priority, order.reply_to) == (12700, "EUR", 9, "app-1")
     assert [(line.sku, line.quantity, line.unit_price) for line in order.lines] == [
@@ -39,17 +39,17 @@ def test_a_good_order_is_read_whole() -> None:
     assert order.placed_at == datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
-def test_what_may_be_left_out_has_a_default() -> None:
+def test_optional_fields_have_defaults() -> None:
     for body in (GOOD, {**GOOD, "priority": None, "reply_to": None}, {**GOOD, "reply_to": ""}):
         assert (parse(body).priority, parse(body).reply_to) == (5, "")
 
 
-def test_what_this_release_does_not_know_is_left_out() -> None:
+def test_unknown_fields_are_left_out() -> None:
     body = {**GOOD, "gift_wrap": True, "ship_to": {**GOOD["ship_to"], "planet": "Earth"}}
     assert as_json(parse(body), order_id="1") == as_json(parse(GOOD), order_id="1")
 
 
-def test_the_description_has_what_the_steps_read() -> None:
+def test_the_description_has_every_field_that_the_steps_read() -> None:
     described = as_json(parse({**GOOD, "currency": "eur"}), order_id="1")
     assert described == {**GOOD, "order_id": "1", "placed_at": "2030-01-01T12:00:00+00:00"}
     assert json.loads(json.dumps(described)) == described
@@ -108,7 +108,7 @@ CASES = [
 
 @pytest.mark.pattern("S3")
 @pytest.mark.parametrize(("path", "value"), CASES)
-def test_each_field_must_be_right(path: str, value: object) -> None:
+def test_an_invalid_field_is_refused(path: str, value: object) -> None:
     reason = check(changed(path, value))
     assert reason is not None
     assert reason.endswith(".") and reason.isprintable() and len(reason) < 250
@@ -117,12 +117,12 @@ def test_each_field_must_be_right(path: str, value: object) -> None:
 
 
 @pytest.mark.parametrize("body", [None, [], "x", 5, True])
-def test_a_body_that_is_no_object_is_no_order(body: object) -> None:
+def test_a_body_that_is_not_an_object_is_refused(body: object) -> None:
     assert check(body) is not None
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_nothing_may_be_missing(name: str) -> None:
+def test_a_missing_field_is_refused(name: str) -> None:
     assert check({key: value for key, value in GOOD.items() if key != name}) is not None
 
 
@@ -140,7 +140,7 @@ json_values = st.recursive(
 
 
 @given(path=st.sampled_from([path for path, _ in WRONG]), value=json_values)
-def test_nothing_makes_the_check_itself_fail(path: str, value: object) -> None:
+def test_no_input_makes_the_check_itself_fail(path: str, value: object) -> None:
     reason = check(changed(path, value))
     assert reason is None or reason.isprintable()
 
@@ -166,7 +166,7 @@ def submission(body: dict[str, Any], client: str = "user:7") -> Submission:
     )
 
 
-def test_a_submission_that_is_no_order_is_rejected_with_its_reason() -> None:
+def test_an_invalid_submission_is_rejected_with_the_reason() -> None:
     answer = read_submission(submission({}))
     assert isinstance(answer, RejectedSubmission)
     assert answer.reason == check({})

@@ -68,14 +68,14 @@ async def stirred(watch: Watch) -> str:
     return watch.version
 
 
-def test_what_happened_before_the_watch_was_entered_is_found_without_a_wake_up() -> None:
+def test_a_change_before_the_watch_was_registered_is_found_without_a_wake_up() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         assert await stirred(hub.watch(ONE, "0")) == "1"
 
     run(scenario)
 
 
-def test_one_question_is_for_all_watched_orders_and_for_no_other() -> None:
+def test_one_query_covers_all_watched_orders_and_no_others() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         readers = [hub.watch(ONE, "1") for _ in range(100)] + [hub.watch(TWO, "1")]
         await asked(orders, 1)
@@ -87,7 +87,7 @@ def test_one_question_is_for_all_watched_orders_and_for_no_other() -> None:
     assert run(scenario).questions == [{ONE, TWO}, {ONE, TWO}]
 
 
-def test_many_wake_ups_during_a_question_are_one_more_question() -> None:
+def test_many_wake_ups_during_a_query_cause_one_more_query() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         orders.may_answer.clear()
         reader = hub.watch(ONE, "1")
@@ -103,7 +103,7 @@ def test_many_wake_ups_during_a_question_are_one_more_question() -> None:
     run(scenario)
 
 
-def test_questions_keep_their_distance() -> None:
+def test_queries_are_spaced_apart() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         hub.watch(ONE, "1")
         ends = asyncio.get_running_loop().time() + 0.5
@@ -114,7 +114,7 @@ def test_questions_keep_their_distance() -> None:
     assert len(run(scenario, gap=0.1).questions) <= 6
 
 
-def test_a_change_is_found_though_nobody_wakes() -> None:
+def test_a_change_is_found_without_a_wake_up() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         reader = hub.watch(ONE, "1")
         await asked(orders, 1)
@@ -124,7 +124,7 @@ def test_a_change_is_found_though_nobody_wakes() -> None:
     run(scenario, poll=0.02)
 
 
-def test_a_database_that_is_away_is_asked_again() -> None:
+def test_an_unreachable_database_is_queried_again() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         orders.failures = 2
         assert await stirred(hub.watch(ONE, "0")) == "1"
@@ -132,7 +132,7 @@ def test_a_database_that_is_away_is_asked_again() -> None:
     assert len(run(scenario, poll=0.02).questions) == 3
 
 
-def test_nothing_is_asked_when_nobody_watches_and_it_begins_anew() -> None:
+def test_nothing_is_queried_while_nobody_watches_and_queries_resume_afterwards() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         watch = hub.watch(ONE, "1")
         await asked(orders, 1)
@@ -203,7 +203,7 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
     return orders
 
 
-def test_a_reader_who_does_not_read_holds_up_nobody_and_is_told_the_latest_only(orders: Orders) -> None:
+def test_a_slow_reader_delays_nobody_and_gets_only_the_latest_state(orders: Orders) -> None:
     async def scenario() -> None:
         streams = Streams(StreamsConfig(hub=HubConfig(gap=0.01)))
         slow, quick = Browser(), Browser()
@@ -224,7 +224,7 @@ def test_a_reader_who_does_not_read_holds_up_nobody_and_is_told_the_latest_only(
     asyncio.run(asyncio.wait_for(scenario(), SOON))
 
 
-def test_a_reader_who_never_reads_is_dropped_at_the_end_and_at_a_stop(orders: Orders) -> None:
+def test_a_reader_who_never_reads_is_dropped_at_the_end_of_its_stream_and_at_a_stop(orders: Orders) -> None:
     async def scenario(*, lifetime: float, is_stopped: bool) -> None:
         streams = Streams(StreamsConfig(lifetime=lifetime))
         stuck = Browser()
@@ -241,7 +241,7 @@ def test_a_reader_who_never_reads_is_dropped_at_the_end_and_at_a_stop(orders: Or
     asyncio.run(asyncio.wait_for(scenario(lifetime=60.0, is_stopped=True), SOON))
 
 
-def test_a_stop_ends_the_streams_of_those_who_read_with_a_proper_end(orders: Orders) -> None:
+def test_a_stop_properly_ends_the_streams_of_active_readers(orders: Orders) -> None:
     async def scenario() -> None:
         streams = Streams()
         browser = Browser()
@@ -254,7 +254,7 @@ def test_a_stop_ends_the_streams_of_those_who_read_with_a_proper_end(orders: Ord
     asyncio.run(asyncio.wait_for(scenario(), SOON))
 
 
-def test_who_comes_during_a_stop_is_sent_elsewhere(orders: Orders) -> None:
+def test_a_reader_who_arrives_during_a_stop_is_sent_elsewhere(orders: Orders) -> None:
     streams, browser = Streams(), Browser()
     streams.stop()
     asyncio.run(asyncio.wait_for(streams(scope(), browser.receive, browser.send), SOON))
@@ -262,7 +262,7 @@ def test_who_comes_during_a_stop_is_sent_elsewhere(orders: Orders) -> None:
     assert int(dict(browser.messages[0]["headers"])[b"retry-after"]) >= 1
 
 
-def test_a_database_that_is_away_is_an_answer_that_asks_for_another_try(
+def test_an_unreachable_database_makes_the_client_try_again(
     orders: Orders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object) -> None:

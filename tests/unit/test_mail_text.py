@@ -101,13 +101,13 @@ def test_the_confirmation_names_the_tracking_number_when_there_is_one() -> None:
 
 
 @pytest.mark.parametrize("result", [None, {}, {"tracking": 5}, {"tracking": "a\nb"}])
-def test_a_shipment_without_a_usable_tracking_number_is_no_hindrance(result: Any) -> None:
+def test_the_confirmation_does_not_need_a_usable_tracking_number(result: Any) -> None:
     shown = compose_confirmation(request(results={"create-shipment": result}), sender=SENDER)
     assert "tracking" not in as_received(shown).get_content()
 
 
 @pytest.mark.pattern("C10")
-def test_the_notice_says_that_nothing_is_owed_and_nothing_is_to_be_done() -> None:
+def test_the_notice_says_that_nothing_is_owed_and_no_action_is_needed() -> None:
     mail = as_received(compose_cancellation(request(), sender=SENDER))
     text = mail.get_content()
     assert "cancelled" in mail["Subject"]
@@ -117,7 +117,7 @@ def test_the_notice_says_that_nothing_is_owed_and_nothing_is_to_be_done() -> Non
 
 
 @pytest.mark.pattern("A3", "A7")
-def test_the_same_request_gives_the_same_mail() -> None:
+def test_the_same_request_gives_the_same_email() -> None:
     first, second = (bytes(compose_confirmation(request(), sender=SENDER)) for _ in range(2))
     assert first == second
 
@@ -156,7 +156,7 @@ def test_a_key_that_cannot_be_a_message_id_is_refused(key: str) -> None:
         "a" * 250 + "@example.org",
     ],
 )
-def test_only_one_bare_address_gets_a_mail(email: str) -> None:
+def test_only_a_single_bare_recipient_is_accepted(email: str) -> None:
     with pytest.raises(ValueError, match="email"):
         compose_confirmation(request(email=email), sender=SENDER)
 
@@ -169,31 +169,31 @@ def test_only_one_bare_address_gets_a_mail(email: str) -> None:
         ("Plakát <orders@shop.example>", "=?utf-8?q?Plak=C3=A1t?= <orders@shop.example>", "shop.example"),
     ],
 )
-def test_a_sender_is_an_address_with_or_without_a_name(text: str, header: str, domain: str) -> None:
+def test_a_sender_is_an_email_address_with_or_without_a_name(text: str, header: str, domain: str) -> None:
     sender = read_sender(text)
     assert (sender.header, sender.domain) == (header, domain)
     assert compose_confirmation(request(), sender=sender)["From"] == header
 
 
 @pytest.mark.parametrize("text", ["", "Shop", "Shop <>", "a@b\nBcc: x@y", "Shop\n <a@b.example>"])
-def test_another_sender_is_refused(text: str) -> None:
+def test_an_invalid_sender_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="sender"):
         read_sender(text)
 
 
 @pytest.mark.parametrize("value", ["a\nBcc: x@y", "a\rb", "a\0b", "é", "a\u2028b", "x" * 901, 5])
-def test_no_header_can_hold_another(value: Any) -> None:
+def test_no_header_can_contain_another(value: Any) -> None:
     message = EmailMessage(policy=PlainHeaders())
     with pytest.raises(ValueError, match="one line"):
         message["Subject"] = value
 
 
-def test_a_long_address_survives_the_wire() -> None:
+def test_a_long_email_address_survives_the_wire() -> None:
     email = f"{'a' * 60}@{'b' * 60}.{'c' * 60}.example.org"
     assert as_received(compose_confirmation(request(email=email), sender=SENDER))["To"] == email
 
 
-def test_no_data_can_write_a_line_of_ours() -> None:
+def test_no_order_data_can_forge_a_line() -> None:
     lines = [{"sku": "x", "title": "A\n\nPay eve", "quantity": 1, "unit_price": 12700}]
     ship_to = dict.fromkeys(("name", "street", "city", "postal_code", "country"), "B\r\nBcc: eve")
     for compose in (compose_confirmation, compose_cancellation):
@@ -215,7 +215,7 @@ def test_no_data_can_write_a_line_of_ours() -> None:
         ("smtp://[::1]:2525", ("::1", 2525, False, None, None)),
     ],
 )
-def test_the_mail_servers_address_is_read(url: str, server: tuple[Any, ...]) -> None:
+def test_a_mail_server_url_is_read(url: str, server: tuple[Any, ...]) -> None:
     host, port, use_tls, username, password = server
     assert read_email_url(url) == MailServer(
         host=host, port=port, use_tls=use_tls, username=username, password=password
@@ -223,7 +223,7 @@ def test_the_mail_servers_address_is_read(url: str, server: tuple[Any, ...]) -> 
 
 
 @pytest.mark.parametrize("url", ["http://mail.example", "smtp://", "mail.example", "", "smtp://mail:port"])
-def test_another_address_is_refused(url: str) -> None:
+def test_an_invalid_mail_server_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError):
         read_email_url(url)
 
@@ -253,7 +253,7 @@ def test_another_address_is_refused(url: str) -> None:
         (ConnectionRefusedError(), Transient, "connection_lost"),
     ],
 )
-def test_each_answer_to_a_mail_is_one_kind_of_fault(error: Exception, kind: type[Fault], code: str) -> None:
+def test_each_smtp_reply_is_one_kind_of_fault(error: Exception, kind: type[Fault], code: str) -> None:
     fault = classify_mail(error)
     assert type(fault) is kind
     assert fault.code == code

@@ -30,7 +30,7 @@ WORDS = st.text(
         ("", ""),
     ],
 )
-def test_what_differs_from_order_to_order_is_taken_out(message: str, expected: str) -> None:
+def test_values_that_differ_between_orders_are_removed(message: str, expected: str) -> None:
     assert message_pattern(message) == expected
 
 
@@ -41,7 +41,7 @@ def test_what_differs_from_order_to_order_is_taken_out(message: str, expected: s
     st.integers(0, 10**12),
     st.integers(0, 10**12),
 )
-def test_messages_that_differ_by_ids_and_numbers_have_one_pattern(
+def test_messages_that_differ_only_in_ids_and_numbers_share_a_pattern(
     words: list[str], one_id: UUID, other_id: UUID, one: int, other: int
 ) -> None:
     text = " ".join(words)

@@ -267,7 +267,7 @@ class OrderMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.pattern("C1", "C6", "C8", "C9", "C10", "A7", "V2", "V3", "O2", "F13", "F14", "F16", "F29")
-def test_an_order_ends_rightly_whatever_happens_to_it_in_whatever_order() -> None:
+def test_an_order_ends_correctly_whatever_happens_to_it_in_any_order() -> None:
     """I2, I3, I4, I7, I8, I10, I11. Another seed: SAS_SEED=7 bin/test tests/unit/test_order_machine.py"""
     print(f"SAS_SEED={SEED}")
     run_state_machine_as_test(

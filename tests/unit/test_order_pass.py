@@ -62,7 +62,7 @@ def test_a_request_carries_operation_key_needs_and_the_orders_priority() -> None
 
 
 @pytest.mark.pattern("Q3")
-def test_the_application_is_told_once_that_its_order_was_started() -> None:
+def test_the_application_is_notified_once_that_its_order_was_started() -> None:
     one = order(reply_to="shop")
     one.advance(NOW)
     assert one.statuses == [Status("shop", ORDER, "started", {})]
@@ -71,7 +71,7 @@ def test_the_application_is_told_once_that_its_order_was_started() -> None:
     assert again.statuses == []
 
 
-def test_an_order_that_comes_back_keeps_the_time_it_was_started_at() -> None:
+def test_a_released_order_keeps_its_start_time() -> None:
     one = order(started_at=at(-900))
     one.advance(NOW)
     assert one.row.started_at == at(-900)
@@ -95,7 +95,7 @@ def test_an_order_with_nothing_under_way_is_pending_until_its_earliest_wait_is_o
     assert kinds(one) == ["waiting"]
 
 
-def test_an_order_that_goes_on_waiting_says_so_only_once() -> None:
+def test_an_order_that_keeps_waiting_records_it_only_once() -> None:
     one = order(BAKED | {"decorate": {"not_before": at(40)}, "box": "completed"}, not_before=at(40))
     one.advance(NOW)
     assert (one.row_changed(), one.events) == (False, [])
@@ -107,7 +107,7 @@ def test_an_order_with_something_under_way_stays_claimable_when_its_earliest_wai
     assert (one.row.process_state, one.row.locked_by, one.row.not_before) == ("processing", ME, at(40))
 
 
-def test_a_wait_that_is_over_is_forgotten_when_its_step_is_started() -> None:
+def test_a_finished_wait_is_cleared_when_its_step_is_started() -> None:
     one = processing(BAKED | {"decorate": {"not_before": NOW}, "box": "running"}, not_before=NOW)
     one.advance(NOW)
     assert (one.row.not_before, one.steps["decorate"].not_before, asked(one)) == (None, None, ["decorate"])
@@ -134,7 +134,7 @@ def test_an_order_past_its_complete_by_is_not_finished_either() -> None:
 
 
 @pytest.mark.pattern("C8")
-def test_an_order_past_its_complete_by_does_not_go_on_asking_for_a_scheduler() -> None:
+def test_an_order_past_its_complete_by_does_not_keep_asking_for_a_scheduler() -> None:
     """A claim takes what has a `not_before` in the past; left there, every pass would take this order again."""
     one = processing(BAKED | {"box": "running"}, complete_by=at(-1), not_before=at(-1))
     one.advance(NOW)
@@ -142,7 +142,7 @@ def test_an_order_past_its_complete_by_does_not_go_on_asking_for_a_scheduler() -
 
 
 @pytest.mark.pattern("C8", "V2")
-def test_an_order_given_back_by_the_supervisor_gets_a_new_complete_by() -> None:
+def test_an_order_released_by_the_supervisor_gets_a_new_complete_by() -> None:
     one = order({"mix": "completed", "heat-oven": "completed"}, complete_by=at(-1), started_at=at(-700))
     one.advance(NOW)
     assert (one.row.process_state, one.row.complete_by, asked(one)) == ("processing", at(600), ["bake"])
@@ -159,7 +159,7 @@ def test_an_automatic_retry_is_a_new_attempt_with_the_same_key() -> None:
     assert [request.key for request in one.new_requests] == [f"{ORDER}/mix/1"]
 
 
-def test_what_is_left_of_the_request_of_an_earlier_attempt_is_discarded() -> None:
+def test_the_request_of_an_earlier_attempt_is_discarded() -> None:
     one = order({"mix": {"attempt": 2, "outcome": "unknown"}}, started_at=at(-60))
     one.advance(NOW)
     assert one.superseded == [one.steps["mix"].id]

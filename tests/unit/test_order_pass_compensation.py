@@ -14,7 +14,7 @@ from tests.unit.rows import ME, NOW, ORDER, at, reply_to
 
 
 @pytest.mark.pattern("C10", "Q3")
-def test_the_last_compensation_ends_the_order_as_compensated_and_tells_the_application() -> None:
+def test_the_last_compensation_ends_the_order_as_compensated_and_notifies_the_application() -> None:
     one = compensating({"tell": "compensating"}, reply_to="shop")
     take(one, "tell")
     one.advance(NOW)
@@ -81,7 +81,7 @@ def test_a_forward_call_that_is_refused_while_the_order_is_compensated_is_no_err
 
 
 @pytest.mark.pattern("C10")
-def test_a_call_that_may_still_land_is_waited_for_and_nobody_holds_the_order() -> None:
+def test_a_call_that_may_still_take_effect_is_awaited_and_nobody_holds_the_order() -> None:
     unknown = {"state": "not_started", "attempt": 1, "outcome": "unknown", "settles_at": at(5)}
     one = order({"mix": unknown}, goal="compensate", started_at=at(-60))
     one.advance(NOW)
@@ -92,7 +92,7 @@ def test_a_call_that_may_still_land_is_waited_for_and_nobody_holds_the_order() -
 
 
 @pytest.mark.pattern("C10")
-def test_what_runs_of_an_order_that_is_compensated_can_be_taken_back() -> None:
+def test_running_steps_of_an_order_being_compensated_can_be_taken_back() -> None:
     one = compensating({"mix": "running", "heat-oven": "running", "bake": "not_started"})
     assert [step.name for step in one.recallable()] == ["mix", "heat-oven"]
 
@@ -103,14 +103,14 @@ def test_what_runs_of_an_order_that_is_compensated_can_be_taken_back() -> None:
     [{"goal": "complete"}, {"goal": "compensate", "process_state": "error", "locked_by": None}],
     ids=["the order goes forward", "the order is in Error"],
 )
-def test_nothing_is_taken_back_unless_the_order_is_being_compensated(process: dict[str, Any]) -> None:
+def test_no_request_is_taken_back_unless_the_order_is_being_compensated(process: dict[str, Any]) -> None:
     fields = {"process_state": "processing", "locked_by": ME, "complete_by": at(600)} | process
     assert order({"mix": "running"}, **fields).recallable() == []
 
 
 @pytest.mark.pattern("C10")
 @pytest.mark.parametrize(("attempt", "outcome"), [(1, "none"), (2, "unknown")])
-def test_a_request_taken_back_before_any_agent_had_it_has_done_nothing(attempt: int, outcome: str) -> None:
+def test_a_request_taken_back_before_any_agent_had_it_had_no_effect(attempt: int, outcome: str) -> None:
     """But an attempt before it may have."""
     one = compensating({"mix": {"state": "running", "attempt": attempt}})
     one.recalled(one.steps["mix"].id)

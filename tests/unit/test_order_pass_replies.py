@@ -37,7 +37,7 @@ def test_a_reply_completes_its_step_keeps_its_answer_and_starts_the_next() -> No
 
 
 @pytest.mark.pattern("C6", "Q3")
-def test_the_last_reply_finishes_the_order_frees_it_and_tells_the_application() -> None:
+def test_the_last_reply_finishes_the_order_frees_it_and_notifies_the_application() -> None:
     one = processing(DONE | {"tell": "running"}, reply_to="shop")
     take(one, "tell")
     one.advance(NOW)
@@ -55,7 +55,7 @@ def test_taking_a_reply_takes_the_order_over_from_another_scheduler() -> None:
 
 
 @pytest.mark.pattern("C9")
-def test_an_order_goes_on_from_where_it_was_and_not_from_the_beginning() -> None:
+def test_an_order_continues_where_it_was_rather_than_from_the_beginning() -> None:
     one = order(BAKED | {"decorate": "completed", "box": "running"}, started_at=at(-99))
     take(one, "box")
     one.advance(NOW)
@@ -143,7 +143,7 @@ def test_an_order_that_has_ended_starts_nothing(process_state: str) -> None:
 
 
 @pytest.mark.pattern("C7", "O1", "Q3")
-def test_a_refusal_puts_the_order_into_error_with_an_alert_and_tells_the_application() -> None:
+def test_a_refusal_puts_the_order_into_error_with_an_alert_and_notifies_the_application() -> None:
     one = processing({"mix": "running", "heat-oven": "running"}, reply_to="shop")
     take(one, "mix", "refused", body={"code": "no_flour", "message": "there is no flour"})
     one.advance(NOW)
@@ -155,7 +155,7 @@ def test_a_refusal_puts_the_order_into_error_with_an_alert_and_tells_the_applica
 
 @pytest.mark.pattern("C7")
 @pytest.mark.parametrize(("reply", "outcome"), [("refused", "refused"), ("failed", "unknown")])
-def test_a_failed_step_keeps_what_is_known_of_its_effect(reply: str, outcome: str) -> None:
+def test_a_failed_step_keeps_its_known_outcome(reply: str, outcome: str) -> None:
     one = processing({"mix": "running", "heat-oven": "completed"})
     take(one, "mix", reply)
     assert one.steps["mix"] == step_row(
@@ -172,7 +172,7 @@ def test_a_failed_step_keeps_what_is_known_of_its_effect(reply: str, outcome: st
 
 
 @pytest.mark.pattern("C7")
-def test_a_step_that_failed_starts_nothing_that_was_ready() -> None:
+def test_no_ready_step_starts_after_another_step_has_failed() -> None:
     one = processing({"mix": "running"})
     take(one, "mix", "refused")
     one.advance(NOW)
@@ -188,7 +188,7 @@ def test_two_steps_that_fail_in_one_pass_raise_one_alert() -> None:
     assert [alert.step for alert in one.alerts] == ["mix"]
 
 
-def test_what_had_been_wrong_is_forgotten_when_the_step_succeeds() -> None:
+def test_an_earlier_error_is_cleared_when_the_step_succeeds() -> None:
     one = processing({"mix": {"state": "running", "error": {"code": "no"}}, "heat-oven": "running"})
     take(one, "mix")
     assert one.steps["mix"].error is None
@@ -210,7 +210,7 @@ def test_a_declined_step_waits_for_the_customer_and_the_order_is_free_meanwhile(
     assert kinds(one) == ["step_declined", "waiting"]
 
 
-def test_while_one_step_waits_for_the_customer_the_order_is_held_for_what_runs() -> None:
+def test_an_order_stays_held_for_a_running_step_while_another_waits_for_the_customer() -> None:
     one = processing({"mix": "running", "heat-oven": "running"})
     take(one, "mix", "declined")
     one.advance(NOW)
@@ -218,7 +218,7 @@ def test_while_one_step_waits_for_the_customer_the_order_is_held_for_what_runs()
 
 
 @pytest.mark.pattern("C10", "V4")
-def test_an_order_that_the_customer_did_not_mend_in_time_is_compensated() -> None:
+def test_an_order_that_the_customer_does_not_fix_in_time_is_compensated() -> None:
     declined = {"state": "failed", "not_before": NOW}
     one = order({"mix": declined, "heat-oven": "completed"}, not_before=NOW, started_at=at(-60))
     one.advance(NOW)

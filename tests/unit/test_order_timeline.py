@@ -70,7 +70,7 @@ def stretches(found: Lane) -> list[tuple[str, float, float, str]]:
     ]
 
 
-def test_attempts_waits_and_the_compensation_are_stretches_one_after_the_other() -> None:
+def test_attempts_waits_and_the_compensation_are_consecutive_stretches() -> None:
     found = lane(
         step(state="compensated", attempt=3),
         event(0, "step_started"),
@@ -117,7 +117,7 @@ def test_attempts_waits_and_the_compensation_are_stretches_one_after_the_other()
         ),
     ],
 )
-def test_what_is_under_way_or_waited_for_goes_on_until_now(
+def test_a_stretch_that_has_not_ended_lasts_until_now(
     facts: dict[str, Any], events: list[tuple[float, str]], last: tuple[str, float, float, str] | None
 ) -> None:
     found = stretches(lane(step(**facts), *(event(seconds, kind) for seconds, kind in events)))
@@ -125,7 +125,7 @@ def test_what_is_under_way_or_waited_for_goes_on_until_now(
 
 
 @pytest.mark.pattern("A8")
-def test_a_step_that_waits_for_its_agent_stands_there_and_since_when() -> None:
+def test_the_standing_of_a_waiting_step_names_its_agent_and_the_start_of_the_wait() -> None:
     for state, goal in (("not_started", "complete"), ("compensating", "compensate")):
         stands = step_standing(
             step(state=state, waiting_since=at(30), failure_count=1),
@@ -142,7 +142,7 @@ def test_a_step_that_waits_for_its_agent_stands_there_and_since_when() -> None:
         )
 
 
-def test_a_drawing_keeps_everything_inside_and_in_the_order_of_time() -> None:
+def test_a_drawing_keeps_everything_within_its_bounds_and_in_order_of_time() -> None:
     found = lane(
         step(state="failed", attempt=2),
         *(event(second, kind) for second, kind in ((0, "step_started"), (0.004, "step_failed"))),
@@ -162,7 +162,7 @@ def test_a_drawing_keeps_everything_inside_and_in_the_order_of_time() -> None:
     assert order_chart.draw([lane(step())], began=START, until=at(5)) is None
 
 
-def test_a_timeout_says_which_failure_it_was_and_when_the_next_try_comes() -> None:
+def test_a_timeout_says_which_failure_it_was_and_when_the_next_try_is() -> None:
     entry = event_entry(
         event(0, "step_timed_out", ruling="retry", failures=1, until=at(12).isoformat()),
         RetryLimits(forward=3),
@@ -186,7 +186,7 @@ def test_a_code_that_repeats_the_sentence_is_left_out(kind: str, code: str, word
     assert sentence == words
 
 
-def test_what_somebody_wrote_is_cut_short_and_a_broken_detail_breaks_nothing() -> None:
+def test_long_text_is_shortened_and_a_malformed_detail_does_no_harm() -> None:
     assert shorten("a" * 400, 10).startswith("a" * 10 + "… (390")
     for detail in ({}, {"error": "text"}, {"error": {"code": 7}}, {"until": 5}, {"after": "x", "cause": []}):
         for kind in (

@@ -52,7 +52,7 @@ def test_every_form_is_sound_with_any_seed(family: str, form: str) -> None:
 
 
 @pytest.mark.parametrize(("family", "form"), EVERY_FORM)
-def test_the_seed_decides_and_nothing_else(family: str, form: str) -> None:
+def test_only_the_seed_decides_the_drawing(family: str, form: str) -> None:
     design = {"family": family, "form": form, "seed": 4}
     assert posters.draw(design) == posters.draw(dict(design))
     assert posters.draw(design) != posters.draw({**design, "seed": 5})
@@ -64,7 +64,7 @@ def test_changing_a_drawing_changes_its_urls() -> None:
     assert (posters.DRAWN, hashlib.sha256(drawn.encode()).hexdigest()[:16]) == ("1", "a54494458785a879")
 
 
-def test_the_fingerprint_changes_with_what_is_drawn_and_with_nothing_else() -> None:
+def test_the_fingerprint_changes_only_with_the_drawing() -> None:
     design = POSTERS[0].design()
     changed = [
         {**design, "seed": 12},
@@ -117,11 +117,11 @@ JSON = st.recursive(
 @given(
     st.fixed_dictionaries({}, optional={"family": JSON, "form": JSON, "seed": JSON, "palette": JSON}) | JSON
 )
-def test_whatever_the_database_holds_is_drawn(design: object) -> None:
+def test_any_stored_design_is_drawn(design: object) -> None:
     assert_sound(posters.draw(design))
 
 
-def test_a_value_is_escaped_even_where_only_we_write_it() -> None:
+def test_even_values_that_only_our_code_writes_are_escaped() -> None:
     plain = Palette(ground="#ffffff", ink="#000000", mid="#000000", soft="#000000", accent="#000000")
     sheet = Sheet(key="p", seed=1, palette=plain)
     sheet.rect(0, 0, 1, 1, fill=HOSTILE)

@@ -29,14 +29,14 @@ def test_a_step_comes_with_its_declaration() -> None:
 
 @pytest.mark.pattern("C1", "C4")
 @pytest.mark.parametrize("other", ["not_started", "running"])
-def test_a_step_is_not_started_while_one_it_depends_on_is_unfinished(other: str) -> None:
+def test_a_step_does_not_start_while_a_step_it_depends_on_is_unfinished(other: str) -> None:
     moves = next_moves(CAKE, step_rows({"mix": "completed", "heat-oven": other}), NOW)
     assert "bake" not in names(moves)
     assert moves.in_flight == (other == "running")
 
 
 @pytest.mark.pattern("C1", "C6")
-def test_a_step_is_started_when_the_last_one_it_depends_on_is_finished() -> None:
+def test_a_step_starts_when_the_last_step_it_depends_on_is_finished() -> None:
     assert names(next_moves(CAKE, step_rows({"mix": "completed", "heat-oven": "completed"}), NOW)) == ["bake"]
 
 
@@ -46,7 +46,7 @@ def test_independent_steps_are_started_together() -> None:
 
 
 @pytest.mark.pattern("C4")
-def test_an_independent_step_does_not_wait_for_one_that_runs() -> None:
+def test_an_independent_step_does_not_wait_for_a_running_step() -> None:
     moves = next_moves(CAKE, step_rows(BAKED | {"decorate": "running"}), NOW)
     assert names(moves) == ["box"]
 
@@ -84,7 +84,7 @@ def test_a_step_whose_wait_is_over_is_started(due: float) -> None:
     assert moves.wake_at is None
 
 
-def test_a_wait_is_not_over_one_moment_too_early() -> None:
+def test_a_wait_does_not_end_a_moment_too_early() -> None:
     moves = next_moves(CAKE, step_rows(BAKED | {"decorate": {"not_before": at(0.001)}}), NOW)
     assert (names(moves), moves.wake_at) == (["box"], at(0.001))
 
@@ -101,7 +101,7 @@ def test_a_failed_step_fails_the_order_and_starts_nothing_more() -> None:
 
 
 @pytest.mark.pattern("C7")
-def test_a_failed_step_fails_the_order_also_while_another_one_runs() -> None:
+def test_a_failed_step_fails_the_order_even_while_another_step_runs() -> None:
     moves = next_moves(CAKE, step_rows(BAKED | {"decorate": "failed", "box": "running"}), NOW)
     assert moves == Moves(decision=Decision.FAIL, in_flight=True)
 
@@ -114,13 +114,13 @@ def test_a_declined_step_waits_for_the_customer_while_the_others_go_on() -> None
 
 @pytest.mark.pattern("V4", "C10")
 @pytest.mark.parametrize("other", ["not_started", "running", "completed"])
-def test_a_declined_step_that_the_customer_did_not_mend_compensates_the_order(other: str) -> None:
+def test_a_declined_step_that_the_customer_does_not_fix_compensates_the_order(other: str) -> None:
     states = {"mix": {"state": "failed", "not_before": NOW}, "heat-oven": other}
     assert next_moves(CAKE, step_rows(states), NOW) == Moves(decision=Decision.COMPENSATE)
 
 
 @pytest.mark.parametrize("lost", ["tell", "mix"])
-def test_stored_steps_that_are_not_those_of_the_workflow_are_an_error(lost: str) -> None:
+def test_stored_steps_that_do_not_match_the_workflow_are_an_error(lost: str) -> None:
     with pytest.raises(WorkflowError, match="are not those of bake-cake v3"):
         next_moves(CAKE, [row for row in step_rows() if row.name != lost], NOW)
 
@@ -132,7 +132,7 @@ def test_a_stored_step_that_the_workflow_does_not_have_is_an_error() -> None:
 
 @pytest.mark.pattern("C6")
 @pytest.mark.parametrize("state", ["running", "not_started", "failed", "compensating"])
-def test_a_reply_to_the_last_attempt_counts_whatever_became_of_the_step(state: str) -> None:
+def test_a_reply_to_the_last_attempt_counts_whatever_the_state_of_the_step(state: str) -> None:
     """Also after the supervisor gave up on it: it was posted in time, and only read late (rule 4)."""
     step = step_row("mix", {"state": state, "attempt": 2, "answered": 1})
     assert answers(reply_to(step), step)

@@ -88,7 +88,7 @@ def check_the_end(world: World) -> None:
 @pytest.mark.pattern("C1", "C4", "C8", "C9", "C10", "A7")
 @settings(max_examples=1_500, deadline=None, database=None, print_blob=True)
 @given(workflow=workflows(), course=courses)
-def test_every_order_keeps_its_order_and_ends_whatever_happens(
+def test_every_order_respects_its_dependencies_and_ends_whatever_happens(
     workflow: Workflow, course: list[tuple[str, int]]
 ) -> None:
     """I2, I3, I4, I7, I8, I10, I11."""
@@ -103,7 +103,7 @@ def test_every_order_keeps_its_order_and_ends_whatever_happens(
 @pytest.mark.pattern("C6", "T3")
 @settings(max_examples=50, deadline=None, database=None, print_blob=True)
 @given(workflow=workflows())
-def test_an_order_to_which_nothing_happens_is_processed_with_one_attempt_a_step(workflow: Workflow) -> None:
+def test_an_undisturbed_order_is_processed_with_one_attempt_for_each_step(workflow: Workflow) -> None:
     world = World(workflow)
     world.run_pass()
     leave_in_peace(world)
@@ -114,7 +114,9 @@ def test_an_order_to_which_nothing_happens_is_processed_with_one_attempt_a_step(
 @pytest.mark.pattern("C10")
 @settings(max_examples=100, deadline=None, database=None, print_blob=True)
 @given(workflow=workflows(), turns=st.integers(0, 8))
-def test_an_order_is_compensated_from_any_point_also_after_its_end(workflow: Workflow, turns: int) -> None:
+def test_an_order_can_be_compensated_from_any_point_even_after_its_end(
+    workflow: Workflow, turns: int
+) -> None:
     world = World(workflow)
     world.run_pass()
     for _ in range(turns):
@@ -128,7 +130,7 @@ def test_an_order_is_compensated_from_any_point_also_after_its_end(workflow: Wor
 @pytest.mark.pattern("V2", "V3", "V4")
 @settings(max_examples=100, deadline=None, database=None, print_blob=True)
 @given(workflow=workflows(), turns=st.integers(0, 4), lands=st.booleans())
-def test_an_order_whose_remote_falls_silent_ends_after_so_many_tries(
+def test_an_order_whose_remote_falls_silent_ends_after_a_bounded_number_of_attempts(
     workflow: Workflow, turns: int, lands: bool
 ) -> None:
     world = World(workflow)

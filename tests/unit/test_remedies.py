@@ -50,7 +50,7 @@ def test_below_the_threshold_a_step_is_tried_again_after_its_backoff(failures: i
 
 
 @pytest.mark.pattern("V2", "A7")
-def test_a_retry_keeps_what_tells_a_late_reply_from_a_stale_one() -> None:
+def test_a_retry_keeps_the_values_that_distinguish_a_late_reply_from_a_stale_one() -> None:
     """A reply that was posted in time but read late must still find its attempt, generation and outcome."""
     _, after = rule(overdue("mix", generation=2, answered=3))
     assert (after.attempt, after.answered, after.generation, after.outcome) == (4, 3, 2, "unknown")
@@ -64,12 +64,12 @@ def test_at_the_threshold_a_step_fails_for_an_operator() -> None:
 
 
 @pytest.mark.pattern("V3")
-def test_a_threshold_of_one_gives_no_second_try() -> None:
+def test_a_threshold_of_one_allows_no_second_try() -> None:
     assert rule(overdue("mix"), rules=RetryRules(threshold=1))[0] is Ruling.FAIL
 
 
 @pytest.mark.pattern("V1", "V3")
-def test_a_step_that_timed_out_for_good_is_of_unknown_outcome() -> None:
+def test_a_step_that_timed_out_for_good_has_an_unknown_outcome() -> None:
     assert rule(overdue("mix", failure_count=2))[1].outcome == "unknown"
 
 
@@ -139,7 +139,7 @@ def test_a_compensation_is_given_more_tries_than_a_step_and_then_fails() -> None
 
 @pytest.mark.pattern("C10")
 @pytest.mark.parametrize("outcome", ["done", "unknown"])
-def test_a_compensation_that_failed_for_good_keeps_what_is_known_of_the_effect(outcome: str) -> None:
+def test_a_compensation_that_failed_for_good_keeps_the_known_outcome(outcome: str) -> None:
     _, after = rule(
         overdue_compensation("mix", outcome=outcome, compensation_failure_count=5), goal="compensate"
     )
@@ -147,6 +147,6 @@ def test_a_compensation_that_failed_for_good_keeps_what_is_known_of_the_effect(o
 
 
 @pytest.mark.pattern("C10", "V4")
-def test_the_remedy_of_a_step_is_not_for_its_compensation() -> None:
+def test_the_remedy_of_a_step_does_not_apply_to_its_compensation() -> None:
     ruling, _ = rule(overdue_compensation("decorate", compensation_failure_count=5), goal="compensate")
     assert ruling is Ruling.FAIL

@@ -90,7 +90,7 @@ def remote_of(server: MailServer, *, user: str = "", timeout: float = BOUND) -> 
     return SmtpRemote(f"smtp://{user}127.0.0.1:{server.port}", timeout=timeout)
 
 
-def test_a_connection_is_kept_for_the_next_mail_and_ended_in_good_form() -> None:
+def test_a_connection_is_reused_for_the_next_email_and_properly_closed() -> None:
     async def work() -> None:
         async with serving() as server:
             remote = remote_of(server)
@@ -107,7 +107,7 @@ def test_a_connection_is_kept_for_the_next_mail_and_ended_in_good_form() -> None
     run(work)
 
 
-def test_mails_at_the_same_time_have_a_connection_each() -> None:
+def test_simultaneous_emails_have_a_connection_each() -> None:
     async def work() -> None:
         async with serving() as server:
             remote = remote_of(server)
@@ -119,7 +119,7 @@ def test_mails_at_the_same_time_have_a_connection_each() -> None:
     run(work)
 
 
-def test_a_connection_is_given_up_after_its_share_of_mails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_is_closed_after_its_limit_of_emails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smtp, "MAILS_PER_CONNECTION", 2)
 
     async def work() -> None:
@@ -133,7 +133,7 @@ def test_a_connection_is_given_up_after_its_share_of_mails(monkeypatch: pytest.M
     run(work)
 
 
-def test_a_connection_that_was_idle_for_long_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_was_idle_for_long_is_not_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smtp, "IDLE_CONNECTION", 0.0)
 
     async def work() -> None:
@@ -164,7 +164,7 @@ def test_a_connection_that_was_idle_for_long_is_not_used(monkeypatch: pytest.Mon
         ("MAIL", "nonsense", Transient, "connection_lost"),
     ],
 )
-def test_each_answer_is_told_apart_and_its_connection_not_used_again(
+def test_each_bad_answer_has_its_own_fault_and_its_connection_is_not_reused(
     command: str, answer: object, kind: type[Fault], code: str
 ) -> None:
     async def work() -> None:
@@ -181,7 +181,7 @@ def test_each_answer_is_told_apart_and_its_connection_not_used_again(
 
 
 @pytest.mark.parametrize("command", ["greeting", "EHLO", "RCPT", "_dot"])
-def test_silence_ends_at_the_time_out(command: str) -> None:
+def test_silence_ends_at_the_timeout(command: str) -> None:
     async def work() -> None:
         async with serving(**{command: ...}) as server:
             remote = remote_of(server, timeout=0.2)
@@ -202,7 +202,7 @@ def test_a_password_is_not_sent_over_a_connection_that_is_not_encrypted() -> Non
     run(work)
 
 
-def test_nobody_listening_may_pass() -> None:
+def test_a_refused_connection_is_transient() -> None:
     async def work() -> None:
         async with serving() as server:
             remote = remote_of(server)

@@ -32,7 +32,7 @@ def test_a_call_carries_its_key_and_its_body() -> None:
 
 
 @pytest.mark.pattern("A2")
-def test_500_after_the_effect_may_pass() -> None:
+def test_500_after_the_effect_is_transient() -> None:
     assert type(fault_of(answering(500))) is Transient
 
 
@@ -63,11 +63,11 @@ def test_422_is_a_definite_no() -> None:
     assert fault.code == "out_of_stock"
 
 
-def test_a_refusal_without_words_is_one_all_the_same() -> None:
+def test_a_refusal_without_a_message_is_still_a_refusal() -> None:
     assert fault_of(answering(422, "<html>")).code == "http_422"
 
 
-def test_a_refusal_of_any_size_is_one() -> None:
+def test_a_refusal_of_any_size_is_a_refusal() -> None:
     assert type(fault_of(answering(422, "x" * (LARGEST_ANSWER + 1)))) is Refused
 
 
@@ -83,7 +83,7 @@ def test_a_redirect_to_loopback_is_not_followed(status: int) -> None:
     assert calls == ["/operation"]
 
 
-def test_a_gigabyte_is_cut_short() -> None:
+def test_an_answer_of_a_gigabyte_is_cut_short() -> None:
     sent = 0
 
     async def handler(request: web.Request) -> web.StreamResponse:
@@ -118,7 +118,7 @@ def test_a_compressed_answer_is_not_unpacked() -> None:
 
 
 @pytest.mark.parametrize("body", ["", "nonsense", "[]", '{"a": "\\u0000"}'])
-def test_a_200_that_cannot_be_read_is_asked_for_again(body: str) -> None:
+def test_an_unreadable_200_is_transient(body: str) -> None:
     fault = fault_of(answering(200, body))
     assert type(fault) is Transient
     assert fault.code == "bad_answer"

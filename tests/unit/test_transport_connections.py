@@ -15,7 +15,7 @@ from orders.engine.errors import Fault, Transient
 from tests.support.remote import BOUND, answering, fault_of, serving
 
 
-def test_a_trickle_ends_at_the_time_out() -> None:
+def test_a_trickle_ends_at_the_timeout() -> None:
     async def handler(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -26,7 +26,7 @@ def test_a_trickle_ends_at_the_time_out() -> None:
     assert fault_of(handler, timeout=0.2).code == "timeout"
 
 
-def test_silence_ends_at_the_time_out() -> None:
+def test_silence_ends_at_the_timeout() -> None:
     async def handler(request: web.Request) -> web.StreamResponse:
         await asyncio.get_running_loop().create_future()
         raise AssertionError("unreachable")
@@ -36,7 +36,7 @@ def test_silence_ends_at_the_time_out() -> None:
     assert fault.code == "timeout"
 
 
-def test_a_connection_cut_before_the_answer_may_pass() -> None:
+def test_a_connection_cut_before_the_answer_is_transient() -> None:
     async def handler(request: web.Request) -> web.Response:
         assert request.transport is not None
         request.transport.abort()
@@ -45,7 +45,7 @@ def test_a_connection_cut_before_the_answer_may_pass() -> None:
     assert type(fault_of(handler)) is Transient
 
 
-def test_a_connection_cut_in_mid_answer_may_pass() -> None:
+def test_a_connection_cut_in_mid_answer_is_transient() -> None:
     async def handler(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": "100"})
         await response.prepare(request)
@@ -90,11 +90,11 @@ def raw_fault(answer: bytes) -> Fault:
     ],
     ids=["nothing", "no HTTP", "endless header", "bad chunks"],
 )
-def test_broken_http_may_pass(answer: bytes) -> None:
+def test_broken_http_is_transient(answer: bytes) -> None:
     assert type(raw_fault(answer)) is Transient
 
 
-def test_nobody_listening_may_pass() -> None:
+def test_a_refused_connection_is_transient() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         remote = Remote(f"http://127.0.0.1:{taken.getsockname()[1]}", timeout=BOUND)
@@ -103,7 +103,7 @@ def test_nobody_listening_may_pass() -> None:
     assert caught.value.code == "unreachable"
 
 
-def test_no_tls_handshake_may_pass() -> None:
+def test_a_failed_tls_handshake_is_transient() -> None:
     async def run() -> None:
         async with serving(answering(200)) as url:
             await one_call(Remote(url.replace("http://", "https://"), timeout=BOUND))
@@ -113,7 +113,7 @@ def test_no_tls_handshake_may_pass() -> None:
     assert caught.value.code == "tls"
 
 
-def test_a_name_that_is_not_found_may_pass() -> None:
+def test_an_unknown_host_name_is_transient() -> None:
     with pytest.raises(Transient):
         asyncio.run(asyncio.wait_for(one_call(Remote("http://nowhere.invalid", timeout=BOUND)), 2 * BOUND))
 
@@ -149,7 +149,7 @@ def test_hundreds_of_calls_are_under_way_at_once() -> None:
     assert transport.MOST_CONNECTIONS >= 2_000
 
 
-def test_a_closed_remote_opens_again() -> None:
+def test_a_closed_remote_can_be_used_again() -> None:
     async def run() -> None:
         async with serving(answering(200)) as url:
             remote = Remote(url, timeout=BOUND)
@@ -161,7 +161,7 @@ def test_a_closed_remote_opens_again() -> None:
     asyncio.run(asyncio.wait_for(run(), BOUND))
 
 
-def test_a_cancelled_call_is_no_fault() -> None:
+def test_a_cancelled_call_raises_no_fault() -> None:
     async def run() -> None:
         arrived = asyncio.Event()
 

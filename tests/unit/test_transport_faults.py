@@ -45,7 +45,7 @@ def certificate_error() -> Exception:
         *((status, Unresolved, f"http_{status}") for status in (501, 505, 507, 511, 100, 600)),
     ],
 )
-def test_each_status_is_one_kind_of_fault(status: int, kind: type[Fault], code: str) -> None:
+def test_each_status_maps_to_one_kind_of_fault(status: int, kind: type[Fault], code: str) -> None:
     fault = classify(status)
     assert type(fault) is kind
     assert fault.code == code
@@ -68,7 +68,7 @@ def test_each_status_is_one_kind_of_fault(status: int, kind: type[Fault], code: 
         (aiohttp.ClientResponseError(None, (), status=400), "bad_answer"),  # type: ignore[arg-type]
     ],
 )
-def test_whatever_befalls_the_connection_may_pass(error: Exception, code: str) -> None:
+def test_every_connection_error_is_transient(error: Exception, code: str) -> None:
     fault = classify(error)
     assert type(fault) is Transient
     assert fault.code == code
@@ -78,7 +78,7 @@ def test_an_invalid_url_is_for_an_operator() -> None:
     assert type(classify(aiohttp.InvalidURL("nonsense"))) is Refused
 
 
-def test_the_remotes_own_words_are_kept_with_a_refusal() -> None:
+def test_a_refusal_keeps_the_remotes_message() -> None:
     details = RemoteError(code="out_of_stock", message="No more of it")
     for status, kind in ((422, Refused), (402, Declined), (503, Transient), (501, Unresolved)):
         fault = classify(status, details=details)
@@ -136,12 +136,12 @@ def test_a_retry_after_date_is_measured_by_the_remotes_own_clock() -> None:
         b'{"a": ' + b"9" * 5_000 + b"}",
     ],
 )
-def test_an_answer_that_could_not_be_kept_is_not_taken(raw: bytes) -> None:
+def test_an_answer_that_cannot_be_stored_is_refused(raw: bytes) -> None:
     with pytest.raises(ValueError):
         read_object(raw)
 
 
-def test_an_answer_that_only_looks_like_it_is_taken() -> None:
+def test_an_answer_that_only_looks_unstorable_is_accepted() -> None:
     assert read_object(b'{"a": "\\\\u0000 \xc3\xa9"}') == {"a": "\\u0000 é"}
 
 
@@ -156,11 +156,11 @@ def test_an_answer_that_only_looks_like_it_is_taken() -> None:
         ({}, "", ""),
     ],
 )
-def test_what_a_remote_says_is_trimmed(body: Any, code: str, message: str) -> None:
+def test_a_remotes_message_is_shortened(body: Any, code: str, message: str) -> None:
     assert read_error(json.dumps(body).encode()) == RemoteError(code=code, message=message)
 
 
-def test_a_time_out_of_nothing_is_refused() -> None:
+def test_an_unusable_timeout_is_refused() -> None:
     for timeout in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="timeout"):
             Remote("http://127.0.0.1", timeout=timeout)

@@ -54,20 +54,20 @@ def test_durations_have_the_units_that_matter(seconds: float, words: str, in_sho
         (-0.5, "-0.500"),
     ],
 )
-def test_moments_are_shown_since_the_start(seconds: float, shown: str) -> None:
+def test_moments_are_shown_relative_to_the_start(seconds: float, shown: str) -> None:
     assert elapsed(seconds) == shown
 
 
-def test_numbers_have_their_nouns() -> None:
+def test_numbers_have_the_right_plural() -> None:
     assert [counted(count, "order") for count in (0, 1, 1_200)] == ["0 orders", "1 order", "1,200 orders"]
 
 
-def test_a_number_that_was_counted_no_further_says_so() -> None:
+def test_a_count_that_stopped_at_its_limit_says_so() -> None:
     assert [bounded(count, 10_000) for count in (3, 10_000, 10_001)] == ["3", "10,000", "10,000+"]
     assert [number(value) for value in (1_234, 0.5)] == ["1,234", "0.5"]
 
 
-def test_a_sum_is_written_as_its_reader_writes_it() -> None:
+def test_an_amount_is_written_in_its_readers_format() -> None:
     price = Money(amount=103_900, currency="EUR")
     assert money(price, locale=ENGLISH) == "€1,039.00"
     assert money(price, locale=ENGLISH, short=True) == "€1,039"
@@ -76,13 +76,13 @@ def test_a_sum_is_written_as_its_reader_writes_it() -> None:
     assert plain_money(price) == "EUR 1,039.00"
 
 
-def test_a_sum_has_the_decimals_of_its_currency() -> None:
+def test_an_amount_has_the_decimals_of_its_currency() -> None:
     assert Money(amount=103_900, currency="EUR").figures == "1039.00"
     assert Money(amount=3_900, currency="JPY").figures == "3900"
     assert plain_money(Money(amount=3_900, currency="JPY")) == "JPY 3,900"
 
 
-def test_a_moment_is_told_by_its_distance_from_now() -> None:
+def test_a_moment_is_shown_relative_to_now() -> None:
     assert relative(timedelta(seconds=-12)) == "12 seconds ago"
     assert relative(timedelta(minutes=2)) == "in 2 minutes"
     assert relative(timedelta(minutes=2), locale=GERMAN) == "in 2 Minuten"

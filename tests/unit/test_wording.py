@@ -46,7 +46,7 @@ from orders.wording.states import pill_of
         (events.RULINGS, [ruling.name.lower() for ruling in Ruling]),
     ],
 )
-def test_every_value_has_its_words_and_no_other_has(
+def test_every_value_has_words_and_nothing_else_does(
     words: dict[str, object], vocabulary: Iterable[str]
 ) -> None:
     assert set(words) == set(vocabulary)
@@ -60,7 +60,7 @@ def test_every_standing_has_a_sentence_with_and_without_an_agent(kind: StandingK
     assert text.endswith(".") and "{" not in text and " at An" not in text
 
 
-def test_a_state_that_this_release_does_not_know_is_shown_by_its_name() -> None:
+def test_an_unknown_state_is_shown_by_its_name() -> None:
     assert pill_of(states.ORDER_STATES, "half_baked") == ("idle", "info", "half baked")
 
 
@@ -78,14 +78,14 @@ def event(kind: str, step: str = "bake", **detail: Any) -> EventFacts:
 
 
 @pytest.mark.parametrize("kind", list(EventKind))
-def test_an_event_of_which_nothing_is_kept_still_has_a_whole_sentence(kind: EventKind) -> None:
+def test_an_event_without_details_still_has_a_complete_sentence(kind: EventKind) -> None:
     sentence = event_sentence(event(kind), RetryLimits())
     assert sentence[0].isupper() and sentence == sentence.strip()
     assert not {"{", "}"} & set(sentence) and "None" not in sentence and "  " not in sentence
 
 
 @pytest.mark.parametrize("kind", list(EventKind))
-def test_what_others_wrote_is_quoted_as_it_is_and_cut_short(kind: EventKind) -> None:
+def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> None:
     hostile = "{step} %s " * 200
     names = ("reason", "why", "by", "agent", "try", "before", "code", "message", "overruns")
     detail: dict[str, Any] = dict.fromkeys(names, hostile)
@@ -116,10 +116,10 @@ def test_what_others_wrote_is_quoted_as_it_is_and_cut_short(kind: EventKind) -> 
         ),
     ],
 )
-def test_a_sentence_says_what_is_known_and_leaves_out_the_rest(happened: EventFacts, sentence: str) -> None:
+def test_a_sentence_states_the_known_details_and_omits_the_rest(happened: EventFacts, sentence: str) -> None:
     assert event_sentence(happened, RetryLimits(forward=3, backward=6)) == sentence
 
 
-def test_calls_that_failed_alike_are_one_sentence() -> None:
+def test_calls_that_failed_alike_share_a_sentence() -> None:
     first, last = (event("call_failed", code="no_answer", **{"try": number}) for number in (1, 4))
     assert calls_sentence(first, last) == "Calls 1 to 4 of bake failed: no_answer"

@@ -89,12 +89,12 @@ def test_without_a_wake_up_there_is_a_pass_at_each_poll() -> None:
     assert all(wait >= 0.015 for wait in waits(passes))
 
 
-def test_while_there_is_work_there_is_another_pass_at_once() -> None:
+def test_another_pass_follows_at_once_while_there_is_work() -> None:
     assert Passes(BUSY, BUSY, BUSY, IDLE).run() == 4
 
 
 @pytest.mark.pattern("C3")
-def test_when_all_the_work_is_in_other_hands_the_next_pass_waits_a_moment() -> None:
+def test_the_next_pass_waits_a_moment_while_others_hold_all_the_work() -> None:
     all_locked = Counts(busy=True, done={"orders": 0})
     passes = Passes(all_locked, all_locked, IDLE)
     assert passes.run() == 3
@@ -115,11 +115,11 @@ def waits(passes: Passes) -> list[float]:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_database_that_is_away_is_waited_for(error: Exception) -> None:
+def test_a_worker_waits_for_an_unreachable_database(error: Exception) -> None:
     assert Passes(error, error, BUSY, error, IDLE).run() == 5
 
 
-def test_an_error_that_nobody_foresaw_ends_the_process_for_a_fresh_one_to_take_over() -> None:
+def test_an_unexpected_error_ends_the_process() -> None:
     passes = Passes(BUSY, ValueError("a bug"), IDLE)
     with pytest.raises(ValueError, match="a bug"):
         passes.worker.run()
@@ -204,7 +204,7 @@ def test_a_signal_that_arrives_while_the_flag_is_held_does_not_hang_the_process(
     assert done.returncode == 0, done.stderr
 
 
-def test_no_two_instances_have_one_name() -> None:
+def test_no_two_instances_share_a_name() -> None:
     names = {instance_id("scheduler") for _ in range(50)}
     assert len(names) == 50
     assert all(name.startswith("scheduler:") and f":{os.getpid()}:" in name for name in names)

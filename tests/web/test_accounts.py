@@ -71,7 +71,7 @@ def errors_of(response: Any) -> dict[str, list[str]]:
 # Signing up.
 
 
-def test_a_mailed_link_and_a_password_make_an_account_and_sign_in(client: Client, inbox: Mailbox) -> None:
+def test_an_emailed_link_and_a_password_create_an_account_and_sign_in(client: Client, inbox: Mailbox) -> None:
     asked = client.post("/account/sign-up/", {"email": " Ada@Example.COM "}, follow=True)
     assert asked.redirect_chain == [("/account/sign-up/sent/", 302)]
     assert not User.objects.exists()
@@ -96,7 +96,7 @@ def test_a_link_works_for_one_account_only(client: Client, inbox: Mailbox) -> No
     assert User.objects.get().check_password(PASSWORD)
 
 
-def test_a_link_that_was_changed_or_is_old_makes_nothing(
+def test_a_link_that_was_changed_or_has_expired_creates_nothing(
     client: Client, inbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.post("/account/sign-up/", {"email": EMAIL})
@@ -107,7 +107,7 @@ def test_a_link_that_was_changed_or_is_old_makes_nothing(
     assert not User.objects.exists()
 
 
-def test_a_sign_up_goes_on_to_where_it_began(client: Client, inbox: Mailbox) -> None:
+def test_a_sign_up_returns_to_where_it_began(client: Client, inbox: Mailbox) -> None:
     client.post("/account/sign-up/", {"email": EMAIL, "next": "/cart/"})
     assert client.post(inbox.link(), twice(PASSWORD))["Location"] == "/cart/"
 
@@ -160,7 +160,7 @@ def test_signing_out_is_a_post_and_ends_the_session(signed_in: Client) -> None:
     assert signed_in.get("/account/")["Location"] == "/account/sign-in/?next=/account/"
 
 
-def test_a_page_of_an_account_leads_back_after_signing_in(client: Client, ada: User) -> None:
+def test_signing_in_leads_back_to_the_requested_page(client: Client, ada: User) -> None:
     for path in OWN:
         asked = client.get(f"/account/{path}")
         assert asked["Location"] == f"/account/sign-in/?next=/account/{path}"
@@ -229,7 +229,7 @@ def test_an_address_is_added_changed_and_deleted(signed_in: Client, ada: User) -
     assert not Address.objects.exists()
 
 
-def test_one_address_is_the_default_whatever_is_done(signed_in: Client) -> None:
+def test_exactly_one_address_is_always_the_default(signed_in: Client) -> None:
     for city in ("First", "Second", "Third"):
         signed_in.post("/account/addresses/new/", LONDON | {"city": city})
     assert Address.objects.get(is_default=True).city == "First"
@@ -240,7 +240,7 @@ def test_one_address_is_the_default_whatever_is_done(signed_in: Client) -> None:
     assert Address.objects.get(is_default=True).city == "Third"
 
 
-def test_the_database_keeps_a_second_default_out(ada: User) -> None:
+def test_the_database_refuses_a_second_default(ada: User) -> None:
     Address.objects.create(user=ada, is_default=True, **LONDON)
     with pytest.raises(IntegrityError, match="one_default_address_per_user"), transaction.atomic():
         Address.objects.create(user=ada, is_default=True, **LONDON)
@@ -320,7 +320,7 @@ def test_the_header_shows_whether_the_visitor_is_signed_in(client: Client, ada: 
 @pytest.mark.parametrize(
     ("path", "queries"), [("", 12), ("addresses/", 3), ("addresses/new/", 2), ("password/", 2)]
 )
-def test_a_page_costs_the_same_however_much_there_is(
+def test_a_page_takes_a_fixed_number_of_statements(
     signed_in: Client,
     ada: User,
     django_assert_max_num_queries: DjangoAssertNumQueries,

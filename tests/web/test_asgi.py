@@ -78,7 +78,7 @@ def test_senders_that_never_send_hold_no_thread_and_no_connection(
     assert asyncio.run(answer_to(asgi, asked))[0]["status"] == 408
 
 
-def test_the_server_is_told_when_the_application_has_started_and_stopped(
+def test_the_server_is_notified_when_the_application_has_started_and_stopped(
     asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

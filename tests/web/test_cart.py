@@ -94,7 +94,7 @@ def test_a_product_that_is_not_for_sale_cannot_be_added(client: Client, sku: str
     assert inside(client) == {}
 
 
-def test_a_product_unlisted_since_is_shown_as_gone_and_left_out_of_the_total(client: Client) -> None:
+def test_a_product_unlisted_meanwhile_is_shown_as_gone_and_left_out_of_the_total(client: Client) -> None:
     put_in(client)
     put_in(client, "first-sun")
     Product.objects.filter(sku="tidal-lines").update(is_listed=False)
@@ -107,7 +107,7 @@ def test_a_product_unlisted_since_is_shown_as_gone_and_left_out_of_the_total(cli
     assert total.amount == 4900
 
 
-def test_a_product_deleted_since_is_shown_as_gone(client: Client) -> None:
+def test_a_product_deleted_meanwhile_is_shown_as_gone(client: Client) -> None:
     put_in(client)
     Product.objects.filter(sku="tidal-lines").delete()
     assert "No longer for sale" in client.get("/cart/").content.decode()
@@ -134,7 +134,7 @@ def test_every_button_is_a_post_with_a_token(path: str) -> None:
     assert Client(enforce_csrf_checks=True).post(path, {"sku": "tidal-lines"}).status_code == 403
 
 
-def test_a_cart_costs_the_same_statements_however_full(
+def test_a_cart_takes_a_fixed_number_of_statements(
     client: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     Product.objects.bulk_create(

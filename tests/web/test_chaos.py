@@ -68,7 +68,7 @@ def test_it_sets_a_services_faults_and_clears_them(admin: Client, system: System
 
 
 @pytest.mark.parametrize("wrong", [{"errors": 101}, {"latency": -1}, {"hangs": "many"}, {"lost": ""}])
-def test_it_sets_nothing_that_makes_no_sense(admin: Client, wrong: dict[str, Any]) -> None:
+def test_it_refuses_invalid_faults_and_keeps_the_input(admin: Client, wrong: dict[str, Any]) -> None:
     page = admin.post(f"{PANEL}faults/mail/", WELL | {"down": "on"} | wrong)
     assert page.status_code == 422
     assert "Enter a whole number" in page.content.decode()
@@ -100,7 +100,7 @@ def test_it_kills_a_process_of_this_installation_and_of_no_other(
     assert admin.post(f"{PANEL}kill/web/").status_code == 404
 
 
-def test_it_counts_what_happens(admin: Client) -> None:
+def test_it_counts_orders_and_effects(admin: Client) -> None:
     make_order(process_state="error")
     make_order(process_state="processed", finished_at="2020-01-01T00:00Z")
     page = admin.get(PANEL)

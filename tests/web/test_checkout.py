@@ -72,7 +72,7 @@ def test_a_customer_finds_her_default_address_filled_in() -> None:
     assert (form["city"].value(), form["email"].value()) == ("Ockham", user.email)
 
 
-def test_the_cart_is_empty_afterwards(client: Client) -> None:
+def test_the_cart_is_empty_after_an_order(client: Client) -> None:
     client.post("/checkout/", fill(client))
     assert "Your cart is empty" in client.get("/cart/").content.decode()
 
@@ -168,7 +168,7 @@ def test_a_price_that_has_changed_is_shown_before_anything_is_ordered(client: Cl
     assert SubmissionMessage.objects.get().body["total"] == 19_800
 
 
-def test_a_product_unlisted_since_is_not_ordered_and_the_form_is_kept(client: Client) -> None:
+def test_a_product_unlisted_meanwhile_is_not_ordered_and_the_form_is_kept(client: Client) -> None:
     form = fill(client)
     Product.objects.filter(sku="tidal-lines").update(is_listed=False)
     response = client.post("/checkout/", form)

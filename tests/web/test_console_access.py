@@ -83,13 +83,13 @@ def kept_as(name: str, path: str, who: str) -> tuple[str, str]:
     return audit.act_and_target(name, resolve(path).kwargs, who if name.startswith("second-factor") else path)
 
 
-def test_every_address_is_in_the_table() -> None:
+def test_every_url_is_in_the_table() -> None:
     names = [str(pattern.name) for pattern in urls.urlpatterns]
     assert len(set(names)) == len(names)
     assert set(names) - PUBLIC == TABLE.keys()
 
 
-def test_a_stranger_is_led_to_the_sign_in_and_does_nothing(places: dict[str, str]) -> None:
+def test_a_stranger_is_sent_to_the_sign_in_page_and_changes_nothing(places: dict[str, str]) -> None:
     before = state()
     for name, path in places.items():
         for method in ("get", "post"):
@@ -101,7 +101,7 @@ def test_a_stranger_is_led_to_the_sign_in_and_does_nothing(places: dict[str, str
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_role_may_what_the_table_says_and_every_refused_act_is_written_down(
+def test_each_access_level_may_do_what_the_table_says_and_every_refused_act_is_recorded(
     role: str, places: dict[str, str]
 ) -> None:
     user = person(role)
@@ -132,7 +132,7 @@ def test_a_role_may_what_the_table_says_and_every_refused_act_is_written_down(
         assert state() == before
 
 
-def test_a_forged_request_does_nothing_and_is_written_down(places: dict[str, str]) -> None:
+def test_a_forged_request_changes_nothing_and_is_recorded(places: dict[str, str]) -> None:
     User.objects.filter(pk=person("admin").pk).update(is_superuser=True)
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.get())
@@ -150,7 +150,7 @@ def test_a_forged_request_does_nothing_and_is_written_down(places: dict[str, str
     assert all(one.result.startswith("forged: ") for one in entries)
 
 
-def test_a_forged_request_in_the_shop_is_no_operators_act() -> None:
+def test_a_forged_request_in_the_shop_is_not_recorded_as_an_operators_act() -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(person("customer"))
     assert client.post("/account/sign-out/").status_code == 403
@@ -170,7 +170,7 @@ def test_a_viewer_sees_no_button_that_she_may_not_press(places: dict[str, str]) 
         assert len(posts) == 1, (name, posts)  # the one that signs out
 
 
-def test_who_is_at_the_desk_is_refused_in_the_consoles_frame_and_a_customer_in_the_shops(
+def test_an_operator_is_refused_in_the_consoles_frame_and_a_customer_in_the_shops(
     places: dict[str, str],
 ) -> None:
     page = signed_in(person("viewer")).post(places["pause-agent"])
@@ -183,7 +183,7 @@ def test_who_is_at_the_desk_is_refused_in_the_consoles_frame_and_a_customer_in_t
     assert "Browse posters" in text and "open-alerts" not in text
 
 
-def test_pages_are_kept_by_nobody(places: dict[str, str]) -> None:
+def test_pages_are_not_cached(places: dict[str, str]) -> None:
     client = signed_in(person("viewer"))
     for name in ("overview", "orders", "order", "audit"):
         assert "no-store" in client.get(places[name])["Cache-Control"], name

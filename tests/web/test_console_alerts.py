@@ -105,7 +105,7 @@ def test_an_outage_says_how_many_steps_wait_and_offers_nothing_to_resubmit(desk:
     assert "/console/bulk/new/" not in page.content.decode()
 
 
-def test_a_quiet_inbox_says_so(desk: Desk) -> None:
+def test_an_empty_inbox_says_so(desk: Desk) -> None:
     client = desk("viewer")
     assert "No alerts are open." in text_of(client.get("/console/alerts/"))
     assert "No bulk actions yet." in text_of(client.get("/console/bulk/"))
@@ -114,7 +114,7 @@ def test_a_quiet_inbox_says_so(desk: Desk) -> None:
 
 
 @pytest.mark.pattern("O1")
-def test_a_group_is_acknowledged_annotated_and_shows_who_was_told(desk: Desk) -> None:
+def test_a_group_shows_its_acknowledgement_its_notes_and_who_was_notified(desk: Desk) -> None:
     failed_orders(1)
     group = group_of()
     OutgoingMessage.objects.create(
@@ -152,7 +152,7 @@ def test_a_group_is_acknowledged_annotated_and_shows_who_was_told(desk: Desk) ->
 
 
 @pytest.mark.pattern("O2")
-def test_a_group_is_resubmitted_as_a_whole_and_what_joins_later_is_shown_apart(desk: Desk) -> None:
+def test_a_group_is_resubmitted_as_a_whole_and_later_alerts_are_shown_separately(desk: Desk) -> None:
     ids = failed_orders(3)
     group = group_of()
     client = desk("operator")
@@ -217,7 +217,7 @@ def test_a_refund_of_many_needs_the_count_typed_too(desk: Desk) -> None:
         ({"seen": "1"}, "More orders match now than when"),
     ],
 )
-def test_a_form_that_makes_no_sense_begins_nothing_and_keeps_what_was_typed(
+def test_an_invalid_form_begins_nothing_and_keeps_its_input(
     desk: Desk, changes: dict[str, str], message: str
 ) -> None:
     failed_orders(2)
@@ -230,7 +230,7 @@ def test_a_form_that_makes_no_sense_begins_nothing_and_keeps_what_was_typed(
 
 
 @pytest.mark.pattern("O2")
-def test_what_a_filter_finds_and_chosen_orders_are_resubmitted_if_they_are_in_error(desk: Desk) -> None:
+def test_filtered_and_selected_orders_are_resubmitted_if_they_are_in_error(desk: Desk) -> None:
     ids = failed_orders(2)
     failed_orders(1, code="key_expired")
     pending = make_order({}, process_state="pending").order_id
@@ -278,7 +278,7 @@ def test_an_action_is_paused_resumed_and_stopped_and_shows_the_result_of_each_or
 
 
 @pytest.mark.pattern("O2", "F33")
-def test_two_operators_in_two_browsers_are_one_effect(desk: Desk) -> None:
+def test_two_operators_in_two_browsers_cause_one_effect(desk: Desk) -> None:
     (order_id,) = failed_orders(1)
     action = bulk_services.resubmit_one(order_id=order_id, actor=OLGA)
     olga, otto = desk("operator"), desk("operator", "otto")
@@ -304,7 +304,7 @@ def test_two_operators_in_two_browsers_are_one_effect(desk: Desk) -> None:
         "bulk/{action}/undo/",
     ],
 )
-def test_a_viewer_sees_everything_and_may_do_nothing(desk: Desk, address: str) -> None:
+def test_a_viewer_sees_everything_and_can_change_nothing(desk: Desk, address: str) -> None:
     ids = failed_orders(1)
     action = bulk_services.resubmit_one(order_id=ids[0], actor=OLGA)
     client = desk("viewer")
@@ -323,7 +323,7 @@ def test_a_viewer_sees_everything_and_may_do_nothing(desk: Desk, address: str) -
     assert desk("customer", "nobody").get("/console/alerts/").status_code == 403
 
 
-def test_the_file_of_alerts_is_safe_in_a_spreadsheet(desk: Desk) -> None:
+def test_the_exported_alerts_are_safe_in_a_spreadsheet(desk: Desk) -> None:
     failed_orders(1, message="=cmd|' /C calc'!A0")
     answer = desk("viewer").get(f"/console/alerts.csv?group={group_of().pk}")
     head, line = csv.reader(answer.getvalue().decode("utf-8-sig").splitlines())

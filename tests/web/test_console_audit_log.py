@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize(
     "sql", ["UPDATE orders_auditentry SET actor = 'nobody'", "DELETE FROM orders_auditentry"]
 )
-def test_the_audit_log_is_only_added_to(sql: str) -> None:
+def test_the_audit_log_is_append_only(sql: str) -> None:
     AuditEntry.objects.create(actor="olga", act="resubmit")
     with (
         pytest.raises(DatabaseError, match="append-only"),
@@ -44,7 +44,9 @@ BODIES: dict[str, dict[str, str]] = {
 """Acts that leave an entry, with what is sent."""
 
 
-def test_one_filter_finds_an_act_and_who_was_refused_it(places: dict[str, str]) -> None:
+def test_an_allowed_act_and_a_refused_attempt_are_recorded_under_the_same_name(
+    places: dict[str, str],
+) -> None:
     admin, viewer = signed_in(person("admin")), signed_in(person("viewer"))
     kept: dict[str, set[tuple[str, str]]] = {"admin": set(), "viewer": set()}
     for name, body in BODIES.items():
@@ -62,7 +64,7 @@ def test_one_filter_finds_an_act_and_who_was_refused_it(places: dict[str, str]) 
     assert AuditEntry.objects.latest("id").act == "bulk-create"
 
 
-def test_what_a_service_refused_is_kept_as_refused(places: dict[str, str]) -> None:
+def test_an_act_that_a_service_refused_is_recorded_as_refused(places: dict[str, str]) -> None:
     client = signed_in(person("admin"))
     client.post(places["order-compensate"], BODIES["order-compensate"])
     client.post(places["force-circuit"], BODIES["force-circuit"] | {"reason": " "})
@@ -114,9 +116,7 @@ def entries() -> None:
         ("actor=%00", ["otto", "=olga()", "olga"]),
     ],
 )
-def test_the_audit_log_is_read_by_filters_in_its_address(
-    entries: None, query: str, actors: list[str]
-) -> None:
+def test_the_url_of_the_audit_log_holds_its_filters(entries: None, query: str, actors: list[str]) -> None:
     client = signed_in(person("viewer"))
     page = client.get(f"/console/audit/?{query}")
     assert [one.actor for one in page.context["entries"]] == actors
@@ -124,7 +124,7 @@ def test_the_audit_log_is_read_by_filters_in_its_address(
     assert len(lines) == 1 + len(actors)
 
 
-def test_what_an_act_changed_is_shown_field_by_field(entries: None) -> None:
+def test_the_changes_of_an_act_are_shown_field_by_field(entries: None) -> None:
     page = signed_in(person("viewer")).get("/console/audit/?act=edit")
     (entry,) = page.context["entries"]
     assert [(one.field, one.before, one.after) for one in entry.changes] == [("b.c", "x", "y")]
@@ -142,7 +142,7 @@ def test_pages_of_the_audit_log_follow_one_another() -> None:
     assert page.context["after"] == ""
 
 
-def test_a_spreadsheet_runs_nothing_of_it(entries: None) -> None:
+def test_the_exported_audit_log_is_safe_in_a_spreadsheet(entries: None) -> None:
     client = signed_in(person("viewer"))
     text = b"".join(client.get("/console/audit.csv").streaming_content).decode()
     assert ",'=olga()," in text

@@ -55,7 +55,7 @@ def move(client: Client, **seconds: float) -> None:
 # Signing in.
 
 
-def test_a_stranger_is_led_to_the_consoles_sign_in_and_back() -> None:
+def test_a_stranger_is_sent_to_the_consoles_sign_in_page_and_back() -> None:
     person("viewer", password=PASSWORD)
     client = Client()
     asked = client.get(f"{AUDIT}?act=resubmit")
@@ -92,7 +92,7 @@ def test_a_session_ends_when_it_is_idle_or_old(times: dict[str, float], lives: b
     assert ("_auth_user_id" in client.session) is lives
 
 
-def test_what_a_page_asks_for_by_itself_keeps_no_session_alive() -> None:
+def test_a_pages_automatic_requests_keep_no_session_alive() -> None:
     client = signed_in(person("viewer"))
     client.get(AUDIT)
     move(client, **{sessions.SEEN: 14 * 60})
@@ -102,7 +102,7 @@ def test_what_a_page_asks_for_by_itself_keeps_no_session_alive() -> None:
     assert time.time() - client.session[sessions.SEEN] < 60
 
 
-def test_the_session_of_the_shop_that_turns_to_the_console_counts_from_the_sign_in() -> None:
+def test_a_shop_session_that_enters_the_console_counts_from_its_sign_in() -> None:
     user = person("viewer")
     client = signed_in(user)
     User.objects.update(last_login="2026-01-01T00:00Z")
@@ -121,7 +121,7 @@ def test_a_customers_session_is_left_alone() -> None:
 # The second factor.
 
 
-def test_where_it_is_required_nothing_is_seen_without_it(required: None) -> None:
+def test_nothing_is_shown_without_a_required_second_factor(required: None) -> None:
     admin = person("admin")
     User.objects.update(is_staff=True, is_superuser=True)
     client = signed_in(admin)
@@ -131,7 +131,7 @@ def test_where_it_is_required_nothing_is_seen_without_it(required: None) -> None
     assert client.get("/account/").status_code == 200
 
 
-def test_setting_it_up_shows_the_key_and_then_recovery_codes_once(required: None) -> None:
+def test_setting_up_a_second_factor_shows_the_key_and_then_the_recovery_codes_once(required: None) -> None:
     client = signed_in(person("operator"))
     page = client.get(f"{FACTOR}?next={AUDIT}").content.decode()
     picture = client.get("/console/second-factor/qr.svg")
@@ -170,7 +170,7 @@ def test_the_code_is_asked_for_at_each_sign_in_and_leads_back(required: None) ->
     assert again.get(AUDIT).status_code == 302
 
 
-def test_who_has_a_factor_is_asked_even_where_it_is_not_required() -> None:
+def test_somebody_with_a_second_factor_is_asked_for_it_even_where_it_is_not_required() -> None:
     user = person("operator")
     client = signed_in(user)
     assert client.get(AUDIT).status_code == 200
@@ -178,7 +178,7 @@ def test_who_has_a_factor_is_asked_even_where_it_is_not_required() -> None:
     assert client.get(AUDIT).status_code == 302
 
 
-def test_a_recovery_code_is_good_once() -> None:
+def test_a_recovery_code_works_once() -> None:
     user = person("operator")
     with_device(user)
     codes = second_factor.renew_recovery_codes(user)
@@ -187,7 +187,7 @@ def test_a_recovery_code_is_good_once() -> None:
     assert second_factor.recovery_codes_left(user) == second_factor.RECOVERY_CODES - 1
 
 
-def test_a_recovery_code_of_another_is_no_code() -> None:
+def test_another_persons_recovery_code_is_refused() -> None:
     user, other = person("operator"), person("operator", "other")
     for one in (user, other):
         with_device(one)
@@ -214,7 +214,7 @@ def test_a_hundred_guesses_are_slowed_down_and_the_right_code_waits_too(recovery
     assert refused.count() == answers.count(403)
 
 
-def test_a_factor_that_was_taken_away_ends_every_session_that_had_it(required: None) -> None:
+def test_removing_a_second_factor_ends_every_session_that_used_it(required: None) -> None:
     user = person("operator")
     device = with_device(user)
     one, other = signed_in(user), signed_in(user)
@@ -225,7 +225,7 @@ def test_a_factor_that_was_taken_away_ends_every_session_that_had_it(required: N
     assert "Set up" in other.get(FACTOR).content.decode()
 
 
-def test_it_is_asked_again_before_what_needs_it_fresh() -> None:
+def test_a_second_factor_is_asked_for_again_before_new_recovery_codes_are_shown() -> None:
     user = person("operator")
     device = with_device(user)
     client = signed_in(user)
@@ -245,7 +245,7 @@ def test_it_is_asked_again_before_what_needs_it_fresh() -> None:
     assert StaticToken.objects.count() == second_factor.RECOVERY_CODES
 
 
-def test_who_has_lost_everything_is_helped_by_a_command(required: None) -> None:
+def test_a_command_removes_a_lost_second_factor(required: None) -> None:
     user = person("operator")
     with_device(user)
     second_factor.renew_recovery_codes(user)

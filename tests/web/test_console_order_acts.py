@@ -46,7 +46,7 @@ def test_a_resubmission_waits_shows_that_and_can_be_undone(desk: Desk) -> None:
     assert stored(order).process_state == "error"
 
 
-def test_at_once_is_at_once_and_a_second_time_says_so(desk: Desk) -> None:
+def test_an_immediate_resubmission_happens_at_once_and_a_second_click_says_so(desk: Desk) -> None:
     order = in_error()
     client = desk("operator")
     first = client.post(f"/console/orders/{order.pk}/resubmit/", {"now": "1", "reason": "fixed"}, follow=True)
@@ -59,7 +59,7 @@ def test_at_once_is_at_once_and_a_second_time_says_so(desk: Desk) -> None:
     assert not BulkAction.objects.exists()
 
 
-def test_an_edit_is_compared_confirmed_and_resubmitted_and_refused_to_who_comes_second(desk: Desk) -> None:
+def test_an_edit_is_compared_confirmed_and_resubmitted_and_a_second_editor_is_refused(desk: Desk) -> None:
     order = in_error()
     at = f"/console/orders/{order.pk}/steps/create-shipment/edit/"
     client, other = desk("operator"), desk("operator")
@@ -86,7 +86,7 @@ def test_an_edit_is_compared_confirmed_and_resubmitted_and_refused_to_who_comes_
     assert client.get(f"/console/orders/{order.pk}/steps/reserve-stock/edit/").status_code == 404
 
 
-def test_a_step_nobody_knows_the_outcome_of_is_settled_first(desk: Desk) -> None:
+def test_a_step_of_unknown_outcome_is_settled_first(desk: Desk) -> None:
     order = in_error(outcome="unknown")
     admin = desk("admin")
     at = f"/console/orders/{order.pk}/steps/create-shipment"
@@ -120,7 +120,7 @@ def test_compensating_an_order_that_was_paid_needs_the_amount_typed(desk: Desk) 
     assert "already been cancelled" in client.get(at).content.decode()
 
 
-def test_the_desk_shows_what_could_not_be_compensated_and_settles_it_with_proof(desk: Desk) -> None:
+def test_the_desk_shows_failed_compensations_and_settles_them_with_proof(desk: Desk) -> None:
     order = an_order(
         {
             **BEFORE_SHIPMENT,

@@ -116,7 +116,7 @@ def test_pages_follow_one_another_without_gap_or_overlap() -> None:
         assert seen == sorted(made, reverse=True), asked
 
 
-def test_the_list_has_a_fixed_number_of_queries_and_its_empty_states(
+def test_the_list_takes_a_limited_number_of_queries_and_explains_why_it_is_empty(
     desk: Desk, django_assert_max_num_queries: Any
 ) -> None:
     client = desk("operator")
@@ -135,7 +135,7 @@ def test_the_list_has_a_fixed_number_of_queries_and_its_empty_states(
     assert "/console/bulk/new/?state=error" in page
 
 
-def test_a_whole_id_of_a_submission_leads_to_its_page(desk: Desk) -> None:
+def test_the_full_id_of_a_submission_leads_to_its_page(desk: Desk) -> None:
     order_id = uuid7()
     SubmissionMessage.objects.create(order_id=order_id, client="guest", body={})
     answer = desk("viewer").get(f"/console/orders/?q={order_id}", follow=True)
@@ -144,7 +144,7 @@ def test_a_whole_id_of_a_submission_leads_to_its_page(desk: Desk) -> None:
     assert desk("viewer").get(f"/console/orders/{uuid7()}/").status_code == 404
 
 
-def test_a_file_of_orders_runs_no_formula_and_is_in_the_audit_log(desk: Desk) -> None:
+def test_the_exported_orders_run_no_formula_and_the_export_is_in_the_audit_log(desk: Desk) -> None:
     order = an_order({"reserve-stock": "running"}, process_state="processing", email="=cmd|' /C calc'!A0")
     open_alert(order.pk, code="@SUM(1)")
     an_order({}, process_state="processed", finished_at=ago(1))

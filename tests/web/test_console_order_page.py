@@ -14,7 +14,7 @@ from tests.web.console_orders import HOSTILE, an_order, in_error
 pytestmark = pytest.mark.django_db
 
 
-def test_what_a_remote_service_said_is_shown_harmless_and_cut_short(desk: Desk) -> None:
+def test_a_remote_services_message_is_escaped_and_shortened(desk: Desk) -> None:
     order = in_error(error={"code": HOSTILE, "message": HOSTILE * 300})
     StepState.objects.filter(process_id=order.pk, name="reserve-stock").update(result={"said": HOSTILE * 900})
     for kind, detail in (
@@ -40,7 +40,7 @@ def test_what_a_remote_service_said_is_shown_harmless_and_cut_short(desk: Desk) 
     assert f"{order.pk}/create-shipment/1" in page
 
 
-def test_only_the_newest_events_are_shown_until_all_are_asked_for(desk: Desk) -> None:
+def test_only_the_newest_events_are_shown_until_all_are_requested(desk: Desk) -> None:
     order = an_order({"reserve-stock": "running"}, process_state="processing")
     Event.objects.bulk_create(
         Event(order_id=order.pk, kind="claimed", actor_kind="scheduler", actor_name=f"scheduler:{n}")
@@ -66,7 +66,7 @@ def acts(order: OrderProcess) -> Iterator[tuple[str, str, dict[str, str]]]:
 
 
 @pytest.mark.parametrize("role", ["customer", "viewer", "operator"])
-def test_who_may_not_act_cannot_and_is_not_offered_it(desk: Desk, role: str) -> None:
+def test_a_viewer_is_not_offered_any_act_and_cannot_perform_one(desk: Desk, role: str) -> None:
     order = in_error(outcome="unknown")
     client = desk(role)
     before = (stored(order).process_state, happened(order))
@@ -88,7 +88,7 @@ def test_who_may_not_act_cannot_and_is_not_offered_it(desk: Desk, role: str) -> 
     assert client.get(f"/console/orders/{order.pk}/resubmit/").status_code in (403, 405)
 
 
-def test_an_act_without_a_token_of_ours_is_forged_and_changes_nothing(desk: Desk) -> None:
+def test_an_act_without_a_csrf_token_changes_nothing(desk: Desk) -> None:
     order = in_error()
     signed_in = desk("admin")
     strict = Client(enforce_csrf_checks=True)
@@ -98,7 +98,7 @@ def test_an_act_without_a_token_of_ours_is_forged_and_changes_nothing(desk: Desk
     assert stored(order).process_state == "error"
 
 
-def test_the_order_page_tells_what_was_done_about_it(desk: Desk) -> None:
+def test_the_order_page_shows_the_action_under_way(desk: Desk) -> None:
     order = in_error()
     action = bulk_services.resubmit_one(
         order_id=order.pk, actor=bulk_services.audit.Actor(name="olga"), reason=""

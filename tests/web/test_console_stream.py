@@ -56,7 +56,7 @@ def status(server: Server, client: Client | None) -> int:
 
 
 @pytest.mark.pattern("O1")
-def test_an_operator_is_told_when_something_happens(server: Server, streams: list[Stream]) -> None:
+def test_an_operator_is_notified_of_a_change(server: Server, streams: list[Stream]) -> None:
     order = make_order()
     stream = Stream(server, CONSOLE, Cookie=cookie(signed_in(person("viewer")))).open(seconds=30)
     streams.append(stream)
@@ -71,12 +71,12 @@ def test_an_operator_is_told_when_something_happens(server: Server, streams: lis
     assert told.fields["event"] == "progress"
 
 
-def test_nobody_else_is_told_anything(server: Server) -> None:
+def test_nobody_else_is_notified(server: Server) -> None:
     assert status(server, None) == 404
     assert status(server, signed_in(person("customer"))) == 404
 
 
-def test_a_session_that_is_over_or_has_not_given_its_second_factor_is_told_nothing(server: Server) -> None:
+def test_a_session_that_has_ended_or_lacks_its_second_factor_is_not_notified(server: Server) -> None:
     user = person("operator")
     client = signed_in(user)
     assert status(server, client) == 200

@@ -118,7 +118,7 @@ def test_the_overview_says_what_is_wrong_and_each_number_leads_to_its_rows() -> 
 
 
 @pytest.mark.pattern("C2", "A8")
-def test_an_order_that_waits_for_its_customer_or_its_agent_is_no_warning() -> None:
+def test_an_order_that_waits_for_its_customer_or_its_agent_raises_no_warning() -> None:
     swept()
     running("warehouse")
     waits = {"process_state": "pending", "created_at": ago(7_200), "not_before": ahead(600)}
@@ -144,7 +144,7 @@ def health_of(client: Client) -> str:
 
 
 @pytest.mark.parametrize(("seconds", "is_past"), [(-5.0, True), (0.0, True), (600.0, False)])
-def test_a_moment_that_has_come_is_marked_so_that_no_clock_makes_it_future(
+def test_a_past_moment_is_marked_as_past_for_browsers_with_a_wrong_clock(
     seconds: float, is_past: bool
 ) -> None:
     element = str(console.ago(ahead(seconds)))
@@ -153,7 +153,7 @@ def test_a_moment_that_has_come_is_marked_so_that_no_clock_makes_it_future(
 
 
 @pytest.mark.pattern("A8", "A9")
-def test_the_agents_page_tells_cause_probe_and_ramp_and_who_holds_it() -> None:
+def test_the_agents_page_shows_cause_probe_ramp_and_operators_hold() -> None:
     running("payments")
     Circuit.objects.filter(agent="payments").update(
         state="open", cause_code="unavailable", cause_message="503", opened_at=ago(30), probe_at=ahead(10)
@@ -237,7 +237,7 @@ def test_an_admin_forces_a_circuit_for_a_time_and_with_a_reason() -> None:
 @pytest.mark.parametrize(
     ("role", "act"), [*(("viewer", act) for act in ACTS), ("operator", "force"), ("operator", "unforce")]
 )
-def test_whoever_may_not_act_changes_nothing(role: str, act: str) -> None:
+def test_people_without_permission_change_nothing(role: str, act: str) -> None:
     running("payments")
     answer = signed_in(person(role)).post(
         f"/console/agents/payments/{act}/", {"state": "open", "seconds": "900", "reason": "x"}
@@ -247,7 +247,7 @@ def test_whoever_may_not_act_changes_nothing(role: str, act: str) -> None:
     assert (circuit.paused, circuit.forced) == (False, "")
 
 
-def test_an_act_is_no_link() -> None:
+def test_a_link_cannot_trigger_an_act() -> None:
     running("payments")
     assert signed_in(person("admin")).get("/console/agents/payments/pause/").status_code == 405
 

@@ -77,7 +77,7 @@ def test_an_order_that_is_done_is_not_cancelled_even_if_its_payment_was_skipped(
     assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.REFUSED
 
 
-def test_cancelling_twice_is_cancelling_once() -> None:
+def test_cancelling_twice_cancels_once() -> None:
     order = shop_order(done("reserve-stock"))
     assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.DONE
     before = everything(order)
@@ -86,7 +86,7 @@ def test_cancelling_twice_is_cancelling_once() -> None:
     assert len(happened(order, "compensation_requested")) == 1
 
 
-def test_an_order_in_error_is_cancelled_and_nobody_is_alerted_any_more() -> None:
+def test_cancelling_an_order_in_error_closes_its_alert() -> None:
     order = shop_order({"reserve-stock": "failed"}, process_state="error")
     make_alert(order.order_id, kind="step_failed", code="no", message="no")
     assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.DONE
@@ -121,7 +121,7 @@ def test_a_declined_payment_is_tried_with_the_other_card_and_a_new_key() -> None
     assert event_of(order, "paid_again").actor_name == "guest"
 
 
-def test_paying_twice_is_paying_once() -> None:
+def test_paying_twice_pays_once() -> None:
     order = shop_order(WAITING, not_before=ahead(3600))
     pay_again(order_id=order.order_id, payment_method="card_ok", by="guest")
     before = everything(order)
@@ -214,7 +214,7 @@ def test_an_order_that_is_not_inserted_or_is_paid_cannot_be_cancelled(ada: APICl
     assert_problem(ada.post(f"{ORDERS}/{paid.order_id}/cancel"), "cannot_be_cancelled")
 
 
-def test_nobody_cancels_an_order_of_somebody_else(ada: APIClient, bob: APIClient) -> None:
+def test_nobody_can_cancel_somebody_elses_order(ada: APIClient, bob: APIClient) -> None:
     order = shop_order({}, customer=ada.user)
     guests = shop_order({})
     for one in (order, guests):

@@ -36,7 +36,7 @@ def views(
             yield namespace, one
 
 
-def test_what_is_public_is_named_here_and_nothing_else_is() -> None:
+def test_only_the_urls_listed_here_are_public() -> None:
     assert "django.contrib.auth.middleware.LoginRequiredMiddleware" in settings.MIDDLEWARE
     found: dict[str, set[str | None]] = {}
     for namespace, pattern in views(get_resolver().url_patterns):

@@ -75,7 +75,7 @@ def order_id(ada: APIClient) -> UUID:
     return placed
 
 
-def test_an_owner_is_told_of_a_change_within_a_second(
+def test_an_owner_is_notified_of_a_change_within_a_second(
     shared: Server, ada: APIClient, order_id: UUID, streams: list[Stream]
 ) -> None:
     stream = Stream(shared, as_owner(order_id), Cookie=cookie(ada)).open()
@@ -94,7 +94,7 @@ def test_an_owner_is_told_of_a_change_within_a_second(
     assert told.fields == {"id": version, "event": "progress", "data": json.dumps({"version": version})}
 
 
-def test_what_a_role_does_is_told_and_a_queued_order_can_be_followed(
+def test_a_roles_changes_are_streamed_and_a_queued_order_can_be_followed(
     shared: Server, ada: APIClient, streams: list[Stream]
 ) -> None:
     queued = UUID(place(ada)["id"])
@@ -105,7 +105,7 @@ def test_what_a_role_does_is_told_and_a_queued_order_can_be_followed(
     assert stream.next_version(seconds=PROMPT).version == order_selectors.order_version(queued)
 
 
-def test_who_comes_back_is_told_at_once_what_was_missed_and_nothing_else(
+def test_a_returning_reader_gets_the_missed_changes_at_once_and_nothing_else(
     shared: Server, order_id: UUID, streams: list[Stream]
 ) -> None:
     old = order_selectors.order_version(order_id)
@@ -119,7 +119,7 @@ def test_who_comes_back_is_told_at_once_what_was_missed_and_nothing_else(
     assert is_quiet(current, seconds=0.3)
 
 
-def test_an_order_is_followed_by_its_owner_and_its_tokens_bearer_only(
+def test_only_the_owner_and_the_holder_of_a_token_can_follow_an_order(
     shared: Server, bob: APIClient, order_id: UUID
 ) -> None:
     stranger = cookie(bob)
@@ -143,7 +143,7 @@ def test_an_order_is_followed_by_its_owner_and_its_tokens_bearer_only(
     assert shared.request("POST", as_guest(order_id)).status == 405
 
 
-def test_a_stream_beats_and_ends(brief: Server, order_id: UUID) -> None:
+def test_a_stream_sends_heartbeats_and_ends(brief: Server, order_id: UUID) -> None:
     stream = Stream(brief, as_guest(order_id)).open()
     blocks = []
     while (block := stream.next(seconds=3.0)) is not None:
@@ -176,7 +176,7 @@ def test_no_customer_and_no_process_has_more_streams_than_its_share(
     assert again.status == 200
 
 
-def test_a_change_is_told_though_no_wake_up_is_heard(
+def test_a_change_is_streamed_even_without_a_wake_up(
     brief: Server, order_id: UUID, streams: list[Stream]
 ) -> None:
     stream = Stream(brief, as_guest(order_id)).open()
@@ -186,7 +186,7 @@ def test_a_change_is_told_though_no_wake_up_is_heard(
     assert stream.next_version(seconds=PROMPT).version == version
 
 
-def test_a_listener_that_was_ended_costs_no_change_and_comes_back(
+def test_a_listener_whose_session_was_ended_reconnects_and_misses_no_change(
     shared: Server, order_id: UUID, streams: list[Stream]
 ) -> None:
     stream = Stream(shared, as_guest(order_id)).open()
@@ -213,7 +213,7 @@ def many_orders(ada: APIClient) -> list[UUID]:
     return order_ids * 6
 
 
-def test_hundreds_are_told_by_one_listener_whoever_does_not_read(
+def test_one_listener_serves_hundreds_of_readers_even_if_some_do_not_read(
     shared: Server, ada: APIClient, streams: list[Stream]
 ) -> None:
     """F36."""
@@ -245,7 +245,7 @@ def test_hundreds_are_told_by_one_listener_whoever_does_not_read(
 
 
 @pytest.mark.pattern("F36")
-def test_hundreds_of_readers_who_come_back_at_once_all_get_in(shared: Server, ada: APIClient) -> None:
+def test_hundreds_of_readers_can_reconnect_at_once(shared: Server, ada: APIClient) -> None:
     """F36."""
     order_ids = many_orders(ada)
     for _ in range(2):
@@ -255,7 +255,7 @@ def test_hundreds_of_readers_who_come_back_at_once_all_get_in(shared: Server, ad
             stream.close()
 
 
-def test_a_stop_ends_every_stream_and_is_quick(ada: APIClient, tmp_path: Path) -> None:
+def test_a_stop_ends_every_stream_quickly(ada: APIClient, tmp_path: Path) -> None:
     order_ids = many_orders(ada)[:60]
     server = Server(tmp_path / "log", **about("stopped"))
     opened: list[Stream] = []

@@ -103,7 +103,7 @@ def test_a_mangled_url_still_shows_a_page(client: Client, ada: User, before: str
     assert shown(client.get(PATH, {"before": before})) == [mine]
 
 
-def test_a_page_costs_the_same_however_much_there_is(client: Client, ada: User) -> None:
+def test_a_page_takes_a_fixed_number_of_statements(client: Client, ada: User) -> None:
     costs = []
     for _ in range(2):
         for _ in range(5):

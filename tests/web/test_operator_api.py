@@ -247,7 +247,7 @@ def test_a_command_creates_and_revokes_an_operators_token() -> None:
         call_command("token", "nobody")
 
 
-def test_the_document_says_how_to_confirm_and_has_no_internal_labels() -> None:
+def test_the_api_description_says_how_to_confirm_and_has_no_internal_labels() -> None:
     document = yaml.safe_load(APIClient().get("/api/schema/").content)
     assert not re.search(r"\((?:[A-Z]\d|rule )", str(document))
     description = document["paths"][f"{API}/orders/{{order_id}}/compensate"]["post"]["description"]

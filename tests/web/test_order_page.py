@@ -88,7 +88,9 @@ def test_an_order_in_progress_is_described_in_plain_words(client: Client, name: 
     assert marks(client, order) == expected
 
 
-def test_a_call_that_failed_a_moment_ago_is_a_retry_although_the_attempt_is_the_first(client: Client) -> None:
+def test_a_call_that_failed_a_moment_ago_is_shown_as_a_retry_even_in_the_first_attempt(
+    client: Client,
+) -> None:
     order = shop_order({"authorise-payment": "running"})
     note(order, "call_failed", "authorise-payment", 1)
     assert "We’re retrying the payment" in words(client, order)
@@ -177,7 +179,7 @@ def test_a_cancelled_order_says_why_and_what_happened_to_the_money(client: Clien
     assert marks(client, order) == ["done"] * 4
 
 
-def test_an_order_that_is_being_cancelled_promises_the_refund_and_one_that_is_stuck_a_person(
+def test_an_order_being_cancelled_promises_the_refund_and_a_stuck_order_promises_help(
     client: Client,
 ) -> None:
     steps = {"authorise-payment": {"state": "compensating", "completed_at": timezone.now()}}
@@ -269,7 +271,7 @@ def test_the_fragment_is_the_part_of_the_page_and_has_the_version_of_the_api() -
 
 
 @pytest.mark.parametrize("steps", [{}, done(*STEPS)])
-def test_a_page_costs_the_same_statements_whatever_has_happened(
+def test_a_page_takes_the_same_statements_whatever_has_happened(
     client: Client, django_assert_num_queries: DjangoAssertNumQueries, steps: dict[str, Any]
 ) -> None:
     order = shop_order(steps)

@@ -152,7 +152,7 @@ def test_ten_thousand_mistakes_make_a_short_answer(ada: APIClient) -> None:
 
 
 @pytest.mark.parametrize("body", [b"[]", b"1", b'"text"', b"null"])
-def test_a_body_that_is_no_object_is_refused(ada: APIClient, body: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_refused(ada: APIClient, body: bytes) -> None:
     assert mistakes(ada.post(ORDERS, body, content_type="application/json")) == [""]
 
 
@@ -194,7 +194,7 @@ def test_another_type_of_body_is_refused(ada: APIClient, kind: str) -> None:
     assert_problem(response, "unsupported_media_type")
 
 
-def test_no_body_at_all_is_an_order_without_anything(ada: APIClient) -> None:
+def test_a_missing_body_is_refused_for_its_missing_lines(ada: APIClient) -> None:
     assert "/lines" in mistakes(ada.post(ORDERS))
 
 

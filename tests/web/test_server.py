@@ -66,7 +66,7 @@ def test_an_order_is_placed_and_read(server: Server, signed: dict[str, str]) -> 
     assert SubmissionMessage.objects.count() == 1
 
 
-def test_a_body_in_chunks_is_a_body(server: Server, signed: dict[str, str]) -> None:
+def test_a_chunked_body_is_accepted(server: Server, signed: dict[str, str]) -> None:
     text = json.dumps(BODY).encode()
     pieces = [text[start : start + 7] for start in range(0, len(text), 7)]
     assert server.request("POST", ORDERS, body=pieces, headers={**JSON, **signed}).status == 202
@@ -84,7 +84,7 @@ def test_ten_megabytes_are_refused_and_not_kept(
     assert workers_memory(server) - before < 5 * MIB
 
 
-def test_a_client_that_asks_before_it_sends_too_much_is_refused_before_it_does(
+def test_a_client_that_announces_too_large_a_body_is_refused_before_it_sends_it(
     server: Server, signed: dict[str, str]
 ) -> None:
     head = [
@@ -109,11 +109,11 @@ def test_a_head_request_has_a_length_and_no_body(server: Server) -> None:
 @pytest.mark.parametrize(
     "target", ["/api/v1/products/%ff", "/api/v1/products?cursor=%ff", "/api/v1/%00", "/api/%2e%2e/"]
 )
-def test_odd_addresses_do_no_harm(server: Server, target: str) -> None:
+def test_odd_urls_do_no_harm(server: Server, target: str) -> None:
     assert server.request("GET", target).status in (200, 400, 404)
 
 
-def test_bytes_that_are_no_ascii_in_an_address_do_no_harm(server: Server) -> None:
+def test_non_ascii_bytes_in_a_url_do_no_harm(server: Server) -> None:
     with server.connect() as bare:
         bare.sendall(b"GET /api/v1/products?\xff=\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert bare.recv(65_536).startswith(b"HTTP/1.1 400 ")
@@ -203,7 +203,7 @@ def test_no_more_than_half_of_the_threads_wait_and_the_others_serve(
         assert [one.result(timeout=SOON) for one in waiting].count(True) == 16
 
 
-def test_the_server_stops_at_once_though_clients_wait(
+def test_the_server_stops_at_once_even_if_clients_wait(
     ada: APIClient, signed: dict[str, str], tmp_path: Path
 ) -> None:
     url = place(ada)["links"]["self"]

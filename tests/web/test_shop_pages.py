@@ -34,7 +34,7 @@ def test_the_catalogue_shows_every_poster_once_and_no_variant(client: Client) ->
     assert not [title for title in shown if "cm" in title]
 
 
-def test_a_poster_that_is_not_listed_is_nowhere(client: Client) -> None:
+def test_an_unlisted_poster_is_shown_nowhere(client: Client) -> None:
     Product.objects.filter(sku="first-sun").update(is_listed=False)
     assert "First Sun" not in titles(client)
     assert client.get("/posters/first-sun/").status_code == 404

@@ -52,7 +52,7 @@ def test_a_hundred_guesses_are_locked_out_and_the_owner_elsewhere_is_not(ada: Us
     assert guess(client, PASSWORD).status_code == 429
 
 
-def test_a_guesser_cannot_hide_behind_other_letters_browsers_or_addresses_of_his_network(ada: User) -> None:
+def test_a_guesser_cannot_hide_behind_other_letters_browsers_or_addresses_of_one_network(ada: User) -> None:
     for number in range(settings.AXES_FAILURE_LIMIT):
         client = Client(REMOTE_ADDR=f"2001:db8:0:7::{number:x}", HTTP_USER_AGENT=f"agent {number}")
         last = guess(client, email=EMAIL.upper() if number % 2 else f" {EMAIL}")
@@ -61,7 +61,7 @@ def test_a_guesser_cannot_hide_behind_other_letters_browsers_or_addresses_of_his
     assert guess(Client(REMOTE_ADDR="2001:db8:0:8::1"), PASSWORD).status_code == 302
 
 
-def test_an_address_that_a_client_only_claims_does_not_count(ada: User, client: Client) -> None:
+def test_an_ip_address_that_a_client_only_claims_does_not_count(ada: User, client: Client) -> None:
     for number in range(settings.AXES_FAILURE_LIMIT):
         last = guess(client, HTTP_X_FORWARDED_FOR=f"198.51.100.{number}")
     assert last.status_code == 429
@@ -84,7 +84,9 @@ def test_a_lockout_says_how_long_it_lasts(ada: User, client: Client) -> None:
     assert 440 <= int(guess(client)["Retry-After"]) <= 451
 
 
-def test_a_lockout_ends_by_itself_and_further_guesses_do_not_prolong_it(ada: User, client: Client) -> None:
+def test_a_lockout_ends_automatically_and_further_guesses_do_not_prolong_it(
+    ada: User, client: Client
+) -> None:
     for _ in range(settings.AXES_FAILURE_LIMIT + 5):
         guess(client)
     AccessAttempt.objects.update(attempt_time=timezone.now() - settings.AXES_COOLOFF_TIME)
@@ -120,14 +122,14 @@ def test_guesses_at_the_same_moment_are_all_counted() -> None:
         ("unix:", None),
     ],
 )
-def test_an_address_is_counted_in_one_form(rf: Any, address: str, counted: str | None) -> None:
+def test_an_ip_address_is_counted_in_one_form(rf: Any, address: str, counted: str | None) -> None:
     assert read_ip_address(rf.get("/", REMOTE_ADDR=address)) == counted
 
 
 # Who has an account.
 
 
-def test_a_wrong_password_and_an_unknown_address_look_the_same(ada: User, client: Client) -> None:
+def test_a_wrong_password_and_an_unknown_email_look_the_same(ada: User, client: Client) -> None:
     User.objects.create_user("gone@example.com", "gone@example.com", PASSWORD, is_active=False)
     User.objects.create_user("api@example.com", "api@example.com")
     pages = [
@@ -143,7 +145,7 @@ def test_a_wrong_password_and_an_unknown_address_look_the_same(ada: User, client
     assert "don’t match" in pages[0]
 
 
-def test_an_unknown_address_is_locked_like_a_known_one(ada: User, client: Client) -> None:
+def test_an_unknown_email_is_locked_like_a_known_one(ada: User, client: Client) -> None:
     answers = [guess(client, email="nobody@example.com").status_code for _ in range(12)]
     assert answers == [200] * 9 + [429] * 3
 

@@ -96,7 +96,7 @@ def test_an_invalid_preference_is_ignored(ada: APIClient, preference: str) -> No
 
 
 @pytest.mark.django_db
-def test_nobody_waits_when_the_room_is_full(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_when_all_places_are_taken(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "ROOM", WaitingRoom(0))
     begun = time.monotonic()
     response = ada.get(place(ada)["links"]["self"], headers={"Prefer": f"wait={LONG}"})

@@ -17,7 +17,7 @@ from sasweb.readiness import Readiness
 DOCS = "/api/docs/"
 
 
-def test_healthz_asks_no_database_and_no_host_name(client: Client) -> None:
+def test_healthz_needs_no_database_and_no_host_name(client: Client) -> None:
     response = client.get("/healthz", headers={"Host": "10.0.0.7"})
     assert (response.status_code, response.text) == (200, "ok\n")
 
