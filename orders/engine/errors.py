@@ -6,7 +6,7 @@
     │   ├── Transient          it may pass: the host retries within the complete-by time
     │   ├── Refused            a definite, nontransient no: nothing was done, and a retry will not help
     │   │   └── Declined       a refusal that the customer can fix, such as a declined card
-    │   └── Unresolved nontransient, and it is unknown whether the effect happened
+    │   └── Unresolved         nontransient, and it is unknown whether the effect happened
     ├── StateConflict          a locked row has changed since it was read
     └── LeadershipLost         a leader has been replaced by another instance
 
