@@ -50,6 +50,7 @@ def test_every_answer_has_the_security_headers(anybody: APIClient) -> None:
             assert headers["X-Frame-Options"] == "DENY"
 
 
+@pytest.mark.django_db
 def test_the_documentation_loads_nothing_from_elsewhere_and_no_inline_script(client: Client) -> None:
     page = client.get(DOCS)
     assert page.status_code == 200
@@ -65,6 +66,7 @@ def test_the_documentation_loads_nothing_from_elsewhere_and_no_inline_script(cli
     assert "/api/schema/" in client.get(f"{DOCS}?script=").text
 
 
+@pytest.mark.django_db
 def test_static_files_are_served_without_collecting_them(client: Client) -> None:
     name = "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css"
     assert finders.find(name)
