@@ -11,7 +11,6 @@ from tests.browser.axe import found
 from tests.browser.conftest import Opener
 from tests.browser.running import Shop
 
-SECONDS = 1000
 COMPLETE = "Your posters are on their way."
 
 
@@ -35,7 +34,7 @@ def is_the_same(page: Page) -> bool:
 
 @pytest.mark.pattern("N2")
 def test_an_order_is_shown_as_processed_without_a_reload(shop: Shop, open_page: Opener) -> None:
-    shop.faults("warehouse", latency_ms=[1500, 1500])
+    shop.faults("warehouse", hang_rate=1.0)
     page = open_page("/")
     page.locator(".card__title a").first.click()
     page.get_by_role("button", name="Add to cart").click()
@@ -47,8 +46,9 @@ def test_an_order_is_shown_as_processed_without_a_reload(shop: Shop, open_page: 
         page.get_by_role("button", name="Place order").click()
     assert stream.value.headers["content-type"].startswith("text/event-stream")
     page.evaluate("window.isTheSame = true")
-    expect(headline(page)).to_have_text(re.compile("Thank you"))
-    expect(headline(page)).to_have_text(COMPLETE, timeout=30 * SECONDS)
+    expect(headline(page)).to_have_text(re.compile("Thank you|taking a moment longer"))
+    shop.system.clear_faults()
+    expect(headline(page)).to_have_text(COMPLETE)
     expect(page.locator(".track__step--done")).to_have_count(5)
     expect(page.locator("#live-stale")).to_be_hidden()
     assert is_the_same(page)
@@ -57,12 +57,12 @@ def test_an_order_is_shown_as_processed_without_a_reload(shop: Shop, open_page: 
 def test_a_declined_card_is_explained_and_another_card_pays(shop: Shop, open_page: Opener) -> None:
     page = open_page("/")
     place(page, "card_declined")
-    expect(headline(page)).to_have_text("Your card was declined.", timeout=30 * SECONDS)
+    expect(headline(page)).to_have_text("Your card was declined.")
     expect(page.locator(".progress__text")).to_contain_text("Choose another way to pay")
     assert is_the_same(page)
     page.get_by_label("A card that works").check()
     page.get_by_role("button", name="Try this payment").click()
-    expect(headline(page)).to_have_text(COMPLETE, timeout=30 * SECONDS)
+    expect(headline(page)).to_have_text(COMPLETE)
 
 
 @pytest.mark.pattern("N2")
@@ -70,7 +70,7 @@ def test_an_outage_is_shown_as_a_delay_and_its_end_is_shown_too(shop: Shop, open
     shop.faults("carrier", down=True)
     page = open_page("/")
     place(page)
-    expect(headline(page)).to_have_text("This is taking a moment longer.", timeout=30 * SECONDS)
+    expect(headline(page)).to_have_text("This is taking a moment longer.")
     sentence = page.locator(".progress__text")
     expect(sentence).to_contain_text(
         "The carrier is slow to answer, so we’re asking again. There’s nothing you need to do."
@@ -78,7 +78,7 @@ def test_an_outage_is_shown_as_a_delay_and_its_end_is_shown_too(shop: Shop, open
     assert not re.search("error|fail", page.locator("#progress").inner_text(), re.IGNORECASE)
     assert found(page) == []
     shop.system.clear_faults()
-    expect(headline(page)).to_have_text(COMPLETE, timeout=60 * SECONDS)
+    expect(headline(page)).to_have_text(COMPLETE)
     assert is_the_same(page)
 
 
@@ -86,7 +86,7 @@ def test_cancelling_shows_that_nothing_was_charged(shop: Shop, open_page: Opener
     shop.faults("carrier", down=True)
     page = open_page("/")
     place(page)
-    expect(page.locator(".track__step--done")).to_have_count(2, timeout=30 * SECONDS)
+    expect(page.locator(".track__step--done")).to_have_count(2)
     page.get_by_role("link", name="Cancel the order").click()
     page.get_by_role("button", name="Yes, cancel it (possible until payment is taken)").click()
     expect(page.locator(".toasts")).to_contain_text("We’re cancelling your order.")
@@ -97,7 +97,7 @@ def test_cancelling_shows_that_nothing_was_charged(shop: Shop, open_page: Opener
         re.compile("Nothing was charged, and the €.* reserved on your card will be released")
     )
     shop.system.clear_faults()
-    expect(headline(page)).to_have_text("Your order was cancelled.", timeout=60 * SECONDS)
+    expect(headline(page)).to_have_text("Your order was cancelled.")
     expect(sentence).to_contain_text("You cancelled it.")
     expect(sentence).to_contain_text(
         re.compile("Nothing was charged, and the €.* reserved on your card has been released")
@@ -141,7 +141,7 @@ def test_without_scripts_everything_can_be_bought_and_followed(shop: Shop, open_
     buying.fill_checkout(page)
     page.get_by_role("button", name="Place order").click()
     expect(headline(page)).to_have_text(re.compile("Thank you"))
-    expect(headline(page)).to_have_text(COMPLETE, timeout=40 * SECONDS)
+    expect(headline(page)).to_have_text(COMPLETE)
 
 
 def test_without_a_stream_the_page_keeps_up_by_polling(shop: Shop, open_page: Opener) -> None:
@@ -150,7 +150,7 @@ def test_without_a_stream_the_page_keeps_up_by_polling(shop: Shop, open_page: Op
     page.route("**/events/**", lambda route: route.abort())
     place(page)
     expect(headline(page)).to_have_text(re.compile("Thank you"))
-    expect(headline(page)).to_have_text(COMPLETE, timeout=40 * SECONDS)
+    expect(headline(page)).to_have_text(COMPLETE)
     assert is_the_same(page)
 
 
@@ -177,7 +177,7 @@ def test_an_order_can_be_placed_with_the_keyboard_alone(shop: Shop, open_page: O
     go_to(page, page.get_by_role("button", name="Place order"))
     press(page, "Enter")
     page.wait_for_url("**/o/**")
-    expect(headline(page)).to_have_text(COMPLETE, timeout=30 * SECONDS)
+    expect(headline(page)).to_have_text(COMPLETE)
 
 
 # What shows the focus: an outline of its own, or of the label that draws it. Nothing may cover its middle.
