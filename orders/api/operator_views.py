@@ -32,11 +32,11 @@ from orders.selectors.desk.alerts import open_alerts, orders_of_group
 from orders.selectors.desk.bulk import find_action
 from orders.selectors.desk.order_rows import find_step
 from orders.services import audit
+from orders.services.act_results import Result, ResultStatus
 from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import order_acts
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.results import Result, ResultStatus
 from orders.vocabulary import BulkKind
 
 

@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.selectors.catalogue import ProductView
-from orders.selectors.order_view import OrderView
+from orders.selectors.customer_order import CustomerOrder
 from orders.vocabulary import Goal, ProcessState, StepStatus
 
 
@@ -113,7 +113,7 @@ class OrderOut(Out):
     links = serializers.SerializerMethodField()
 
     @extend_schema_field(OrderLinksOut)
-    def get_links(self, order: OrderView) -> Mapping[str, str]:
+    def get_links(self, order: CustomerOrder) -> Mapping[str, str]:
         return {"self": order_url(order.id), "events": reverse("api:order-events", args=[order.id])}
 
 

@@ -26,9 +26,10 @@ from orders.api.waiting import ROOM
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors import catalogue, response_queues
 from orders.selectors import orders as order_selectors
-from orders.selectors.order_view import OrderView
+from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
 from orders.services import placing
+from orders.services.act_results import ResultStatus
 from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import (
@@ -38,7 +39,6 @@ from orders.services.placing import (
     PlacedOrder,
     UnknownProductError,
 )
-from orders.services.results import ResultStatus
 
 
 class Products(APIView):
@@ -218,24 +218,24 @@ def _unknown_products(lines: Sequence[NewLine], unknown: Sequence[str]) -> list[
     ]
 
 
-def _order(request: Request, order_id: UUID) -> OrderView:
+def _order(request: Request, order_id: UUID) -> CustomerOrder:
     order = order_selectors.order(order_id=order_id, customer_id=requests.client_id(request))
     if order is None:
         raise NotFound
     return order
 
 
-def _is_known(order: OrderView, known_versions: set[str] | None, *, default: set[str]) -> bool:
+def _is_known(order: CustomerOrder, known_versions: set[str] | None, *, default: set[str]) -> bool:
     """Whether the client has this version. `default` replaces `known_versions` when the client sent none."""
     versions = default if known_versions is None else known_versions
     return order.version in versions or "*" in versions
 
 
-def _render_order(order: OrderView, *, status: int) -> Response:
+def _render_order(order: CustomerOrder, *, status: int) -> Response:
     return _with_version(Response(representations.OrderOut(order).data, status=status), order)
 
 
-def _with_version(response: Response, order: OrderView) -> Response:
+def _with_version(response: Response, order: CustomerOrder) -> Response:
     response["ETag"] = requests.etag(order.version)
     response["Cache-Control"] = "private, no-cache"
     patch_vary_headers(response, ("Authorization",))

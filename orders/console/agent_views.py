@@ -14,8 +14,8 @@ from orders.console.forms.fields import first_error
 from orders.console.guards import act, actor, page
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_statuses
+from orders.services.act_results import Result
 from orders.services.operators import agents as agent_services
-from orders.services.results import Result
 
 
 @page

@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest
 
-from orders.services.results import Result, ResultStatus
+from orders.services.act_results import Result, ResultStatus
 
 LEVELS = {
     ResultStatus.DONE: messages.SUCCESS,

@@ -22,14 +22,14 @@ from orders.console.forms.orders import (
     TypedForm,
 )
 from orders.console.guards import act, actor, ask_then_act, needs, previous_page
-from orders.console.order_pages import read_page, step_named
+from orders.console.order_lookup import read_page, step_named
 from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.console_order import ConsoleOrder
+from orders.services.act_results import Result, ResultStatus
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import order_acts, settling
 from orders.services.operators.bulk import NotInErrorError
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.results import Result, ResultStatus
 from orders.vocabulary import Goal
 
 

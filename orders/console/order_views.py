@@ -14,7 +14,7 @@ from orders.console.forms.fields import OrderPageForm
 from orders.console.forms.filters import OrderFilterForm
 from orders.console.forms.orders import PriorityForm
 from orders.console.guards import actor, page
-from orders.console.order_pages import readable_json
+from orders.console.order_lookup import readable_json
 from orders.selectors.database_clock import now
 from orders.selectors.desk import search, timeline
 from orders.selectors.desk.compensation import compensations

@@ -11,7 +11,7 @@ from orders.access.levels import OPERATE
 from orders.console.flash import show_result
 from orders.console.forms.step_request import EditForm, label_of
 from orders.console.guards import act, actor, ask_then_act, needs
-from orders.console.order_pages import read_page, step_named
+from orders.console.order_lookup import read_page, step_named
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep
 from orders.services.operators import editing
 from orders.services.operators.editing import Field

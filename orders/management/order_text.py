@@ -12,7 +12,7 @@ from orders.selectors.desk.standing import RetryLimits, StepFacts
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.wording import standings
 from orders.wording.events import calls_sentence, error_text, event_sentence
-from orders.wording.states import ALERT_KINDS
+from orders.wording.state_labels import ALERT_KINDS
 from orders.wording.units import counted, duration, elapsed, plain_money, short_relative
 from orders.wording.waits import CAUSES, wait_words
 

@@ -30,7 +30,7 @@ from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.sql import DATABASE_TROUBLE, database_now
 from orders.models import AlertGroup, OutgoingMessage
 from orders.models.outbox import Priority
-from orders.outbox import accounts, alerts, order_links
+from orders.outbox import account_emails, alert_messages, order_link_emails
 from orders.outbox.content import Content
 from orders.outbox.delivery import deliver
 from orders.vocabulary import MessageChannel, MessageKind, MessageState
@@ -54,14 +54,14 @@ PASS = 3.0
 Composer = Callable[[OutgoingMessage], Sequence[Content]]
 
 COMPOSERS: Mapping[str, Composer] = {
-    MessageKind.ALERT: alerts.compose,
-    MessageKind.ORDER_LINK: order_links.compose,
-    MessageKind.SIGN_UP: accounts.compose_sign_up,
-    MessageKind.NEW_PASSWORD: accounts.compose_new_password,
+    MessageKind.ALERT: alert_messages.compose,
+    MessageKind.ORDER_LINK: order_link_emails.compose,
+    MessageKind.SIGN_UP: account_emails.compose_sign_up,
+    MessageKind.NEW_PASSWORD: account_emails.compose_new_password,
 }
 """What a message of each kind says; nothing, when there is no reason to send it."""
 AFTERWARDS: Mapping[str, Callable[[OutgoingMessage], None]] = {
-    MessageKind.ORDER_LINK: order_links.record_sent
+    MessageKind.ORDER_LINK: order_link_emails.record_sent
 }
 """Called in the transaction that marks a message of that kind as sent."""
 

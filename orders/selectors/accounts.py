@@ -7,7 +7,7 @@ from uuid import UUID
 
 from orders.models import Address
 from orders.selectors.catalogue import LineProduct, PosterCard, PosterFilter, line_products, shelf
-from orders.selectors.order_view import OrderView
+from orders.selectors.customer_order import CustomerOrder
 from orders.selectors.orders import orders
 
 PICTURES = 4
@@ -31,7 +31,7 @@ class AddressView:
 class MyOrder:
     """An order in a list. `more` counts its products without a picture there."""
 
-    order: OrderView
+    order: CustomerOrder
     pictures: Sequence[LineProduct]
     more: int
     pieces: int
@@ -79,7 +79,7 @@ def my_orders(*, user_id: int, limit: int, before: UUID | None = None) -> MyOrde
     return MyOrders(orders=shown, older=page.items[-1].id if page.has_more else None)
 
 
-def _my_order(order: OrderView, products: Sequence[LineProduct]) -> MyOrder:
+def _my_order(order: CustomerOrder, products: Sequence[LineProduct]) -> MyOrder:
     posters = list({product.poster: product for product in products}.values())
     return MyOrder(
         order=order,

@@ -2,7 +2,7 @@
 
 from enum import Enum, auto
 
-from orders.selectors.order_view import StepView
+from orders.selectors.customer_order import CustomerStep
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import StepStatus
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
@@ -29,7 +29,7 @@ def charge_state(tracked: TrackedOrder) -> ChargeState:
     return ChargeState.RESERVED if authorise and _may_be_reserved(authorise) else ChargeState.NOTHING
 
 
-def _may_be_reserved(authorise: StepView) -> bool:
+def _may_be_reserved(authorise: CustomerStep) -> bool:
     was_declined = authorise.state == StepStatus.FAILED and bool(authorise.error)
     return authorise.attempts > 0 and (bool(authorise.completed_at) or not was_declined)
 

@@ -15,8 +15,8 @@ from django.db.models import QuerySet
 
 from orders.engine.runtime.sql import fetch
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
-from orders.selectors.order_view import (
-    OrderView,
+from orders.selectors.customer_order import (
+    CustomerOrder,
     last_events,
     public_error,
     queued_order,
@@ -48,7 +48,7 @@ def client_of(customer_id: int) -> str:
     return f"user:{customer_id}"
 
 
-def order(*, order_id: UUID, customer_id: int) -> OrderView | None:
+def order(*, order_id: UUID, customer_id: int) -> CustomerOrder | None:
     """One of this customer's orders, wherever it is; None if there is none."""
     client = client_of(customer_id)
     for _ in range(LOOKS):
@@ -116,7 +116,7 @@ def orders(
     before: UUID | None = None,
     state: str | None = None,
     placed_after: datetime | None = None,
-) -> Page[OrderView]:
+) -> Page[CustomerOrder]:
     """A customer's orders before the order `before`, newest first. Seven statements, whatever the `limit`."""
     own: dict[str, Any] = {"client": client_of(customer_id)}
     own |= {"order_id__lt": before} if before else {}

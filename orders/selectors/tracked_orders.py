@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
-from orders.selectors.order_view import (
-    OrderView,
+from orders.selectors.customer_order import (
+    CustomerOrder,
     last_events,
     queued_order,
     set_aside_order,
@@ -50,7 +50,7 @@ class Occurrence:
 class TrackedOrder:
     """An order with all that its page shows. `occurrences` is by kind of event and step; "" is the order itself."""
 
-    order: OrderView
+    order: CustomerOrder
     email: str
     ship_to: Mapping[str, str]
     occurrences: Mapping[tuple[str, str], Occurrence] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrd
     return None
 
 
-def _described(order: OrderView, body: object) -> TrackedOrder:
+def _described(order: CustomerOrder, body: object) -> TrackedOrder:
     """An order that is still a submission. Its body may be anything, because the queue checks nothing."""
     fields = body if isinstance(body, Mapping) else {}
     email = fields.get("email")

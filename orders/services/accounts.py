@@ -1,7 +1,7 @@
 """What customers may do with their accounts and postal addresses. Each act is one transaction.
 
 Asking for an email takes the same time and gets the same answer whether or not there is an account: the account is
-looked up when the email is composed (`orders.outbox.accounts`).
+looked up when the email is composed (`orders.outbox.account_emails`).
 """
 
 from dataclasses import asdict, dataclass

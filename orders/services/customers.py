@@ -15,8 +15,8 @@ from orders.engine.state_store.writes import StepWrite
 from orders.outbox import queue
 from orders.selectors.tracked_orders import GUEST
 from orders.services import placing
+from orders.services.act_results import Result, ResultStatus
 from orders.services.order_lock import lock_order, release_order, reset_step
-from orders.services.results import Result, ResultStatus
 from orders.vocabulary import ActorKind, EventKind, Goal, MessageKind, ProcessState, Reason, StepStatus
 from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 

@@ -13,8 +13,8 @@ from orders.engine.channels import status, submissions
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import EventRow
 from orders.engine.state_store.writes import StepWrite
+from orders.services.act_results import Result, ResultStatus
 from orders.services.order_lock import lock_order, operator, release_order, reset_step
-from orders.services.results import Result, ResultStatus
 from orders.vocabulary import EventKind, Goal, ProcessState, Reason, StepStatus
 
 

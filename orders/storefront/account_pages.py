@@ -17,12 +17,12 @@ from django.views.decorators.http import require_POST, require_safe
 from orders.fields import countries, postal_address
 from orders.selectors import accounts as account_selectors
 from orders.selectors.accounts import AddressView, MyOrders
-from orders.selectors.order_view import OrderView
+from orders.selectors.customer_order import CustomerOrder
 from orders.services import accounts as account_services
 from orders.services.accounts import TooManyAddressesError
 from orders.storefront.account_entry import form_methods
 from orders.storefront.account_forms import AddressForm, ChangePasswordForm, OlderOrdersForm
-from orders.wording import order_states
+from orders.wording import customer_states
 
 ORDERS_PER_PAGE = 10
 LATEST = 3
@@ -130,12 +130,16 @@ def _initial(address: AddressView | None) -> dict[str, Any]:
 
 def _with_states(orders: MyOrders) -> list[dict[str, Any]]:
     return [
-        {"my_order": my_order, "title": _title(my_order.order), "state": order_states.state(my_order.order)}
+        {
+            "my_order": my_order,
+            "title": _title(my_order.order),
+            "state": customer_states.state(my_order.order),
+        }
         for my_order in orders.orders
     ]
 
 
-def _title(order: OrderView) -> str:
+def _title(order: CustomerOrder) -> str:
     """What an order is called in a list: its first two lines."""
     titles = ", ".join(line.title for line in order.lines[:2]) or _("Order")
     return f"{titles} …" if len(order.lines) > 2 else titles

@@ -31,8 +31,8 @@ from orders.selectors import tracked_orders
 from orders.selectors.orders import client_of
 from orders.selectors.tracked_orders import GUEST, TrackedOrder
 from orders.services import customers as customer_services
+from orders.services.act_results import ResultStatus
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.results import ResultStatus
 from orders.storefront.checkout_form import METHODS, PaymentForm
 from orders.storefront.order_progress import Progress, progress
 from orders.storefront.order_url import events_url, order_url

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from django.utils.functional import Promise
 
-from orders.selectors.order_view import StepView
+from orders.selectors.customer_order import CustomerStep
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.storefront.order_stages import Stage, cancellation_stages, forward_stages
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
@@ -86,7 +86,7 @@ def situation_of(tracked: TrackedOrder) -> Situation:
     return Situation.WORKING if order.steps else Situation.RECEIVED
 
 
-def declined_step(tracked: TrackedOrder) -> StepView | None:
+def declined_step(tracked: TrackedOrder) -> CustomerStep | None:
     """The step whose payment was declined and that waits for the customer to pay another way."""
     for step in tracked.order.steps:
         if step.state == StepStatus.FAILED and step.error and step.error.get("waits_for") == "customer":
@@ -99,7 +99,7 @@ def retried_steps(tracked: TrackedOrder) -> Sequence[str]:
     return [step.name for step in tracked.order.steps if _is_retried(tracked, step)]
 
 
-def _is_retried(tracked: TrackedOrder, step: StepView) -> bool:
+def _is_retried(tracked: TrackedOrder, step: CustomerStep) -> bool:
     # Attempts before the customer paid another way no longer count.
     paid_again = tracked.occurrences.get((EventKind.PAID_AGAIN, step.name))
     attempts = step.attempts - (paid_again.attempt if paid_again else 0)

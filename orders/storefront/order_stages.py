@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orders.selectors.charges import charge_state, is_returned
-from orders.selectors.order_view import StepView
+from orders.selectors.customer_order import CustomerStep
 from orders.selectors.tracked_orders import TrackedOrder
 from orders.vocabulary import EventKind, ProcessState, Reason, StepStatus
 from orders.wording import order_tracker
@@ -50,7 +50,7 @@ def forward_stages(tracked: TrackedOrder, retried: Sequence[str]) -> list[Stage]
     return stages
 
 
-def _stage(title: str, members: Sequence[StepView], retried: Sequence[str], *, is_open: bool) -> Stage:
+def _stage(title: str, members: Sequence[CustomerStep], retried: Sequence[str], *, is_open: bool) -> Stage:
     if members and all(step.state in FINISHED for step in members):
         at = max((step.completed_at for step in members if step.completed_at), default=None)
         if all(step.state == StepStatus.SKIPPED for step in members):

@@ -41,7 +41,7 @@ from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags import shop
 from orders.wording import units
 from orders.wording.standings import STANDINGS
-from orders.wording.states import (
+from orders.wording.state_labels import (
     ALERT_KINDS,
     BULK_ITEM_STATES,
     BULK_KINDS,

@@ -6,7 +6,7 @@ from datetime import datetime
 from orders.selectors.desk.agents import AgentStatus
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import CircuitState
-from orders.wording.states import CIRCUIT_STATES, pill_of
+from orders.wording.state_labels import CIRCUIT_STATES, pill_of
 from orders.wording.units import counted, duration
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from orders.selectors.desk.standing import Standing, StandingKind
-from orders.wording.states import Pill
+from orders.wording.state_labels import Pill
 from orders.wording.units import short_duration
 
 STANDINGS: Mapping[str, Pill] = {

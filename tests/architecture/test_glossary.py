@@ -30,7 +30,7 @@ TAKING_BACK_A_CLICK = {
     "orders.selectors.desk.order_rows": {"UNDONE", "_can_undo"},
     "orders.services.operators.bulk_control": {"UNDONE", "undo"},
     "orders.vocabulary": {"UNDONE"},
-    "orders.wording.states": {"UNDONE"},
+    "orders.wording.state_labels": {"UNDONE"},
 }
 """The only names that say undo. They are about bulk actions, which an operator can take back before they begin."""
 

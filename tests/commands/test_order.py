@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from orders.engine.runtime.sql import database_now
-from orders.management.operator import OperatorCommand
+from orders.management.operator_command import OperatorCommand
 from orders.models import Event, OrderProcess, SetAside, SubmissionMessage
 from tests.commands.running import make_alert, make_event, make_purchase, queries, run
 from tests.support.factories import ago, ahead, make_order, make_request, step_of

@@ -3,8 +3,8 @@
 import pytest
 
 from orders.models import AgentRequest, Alert, StepState
+from orders.services.act_results import ResultStatus
 from orders.services.order_changes import compensate_order, resubmit_order
-from orders.services.results import ResultStatus
 from tests.support.compensations import an_order_to_compensate, compensate_all
 from tests.support.factories import ahead, make_order, step_of
 from tests.support.roles import (

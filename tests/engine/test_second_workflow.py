@@ -15,8 +15,8 @@ from orders.engine import state_store
 from orders.engine.contracts import AcceptedOrder, Compensation, Json, Request, Step, Submission, Workflow
 from orders.engine.errors import Refused, Transient
 from orders.models import AgentReply, AgentRequest, Event
+from orders.services.act_results import ResultStatus
 from orders.services.order_changes import compensate_order, resubmit_order
-from orders.services.results import ResultStatus
 from tests.support.agents import ScriptedAgent
 from tests.support.factories import ahead
 from tests.support.roles import (

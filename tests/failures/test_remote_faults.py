@@ -3,8 +3,8 @@
 import pytest
 
 from orders.models import Alert, Event, OrderProcess, StatusMessage
+from orders.services.act_results import ResultStatus
 from orders.services.order_changes import compensate_order, resubmit_order
-from orders.services.results import ResultStatus
 from tests.support.factories import step_of
 from tests.support.system import System
 from tests.support.wait import until

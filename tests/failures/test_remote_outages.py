@@ -16,8 +16,8 @@ from django_q.tasks import async_task
 
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Alert, Event, OrderProcess, OutgoingMessage, StepState
+from orders.services.act_results import ResultStatus
 from orders.services.order_changes import resubmit_order
-from orders.services.results import ResultStatus
 from tests.support.system import System, free_ports
 from tests.support.wait import until
 from tests.support.webhook import webhook

@@ -3,9 +3,9 @@
 from typing import Any
 
 from orders.models import Alert, AuditEntry, OrderProcess
+from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators.editing import edit_and_resubmit
-from orders.services.results import Result
 from orders.workflow import editing
 from tests.support.factories import ago, make_alert, make_order
 from tests.support.order_bodies import DELFT

@@ -8,9 +8,9 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from orders.models import AgentRequest
+from orders.services.act_results import ResultStatus
 from orders.services.order_changes import compensate_order, resubmit_order
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.results import ResultStatus
 from tests.services.failed_orders import alert_closed, in_error
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
 from tests.support.roles import (

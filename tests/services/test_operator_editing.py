@@ -3,9 +3,9 @@
 import pytest
 
 from orders.models import Event
+from orders.services.act_results import ResultStatus
 from orders.services.operators.editing import edit_and_resubmit, editable_fields
 from orders.services.operators.settling import settle_not_done
-from orders.services.results import ResultStatus
 from orders.wiring import workflows
 from orders.workflow import editing
 from tests.services.operated_orders import (

@@ -7,11 +7,11 @@ from uuid import UUID
 import pytest
 
 from orders.models import AuditEntry
+from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.order_acts import compensate, resubmit, retry_now, set_priority, skip
 from orders.services.operators.settling import settle_done, settle_not_done
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.results import Result, ResultStatus
 from tests.services.operated_orders import (
     BEFORE_MAIL,
     BEFORE_SHIPMENT,

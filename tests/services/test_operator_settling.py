@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from orders.services.act_results import ResultStatus
 from orders.services.operators.order_acts import resubmit
 from orders.services.operators.settling import settle_compensated, settle_done, settle_not_done
-from orders.services.results import ResultStatus
 from tests.services.operated_orders import (
     BEFORE_SHIPMENT,
     OLGA,

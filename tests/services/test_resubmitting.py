@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from orders.models import AgentRequest, Alert
+from orders.services.act_results import ResultStatus
 from orders.services.order_changes import resubmit_order
-from orders.services.results import ResultStatus
 from tests.services.failed_orders import alert_closed, in_error
 from tests.support.factories import make_order, make_reply, step_of
 from tests.support.roles import (

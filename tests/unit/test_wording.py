@@ -22,25 +22,25 @@ from orders.vocabulary import (
     ProcessState,
     StepStatus,
 )
-from orders.wording import events, standings, states, waits
+from orders.wording import events, standings, state_labels, waits
 from orders.wording.events import calls_sentence, event_sentence
-from orders.wording.states import pill_of
+from orders.wording.state_labels import pill_of
 
 
 @pytest.mark.parametrize(
     ("words", "vocabulary"),
     [
-        (states.ORDER_STATES, ProcessState),
-        (states.STEP_STATES, StepStatus),
-        (states.CIRCUIT_STATES, CircuitState),
-        (states.OUTCOMES, Outcome),
-        (states.BULK_STATES, BulkState),
-        (states.BULK_ITEM_STATES, BulkItemState),
-        (states.BULK_KINDS, BulkKind),
-        (states.ALERT_KINDS, AlertKind),
+        (state_labels.ORDER_STATES, ProcessState),
+        (state_labels.STEP_STATES, StepStatus),
+        (state_labels.CIRCUIT_STATES, CircuitState),
+        (state_labels.OUTCOMES, Outcome),
+        (state_labels.BULK_STATES, BulkState),
+        (state_labels.BULK_ITEM_STATES, BulkItemState),
+        (state_labels.BULK_KINDS, BulkKind),
+        (state_labels.ALERT_KINDS, AlertKind),
         (waits.CAUSES, Cause),
-        (states.MESSAGE_STATES, MessageState),
-        (states.MESSAGE_KINDS, MessageKind),
+        (state_labels.MESSAGE_STATES, MessageState),
+        (state_labels.MESSAGE_KINDS, MessageKind),
         (standings.STANDINGS, StandingKind),
         (events.SENTENCES, EventKind),
         (events.RULINGS, [ruling.name.lower() for ruling in Ruling]),
@@ -61,7 +61,7 @@ def test_every_standing_has_a_sentence_with_and_without_an_agent(kind: StandingK
 
 
 def test_an_unknown_state_is_shown_by_its_name() -> None:
-    assert pill_of(states.ORDER_STATES, "half_baked") == ("idle", "info", "half baked")
+    assert pill_of(state_labels.ORDER_STATES, "half_baked") == ("idle", "info", "half baked")
 
 
 def event(kind: str, step: str = "bake", **detail: Any) -> EventFacts:

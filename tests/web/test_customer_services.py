@@ -8,9 +8,9 @@ from uuid_utils.compat import uuid7
 
 from orders.engine.contracts import Workflows
 from orders.models import AgentRequest, Alert, OrderProcess, StepState
+from orders.services.act_results import ResultStatus
 from orders.services.customers import cancel, pay_again
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.results import ResultStatus
 from orders.vocabulary import Reason
 from tests.support.factories import ahead, make_alert, make_request, step_of
 from tests.support.roles import (

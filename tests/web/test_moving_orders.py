@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from orders.models import Event, OrderProcess, Product, SetAside, SubmissionMessage
 from orders.selectors import orders as order_selectors
-from orders.selectors.order_view import last_events
+from orders.selectors.customer_order import last_events
 from orders.services.order_changes import replay_submission
 from tests.support.people import api_client
 from tests.web.helpers import in_threads, place, run_submission

@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from orders.demo.catalogue import load_catalogue
 from orders.fields.money import Money
 from orders.models import OrderProcess
-from orders.selectors.order_view import OrderView, StepView
+from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.services.placing import place_order
-from orders.wording import order_states as order_words
+from orders.wording import customer_states
 from tests.support.factories import new_order
 from tests.support.order_bodies import EMAIL
 from tests.support.people import PASSWORD
@@ -133,16 +133,18 @@ def test_the_state_is_shown_in_plain_words(client: Client, ada: User, state: str
     assert words in client.get(PATH).content.decode()
 
 
-def step(state: str = "running", attempts: int = 1, **fields: Any) -> StepView:
+def step(state: str = "running", attempts: int = 1, **fields: Any) -> CustomerStep:
     """A step of an order."""
     moments = dict.fromkeys(("complete_by", "started_at", "completed_at", "not_before"))
-    return StepView(**{"name": "s", "state": state, "attempts": attempts, "error": None, **moments, **fields})
+    return CustomerStep(
+        **{"name": "s", "state": state, "attempts": attempts, "error": None, **moments, **fields}
+    )
 
 
-def order(state: str, *steps: StepView, goal: str = "complete") -> OrderView:
+def order(state: str, *steps: CustomerStep, goal: str = "complete") -> CustomerOrder:
     """An order in a state."""
     now = datetime(2026, 11, 20, tzinfo=UTC)
-    return OrderView(
+    return CustomerOrder(
         id=UUID(int=0), version="1", state=state, goal=goal, placed_at=now, updated_at=now,
         total=Money(amount=1, currency="EUR"), lines=(), steps=steps,
     )  # fmt: skip
@@ -155,20 +157,23 @@ DECLINED = {"code": "card_declined", "waits_for": "customer"}
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (order("pending"), order_words.RECEIVED),
-        (order("pending", step("not_started", 0)), order_words.RECEIVED),
-        (order("pending", step("completed"), step("not_started", 0)), order_words.UNDER_WAY),
-        (order("processing", step()), order_words.UNDER_WAY),
-        (order("processing", step("completed", 3), step()), order_words.UNDER_WAY),
-        (order("processing", step(attempts=3)), order_words.SLOWER),
-        (order("pending", step("failed", not_before=LATER, error={"code": "http_503"})), order_words.SLOWER),
-        (order("pending", step("failed", not_before=LATER, error=DECLINED)), order_words.NEEDS_YOU),
-        (order("processed", step("completed", 4)), order_words.DONE),
-        (order("error", step("failed")), order_words.LOOKED_INTO),
-        (order("error", step("failed"), goal="compensate"), order_words.LOOKED_INTO),
-        (order("processing", step("compensating", 2), goal="compensate"), order_words.BEING_CANCELLED),
-        (order("compensated", step("compensated"), goal="compensate"), order_words.CANCELLED),
+        (order("pending"), customer_states.RECEIVED),
+        (order("pending", step("not_started", 0)), customer_states.RECEIVED),
+        (order("pending", step("completed"), step("not_started", 0)), customer_states.UNDER_WAY),
+        (order("processing", step()), customer_states.UNDER_WAY),
+        (order("processing", step("completed", 3), step()), customer_states.UNDER_WAY),
+        (order("processing", step(attempts=3)), customer_states.SLOWER),
+        (
+            order("pending", step("failed", not_before=LATER, error={"code": "http_503"})),
+            customer_states.SLOWER,
+        ),
+        (order("pending", step("failed", not_before=LATER, error=DECLINED)), customer_states.NEEDS_YOU),
+        (order("processed", step("completed", 4)), customer_states.DONE),
+        (order("error", step("failed")), customer_states.LOOKED_INTO),
+        (order("error", step("failed"), goal="compensate"), customer_states.LOOKED_INTO),
+        (order("processing", step("compensating", 2), goal="compensate"), customer_states.BEING_CANCELLED),
+        (order("compensated", step("compensated"), goal="compensate"), customer_states.CANCELLED),
     ],
 )
-def test_no_order_looks_better_than_it_is(given: OrderView, words: order_words.StateWords) -> None:
-    assert order_words.state(given) == words
+def test_no_order_looks_better_than_it_is(given: CustomerOrder, words: customer_states.StateWords) -> None:
+    assert customer_states.state(given) == words

@@ -10,7 +10,7 @@ from orders.console.forms.fields import Key, exact_input, select, text_input
 from orders.selectors.desk import audit
 from orders.selectors.desk.filters import LEAST_PART, LONGEST, NAMES, NOTHING_DONE, OrderFilter
 from orders.wording.standings import STANDINGS
-from orders.wording.states import ORDER_STATES, Pill
+from orders.wording.state_labels import ORDER_STATES, Pill
 
 ANY = ("", "any")
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from orders import wiring
-from orders.management.operator import DONE, REFUSED, ReadingCommand
+from orders.management.operator_command import DONE, REFUSED, ReadingCommand
 from orders.management.tables import Column, Fit, table
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import (

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator import DONE, ReadingCommand, short
+from orders.management.operator_command import DONE, ReadingCommand, short
 from orders.management.tables import paragraph
 from orders.models import AlertGroup
 from orders.selectors.database_clock import now
@@ -21,7 +21,7 @@ from orders.selectors.desk.alert_groups import (
 from orders.selectors.desk.alerts import newest_orders_of_groups
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import AlertKind
-from orders.wording.states import ALERT_KINDS
+from orders.wording.state_labels import ALERT_KINDS
 from orders.wording.units import bounded, counted, duration
 
 SHOWN = 12

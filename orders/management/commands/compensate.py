@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator import ActingCommand, find_order, operator_name
+from orders.management.operator_command import ActingCommand, find_order, operator_name
 from orders.services.audit import Actor
 from orders.services.operators import order_acts
 

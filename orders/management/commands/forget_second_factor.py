@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from orders.access import second_factor
-from orders.management.operator import operator_name
+from orders.management.operator_command import operator_name
 from orders.services import audit
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from orders.management import order_text
-from orders.management.operator import DONE, ReadingCommand, Stop, find_order
+from orders.management.operator_command import DONE, ReadingCommand, Stop, find_order
 from orders.selectors.database_clock import now
 from orders.selectors.desk.order_detail import order_detail
 from orders.selectors.desk.supervisor import retry_limits

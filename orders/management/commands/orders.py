@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator import DONE, ReadingCommand, short
+from orders.management.operator_command import DONE, ReadingCommand, short
 from orders.management.tables import Column, Fit, paragraph, table
 from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.urls import reverse
 
-from orders.management.operator import (
+from orders.management.operator_command import (
     DONE,
     NOTHING,
     REFUSED,

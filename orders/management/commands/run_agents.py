@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from orders import wiring
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.loop import stop_on_signals
-from orders.management.role import RoleCommand
+from orders.management.role_command import RoleCommand
 
 
 class Command(RoleCommand):

@@ -2,7 +2,7 @@
 
 from orders import wiring
 from orders.engine.channels.wakeups import Topic
-from orders.management.role import RoleCommand
+from orders.management.role_command import RoleCommand
 
 
 class Command(RoleCommand):

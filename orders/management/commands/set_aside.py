@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator import (
+from orders.management.operator_command import (
     DONE,
     NOTHING,
     ActingCommand,

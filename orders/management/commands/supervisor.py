@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from orders.management.operator import DONE, REFUSED, ReadingCommand
+from orders.management.operator_command import DONE, REFUSED, ReadingCommand
 from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.supervisor import LATE, SupervisorStatus, supervisor_status

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from knox.models import get_token_model
 
-from orders.management.operator import operator_name
+from orders.management.operator_command import operator_name
 from orders.services import audit
 from orders.wording.units import counted
 

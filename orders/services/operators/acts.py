@@ -11,9 +11,9 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.services import audit
+from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.order_lock import lock_order, operator, release_order
-from orders.services.results import Result, ResultStatus
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 
 ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)

@@ -10,8 +10,8 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits import overrides
 from orders.engine.circuits.store import read_circuits
 from orders.services import audit
+from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
-from orders.services.results import Result, ResultStatus
 from orders.vocabulary import CircuitState
 
 LONGEST_FORCE = 24 * 3600.0

@@ -18,9 +18,9 @@ from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import BulkAction, BulkItem
 from orders.services import audit
+from orders.services.act_results import Result, ResultStatus
 from orders.services.order_changes import compensate_order, resubmit_order
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.results import Result, ResultStatus
 from orders.vocabulary import BulkItemState, BulkKind, BulkState
 
 log = structlog.get_logger()

@@ -7,6 +7,7 @@ from uuid import UUID
 from orders.engine import state_store
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
+from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators.acts import (
     act_on,
@@ -19,7 +20,6 @@ from orders.services.operators.acts import (
 )
 from orders.services.order_changes import resubmit_order
 from orders.services.order_lock import release_order, reset_step
-from orders.services.results import Result
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.workflow import editing
 from orders.workflow.editing import Field, FieldType

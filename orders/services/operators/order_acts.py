@@ -19,6 +19,7 @@ from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.selectors.desk.confirmation import confirmation
 from orders.services import audit, order_changes
+from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators.acts import (
     ENDED,
@@ -31,7 +32,6 @@ from orders.services.operators.acts import (
     refused,
     state_in_words,
 )
-from orders.services.results import Result
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 from orders.workflow import editing
 

@@ -9,6 +9,7 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.text import keepable_json, strict_json
 from orders.engine.state_store.writes import StepWrite
+from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators.acts import (
     act_on,
@@ -19,7 +20,6 @@ from orders.services.operators.acts import (
     find_step,
     refused,
 )
-from orders.services.results import Result
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 from orders.workflow import editing
 

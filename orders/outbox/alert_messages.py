@@ -10,7 +10,7 @@ from django.urls import reverse
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
 from orders.outbox.content import Content, Email, WebhookCall
 from orders.vocabulary import AlertKind, MessageChannel
-from orders.wording.states import ALERT_KINDS
+from orders.wording.state_labels import ALERT_KINDS
 
 SHOWN = 20
 """The most orders that a message names."""

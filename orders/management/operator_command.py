@@ -24,8 +24,8 @@ from psycopg.errors import UndefinedColumn, UndefinedTable
 from orders.management.tables import WIDTH, styled
 from orders.selectors.desk.order_detail import submission_of
 from orders.selectors.desk.order_ids import LEAST_BEGINNING, LEAST_ENDING, orders_like
+from orders.services.act_results import Result, ResultStatus
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.results import Result, ResultStatus
 
 DONE, REFUSED, MISUSED, NOTHING = 0, 1, 2, 3
 EXIT_CODES = {ResultStatus.DONE: DONE, ResultStatus.REFUSED: REFUSED, ResultStatus.ALREADY: NOTHING}

@@ -19,7 +19,7 @@ NOT_INSERTED = "inserting it failed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LineView:
+class CustomerLine:
     """A line of an order, with the product's title and price when it was ordered."""
 
     sku: str
@@ -29,7 +29,7 @@ class LineView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepView:
+class CustomerStep:
     """Where a step of an order stands. `not_before` is when a waiting step is tried again."""
 
     name: str
@@ -43,7 +43,7 @@ class StepView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrderView:
+class CustomerOrder:
     """An order and its progress. `version` changes whenever something happens to it.
 
     `error` is why its submission was set aside; a step's error is on the step. `total` is None and `lines` is empty
@@ -56,11 +56,11 @@ class OrderView:
     placed_at: datetime
     updated_at: datetime
     total: Money | None
-    lines: Sequence[LineView]
+    lines: Sequence[CustomerLine]
     goal: str = Goal.COMPLETE.value
     failure_count: int = 0
     complete_by: datetime | None = None
-    steps: Sequence[StepView] = field(default_factory=tuple)
+    steps: Sequence[CustomerStep] = field(default_factory=tuple)
     error: Mapping[str, str] | None = None
 
 
@@ -93,7 +93,7 @@ def version_of(last_event: int, state: str) -> str:
     return f"{last_event}-{state}"
 
 
-def stored_orders(rows: Sequence[Order], events: LastEvents) -> list[OrderView]:
+def stored_orders(rows: Sequence[Order], events: LastEvents) -> list[CustomerOrder]:
     """Orders in the orders database. Three statements, however many."""
     if not rows:
         return []
@@ -112,12 +112,12 @@ def stored_orders(rows: Sequence[Order], events: LastEvents) -> list[OrderView]:
 def _stored(
     order: Order,
     process: OrderProcess,
-    steps: Sequence[StepView],
-    lines: Sequence[LineView],
+    steps: Sequence[CustomerStep],
+    lines: Sequence[CustomerLine],
     events: LastEvents,
-) -> OrderView:
+) -> CustomerOrder:
     last = events.get(order.pk)
-    return OrderView(
+    return CustomerOrder(
         id=order.pk,
         version=version(order.pk, process.process_state, events),
         state=process.process_state,
@@ -132,13 +132,13 @@ def _stored(
     )
 
 
-def _lines(orders: Sequence[Order]) -> dict[UUID, list[LineView]]:
+def _lines(orders: Sequence[Order]) -> dict[UUID, list[CustomerLine]]:
     currencies = {order.pk: order.currency for order in orders}
     rows = OrderLine.objects.filter(order_id__in=currencies).order_by("order_id", "pk")
     fields = rows.values_list("order_id", "product_id", "title", "quantity", "unit_price")
     return {
         order_id: [
-            LineView(
+            CustomerLine(
                 sku=sku,
                 title=title,
                 quantity=quantity,
@@ -150,12 +150,12 @@ def _lines(orders: Sequence[Order]) -> dict[UUID, list[LineView]]:
     }
 
 
-def _steps(ids: Sequence[UUID]) -> dict[UUID, list[StepView]]:
+def _steps(ids: Sequence[UUID]) -> dict[UUID, list[CustomerStep]]:
     """The steps of each order, in their workflow's order."""
     rows = StepState.objects.filter(process_id__in=ids).order_by("process_id", "position").values()
     return {
         order_id: [
-            StepView(
+            CustomerStep(
                 name=step["name"],
                 state=step["state"],
                 attempts=step["attempt"],
@@ -171,14 +171,14 @@ def _steps(ids: Sequence[UUID]) -> dict[UUID, list[StepView]]:
     }
 
 
-def queued_order(message: SubmissionMessage, events: LastEvents) -> OrderView:
+def queued_order(message: SubmissionMessage, events: LastEvents) -> CustomerOrder:
     """An order on the submission queue: its customer sees it as Pending."""
     return _described(
         message.order_id, message.body, ProcessState.PENDING, message.posted_at, message.posted_at, events
     )
 
 
-def set_aside_order(submission: SetAside, events: LastEvents) -> OrderView:
+def set_aside_order(submission: SetAside, events: LastEvents) -> CustomerOrder:
     """An order that could not be inserted: its customer sees it in Error, with the reason."""
     reason = NOT_INSERTED if submission.reason.startswith(NOT_INSERTED) else submission.reason
     return _described(
@@ -200,7 +200,7 @@ def _described(
     changed_at: datetime,
     events: LastEvents,
     error: Mapping[str, str] | None = None,
-) -> OrderView:
+) -> CustomerOrder:
     """An order as its submission describes it. The submission may contain anything, because the queue checks
     nothing."""
     fields = body if isinstance(body, Mapping) else {}
@@ -210,7 +210,7 @@ def _described(
     if isinstance(currency, str) and isinstance(total, int):
         money = Money(amount=total, currency=currency)
         order_lines = list(_described_lines(lines, currency)) if isinstance(lines, list) else []
-    return OrderView(
+    return CustomerOrder(
         id=order_id,
         version=version(order_id, state.value, events),
         state=state.value,
@@ -222,11 +222,11 @@ def _described(
     )
 
 
-def _described_lines(lines: Sequence[Any], currency: str) -> Iterable[LineView]:
+def _described_lines(lines: Sequence[Any], currency: str) -> Iterable[CustomerLine]:
     for line in lines:
         match line:
             case {"sku": str(sku), "title": str(title), "quantity": int(quantity), "unit_price": int(price)}:
-                yield LineView(
+                yield CustomerLine(
                     sku=sku,
                     title=title,
                     quantity=quantity,

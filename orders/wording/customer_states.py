@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from orders.selectors.order_view import OrderView, StepView
+from orders.selectors.customer_order import CustomerOrder, CustomerStep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ BEING_CANCELLED = StateWords(words=_("Being cancelled"), icon="undo", tone="busy
 CANCELLED = StateWords(words=_("Cancelled"), icon="undo", tone="idle")
 
 
-def state(order: OrderView) -> StateWords:
+def state(order: CustomerOrder) -> StateWords:
     """Returns the words for an order's present state."""
     match order.state, order.goal:
         case "processed", _:
@@ -47,6 +47,6 @@ def state(order: OrderView) -> StateWords:
     return UNDER_WAY if has_begun else RECEIVED
 
 
-def _open(order: OrderView) -> Sequence[StepView]:
+def _open(order: CustomerOrder) -> Sequence[CustomerStep]:
     """Returns the steps that are not done yet."""
     return [step for step in order.steps if step.state not in ("completed", "skipped", "compensated")]
