@@ -104,7 +104,7 @@ def test_an_operator_without_a_second_factor_sets_one_up_and_gets_recovery_codes
     sign_in(page, "odile")
     expect(page.get_by_role("heading", name="Set up your second factor")).to_be_visible()
     picture = page.get_by_role("img", name="QR code")
-    assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth > 0)")
     assert bars(page) == []
     letters = page.locator("strong").inner_text().replace(" ", "")
     page.get_by_label("Code").fill(code_of(base64.b32decode(letters).hex()))

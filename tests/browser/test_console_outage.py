@@ -100,10 +100,7 @@ def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
     page.get_by_role("button", name=f"Resubmit {COUNT} orders").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     hurry(shop)
-    until(
-        lambda: shop.count("SELECT count(*) FROM orders_bulkaction WHERE state = 'paused'") == 1,
-        what="the action's own pause",
-    )
+    until(lambda: is_newest_action(shop, "paused"), what="the action's own pause")
     page.reload()
     expect(page.locator("#action")).to_contain_text("The only order of wave 1 failed again")
     assert in_state(shop, ids, "error") == COUNT
@@ -112,10 +109,7 @@ def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
     shop.system.clear_faults()
     page.get_by_role("button", name="Resume").click()
     until(lambda: in_state(shop, ids, "processed") == COUNT - 1, what="the second wave")
-    until(
-        lambda: shop.count("SELECT count(*) FROM orders_bulkaction WHERE state = 'finished'") == 1,
-        what="the action's end",
-    )
+    until(lambda: is_newest_action(shop, "finished"), what="the action's end")
     page.reload()
     expect(page.locator("#action")).to_contain_text("finished")
 
@@ -123,6 +117,7 @@ def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
     page.goto(about[0]["url"].replace(about[0]["url"].split("/console/")[0], ""))
     page.get_by_role("link", name="Resubmit 1 order").click()
     page.get_by_role("button", name="Resubmit 1 order").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
     hurry(shop)
     until(lambda: in_state(shop, ids, "processed") == COUNT, what="all orders")
     page.goto("/console/alerts/")
@@ -130,6 +125,13 @@ def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
     for order_id in ids:
         operations = shop.system.effects(order_id)
         assert len(operations) == len(set(operations)) >= 3, operations
+
+
+def is_newest_action(shop: Shop, state: str) -> bool:
+    newest = "SELECT max(id) FROM orders_bulkaction"
+    return (
+        shop.count(f"SELECT count(*) FROM orders_bulkaction WHERE state = '{state}' AND id = ({newest})") == 1
+    )
 
 
 def hurry(shop: Shop) -> None:

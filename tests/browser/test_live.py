@@ -77,14 +77,14 @@ def handler_of(shop: Shop) -> type[BaseHTTPRequestHandler]:
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
-            told = 0
+            sent = 0
             while not shop.is_over:
                 with shop.stirred:
-                    if told == shop.version:
+                    if sent == shop.version:
                         shop.stirred.wait(0.2)
-                    told = shop.version
-                data = json.dumps({"version": str(told)})
-                self.wfile.write(f"id: {told}\nevent: progress\ndata: {data}\n\n".encode())
+                    sent = shop.version
+                data = json.dumps({"version": str(sent)})
+                self.wfile.write(f"id: {sent}\nevent: progress\ndata: {data}\n\n".encode())
                 self.wfile.flush()
 
         def handle_one_request(self) -> None:

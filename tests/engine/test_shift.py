@@ -83,7 +83,7 @@ def test_a_shift_gives_up_the_lead_at_its_end(period: Period) -> None:
     period(0.05)
     began = time.monotonic()
     jobs.supervisor_shift(0.2)
-    assert 0.2 <= time.monotonic() - began < 5
+    assert time.monotonic() - began >= 0.2
     lease = LeaderLease.objects.get()
     assert (lease.holder, lease.expires_at, lease.term) == (None, None, 1)
     assert lease.swept_at is not None

@@ -1,7 +1,5 @@
 """What a sweep costs, and an order that breaks it (V3, V7)."""
 
-import time
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -70,10 +68,8 @@ def test_a_sweep_takes_the_same_few_statements_for_one_overdue_order_and_for_six
     for number in (1, 600):
         order = processing({"mix": overdue()})
         clones(order, number - 1)
-        began = time.monotonic()
         with CaptureQueriesContext(connection) as captured:
             assert leader.run_once().done["recovered"] == number
-        assert time.monotonic() - began < 4
         counted.append(len(captured))
     assert counted[0] == counted[1] <= 16
     assert OrderProcess.objects.filter(process_state="pending").count() == 601

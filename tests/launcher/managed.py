@@ -1,13 +1,19 @@
-"""Runs a process manager with the specs that its argument describes: python -m tests.launcher.managed JSON."""
+"""Runs a process manager with the specs that its argument describes: python -m tests.launcher.managed JSON.
+
+`KILL_AFTER` in the environment is how many seconds it leaves its children to stop.
+"""
 
 import json
+import os
 import sys
 
+from sasweb.launcher import processes
 from sasweb.launcher.log_lines import Output
 from sasweb.launcher.processes import ProcessManager, Spec
 
 
 def main() -> None:
+    processes.KILL_AFTER = float(os.environ.get("KILL_AFTER", processes.KILL_AFTER))
     output = Output(sys.stdout.fileno())
     with ProcessManager(output) as manager:
         for described in json.loads(sys.argv[1]):

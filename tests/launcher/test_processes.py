@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,8 +26,8 @@ def sh(name: str, script: str, **more: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def managed(*specs: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
-    with python("-m", "tests.launcher.managed", json.dumps(specs)) as manager:
+def managed(*specs: dict[str, Any], **env: str) -> Iterator[subprocess.Popen[str]]:
+    with python("-m", "tests.launcher.managed", json.dumps(specs), env=env) as manager:
         try:
             yield manager
         finally:
@@ -42,19 +41,28 @@ def pid_of(manager: subprocess.Popen[str], name: str) -> int:
     return int(found[1])
 
 
+def pids_of(manager: subprocess.Popen[str], *names: str) -> dict[str, int]:
+    """The pids that these children print, in whatever order."""
+    pids: dict[str, int] = {}
+    while len(pids) < len(names):
+        match = re.search(r"(\w+) +\| pid (\d+)", line_with(manager, "| pid"))
+        assert match
+        pids[match[1]] = int(match[2])
+    assert set(pids) == set(names)
+    return pids
+
+
 def rest_of(manager: subprocess.Popen[str]) -> list[str]:
     assert manager.stdout
     return manager.stdout.read().splitlines()
 
 
-def test_a_dead_child_is_back_within_two_seconds() -> None:
+def test_a_dead_child_is_restarted_at_once() -> None:
     with managed(sh("worker", OBEDIENT)) as manager:
         first = pid_of(manager, "worker")
-        begun = time.monotonic()
         os.kill(first, signal.SIGKILL)
         assert "was killed by SIGKILL; restarting it now" in line_with(manager, "worker was")
         assert pid_of(manager, "worker") != first
-        assert time.monotonic() - begun < 2
 
 
 def test_only_a_third_quick_death_causes_a_pause() -> None:
@@ -75,8 +83,7 @@ def test_a_child_that_keeps_dying_is_restarted_with_pauses() -> None:
 def test_children_stop_in_order_and_the_foundation_last(signum: signal.Signals) -> None:
     foundation = sh("database", OBEDIENT, is_foundation=True)
     with managed(foundation, sh("web", OBEDIENT), sh("worker", OBEDIENT)) as manager:
-        for name in ("database", "web", "worker"):
-            pid_of(manager, name)
+        pids_of(manager, "database", "web", "worker")
         os.killpg(manager.pid, signum)  # as a terminal does: only the manager may be in its group
         stops = [line.split()[0] for line in rest_of(manager) if "stops" in line]
         assert stops == ["web", "worker", "database"]
@@ -86,32 +93,29 @@ def test_children_stop_in_order_and_the_foundation_last(signum: signal.Signals) 
 def test_a_stop_ends_soon_even_if_no_child_obeys() -> None:
     specs = [sh(name, STUBBORN) for name in ("web", "submission", "scheduler", "agents", "jobs", "sandbox")]
     with managed(sh("database", STUBBORN, is_foundation=True), *specs) as manager:
-        pids = [pid_of(manager, spec["name"]) for spec in specs]
-        begun = time.monotonic()
+        pids = pids_of(manager, "database", *(spec["name"] for spec in specs))
         manager.terminate()
-        manager.communicate()
-        assert time.monotonic() - begun < 30
-        assert not any(is_alive(pid) for pid in pids)
+        manager.communicate(timeout=60)
+        assert not any(is_alive(pid) for pid in pids.values())
 
 
 def test_a_second_ctrl_c_kills_at_once() -> None:
-    with managed(
-        sh("web", "trap 'echo was told' TERM; echo pid $$; while :; do sleep 0.05; done")
-    ) as manager:
+    deaf = sh("web", "trap 'echo was told' TERM; echo pid $$; while :; do sleep 0.05; done")
+    with managed(deaf, KILL_AFTER="3600") as manager:
         pid = pid_of(manager, "web")
         manager.send_signal(signal.SIGINT)
         line_with(manager, "was told")
         manager.send_signal(signal.SIGINT)
-        manager.wait(timeout=8)
+        manager.wait(timeout=60)
         assert not is_alive(pid)
 
 
 def test_a_killed_manager_leaves_no_orphan() -> None:
     pipe = "echo pid $$; read -r line; echo the pipe has closed"
     with managed(sh("web", STUBBORN), sh("jobs", pipe, has_pipe=True, death_signal=None)) as manager:
-        pids = [pid_of(manager, "web"), pid_of(manager, "jobs")]
+        pids = pids_of(manager, "web", "jobs")
         manager.kill()
-        wait_for(lambda: not any(is_alive(pid) for pid in pids))
+        wait_for(lambda: not any(is_alive(pid) for pid in pids.values()))
 
 
 def test_the_orphans_of_a_dead_child_are_killed() -> None:

@@ -1,6 +1,7 @@
 """Leases of requests lapse, change hands and are given back, and what is too late is deleted."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.db import transaction
@@ -91,13 +92,14 @@ def test_a_renewal_confirms_only_leases_that_are_still_held() -> None:
     held_by_me = [(lease.id, lease.deliveries) for lease in claim()]
     AgentRequest.objects.filter(pk=foreign.pk).update(leased_by="agents:2")
     AgentRequest.objects.filter(pk=again.pk).update(deliveries=2)
-    before = [stored(foreign), stored(again)]
-    now = database_now()
+    unchanged = [stored(foreign), stored(again)]
+    before = database_now()
     assert leases.renew([*held_by_me, (0, 1)], me=ME, seconds=60.0) == {(mine.pk, 1)}
+    after = database_now()
     mine.refresh_from_db()
     assert mine.leased_until is not None
-    assert 60.0 < (mine.leased_until - now).total_seconds() < 61.0
-    assert [stored(foreign), stored(again)] == before
+    assert before < mine.leased_until - timedelta(seconds=60) < after
+    assert [stored(foreign), stored(again)] == unchanged
 
 
 @pytest.mark.django_db
