@@ -96,8 +96,8 @@ INSERT INTO orders_alertgroup (kind, agent, code, pattern, acknowledged_by)
 SELECT 'step_failed', 'carrier', 'bench_' || n, 'it does not answer', '' FROM generate_series(0, 11) AS n
 """
 DESK = """
-INSERT INTO orders_bulkaction (kind, state, what, query, by, reason, starts_at, waves, wave, stop_share, rate, total,
-       why_paused)
+INSERT INTO orders_bulkaction (kind, state, selection, query, by, reason, starts_at, waves, wave, stop_share, rate,
+       total, pause_reason)
 VALUES ('resubmit', 'paused', 'what the carrier refused', '{}', 'olga', '', now(), '[1, 10, 100, 14889]', 3, 0.2, 20,
         15000, 'by olga');
 INSERT INTO orders_bulkitem (action_id, position, wave, order_id, state, result)

@@ -109,7 +109,7 @@ class GroupResubmission(OperatorView):
             action = bulk_services.create(
                 kind=BulkKind.RESUBMIT,
                 order_ids=orders_of_group(group.pk, most=bulk_services.MOST + 1),
-                what=str(group),
+                selection=str(group),
                 actor=actor(request),
                 reason=values["reason"],
                 group=group,

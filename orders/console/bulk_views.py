@@ -16,7 +16,7 @@ from orders.console.forms.fields import PageForm
 from orders.console.guards import act, actor, needs, page, previous_page
 from orders.selectors.database_clock import now
 from orders.selectors.desk import bulk, bulk_selection
-from orders.selectors.desk.bulk_selection import Choice
+from orders.selectors.desk.bulk_selection import Selection
 from orders.selectors.desk.supervisor import retry_limits
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import bulk_control
@@ -94,9 +94,9 @@ def change(request: HttpRequest, action_id: int, act: str) -> HttpResponse:
 
 
 def _preview(request: HttpRequest) -> HttpResponse:
-    choice = _choice(request.GET)
-    count = _count(choice)
-    return _preview_page(request, choice, BulkActionForm(count=count), count)
+    selection = _selection(request.GET)
+    count = _count(selection)
+    return _preview_page(request, selection, BulkActionForm(count=count), count)
 
 
 preview = needs(OPERATE, require_safe(_preview))
@@ -106,8 +106,8 @@ preview = needs(OPERATE, require_safe(_preview))
 @act(OPERATE, confirmed=True)
 def create(request: HttpRequest) -> HttpResponse:
     """Starts an action, or shows the form again with what is wrong."""
-    choice = _choice(request.POST)
-    order_ids = bulk_selection.orders_of(choice, retry_limits=retry_limits(), now=now())
+    selection = _selection(request.POST)
+    order_ids = bulk_selection.orders_of(selection, retry_limits=retry_limits(), now=now())
     form = BulkActionForm(request.POST, count=len(order_ids))
     if form.is_valid():
         seen = form.cleaned_data["seen"]
@@ -116,24 +116,24 @@ def create(request: HttpRequest) -> HttpResponse:
         elif seen is not None and len(order_ids) > seen:
             form.add_error(None, "More orders match now than when you opened this page. Check them again.")
         else:
-            action = _start(request, choice, form, order_ids)
+            action = _start(request, selection, form, order_ids)
             if action is not None:
                 return redirect("console:bulk", action.pk)
-    return _preview_page(request, choice, form, _count(choice))
+    return _preview_page(request, selection, form, _count(selection))
 
 
-def _start(request: HttpRequest, choice: Choice, form: BulkActionForm, order_ids: list[UUID]) -> Any:
+def _start(request: HttpRequest, selection: Selection, form: BulkActionForm, order_ids: list[UUID]) -> Any:
     """Starts the action. Returns None, with the error in the form, if the service refuses."""
     values = form.cleaned_data
     try:
         return bulk_services.create(
-            kind=choice.kind,
+            kind=selection.kind,
             order_ids=order_ids,
-            what=choice.what,
+            selection=selection.description,
             actor=actor(request),
             reason=values["reason"],
-            group=choice.group,
-            query=choice.query,
+            group=selection.group,
+            query=selection.query,
             waves=values["waves"],
             stop_share=values["stop_percent"] / 100,
             rate=values["rate"],
@@ -149,30 +149,32 @@ def _start(request: HttpRequest, choice: Choice, form: BulkActionForm, order_ids
     return None
 
 
-def _choice(query: QueryDict) -> Choice:
-    choice = SelectionForm(query).choice()
-    if choice is None:
+def _selection(query: QueryDict) -> Selection:
+    selection = SelectionForm(query).selection()
+    if selection is None:
         raise Http404
-    return choice
+    return selection
 
 
-def _count(choice: Choice) -> int:
-    return bulk_selection.count(choice, retry_limits=retry_limits(), now=now())
+def _count(selection: Selection) -> int:
+    return bulk_selection.count(selection, retry_limits=retry_limits(), now=now())
 
 
-def _preview_page(request: HttpRequest, choice: Choice, form: BulkActionForm, count: int) -> HttpResponse:
+def _preview_page(
+    request: HttpRequest, selection: Selection, form: BulkActionForm, count: int
+) -> HttpResponse:
     return render(
         request,
         "console/bulk/new.html",
         {
-            "choice": choice,
+            "selection": selection,
             "form": form,
             "count": count,
             "is_too_many": count > bulk_selection.MOST,
             "most": bulk_selection.MOST,
-            "needs_count": bulk_services.needs_count(kind=choice.kind, count=count),
-            "fields": [*choice.fields, ("do", choice.kind)],
-            "kinds": [(choice.query_string(kind), label, kind == choice.kind) for kind, label in KINDS],
+            "needs_count": bulk_services.needs_count(kind=selection.kind, count=count),
+            "fields": [*selection.fields, ("do", selection.kind)],
+            "kinds": [(selection.query_string(kind), label, kind == selection.kind) for kind, label in KINDS],
         },
         status=422 if form.errors else 200,
     )

@@ -23,7 +23,7 @@ class BulkAction(models.Model):
     id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=12, choices=choices(BulkKind))
     state = models.CharField(max_length=8, choices=choices(BulkState), default=BulkState.RUNNING.value)
-    what = models.CharField(max_length=300, help_text="the chosen orders, in words")
+    selection = models.CharField(max_length=300, help_text="the chosen orders, in words")
     group = models.ForeignKey(AlertGroup, null=True, on_delete=models.SET_NULL, related_name="actions")
     query = models.JSONField(default=dict, help_text="the filter that chose the orders")
     by = models.CharField(max_length=120)
@@ -35,7 +35,7 @@ class BulkAction(models.Model):
     stop_share = models.FloatField(default=0.2)
     rate = models.FloatField(default=20.0)
     total = models.PositiveIntegerField()
-    why_paused = models.CharField(max_length=200, blank=True)
+    pause_reason = models.CharField(max_length=200, blank=True)
     acted_at = models.DateTimeField(null=True, help_text="when it last acted on an order")
     ended_at = models.DateTimeField(null=True)
 
@@ -46,7 +46,7 @@ class BulkAction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.what}"
+        return f"{self.kind} {self.selection}"
 
 
 class BulkItem(models.Model):

@@ -81,7 +81,7 @@ class Alert(models.Model):
             models.Index(
                 fields=["id"],
                 condition=Q(notified_at__isnull=True, closed_at__isnull=True),
-                name="alert_untold",
+                name="alert_unnotified",
             ),
         ]
         constraints = [

@@ -66,7 +66,7 @@ def test_it_starts_a_bulk_action_for_every_open_alert_of_that_code_and_no_other(
     assert ran.code == 0
     assert f"Bulk action {action.pk} resubmits 3 orders, in waves of 1, 2." in ran.out
     assert f"/console/bulk/{action.pk}/" in ran.out
-    assert (action.kind, action.what, action.reason) == (
+    assert (action.kind, action.selection, action.reason) == (
         "resubmit",
         "open alerts with code too_hot",
         "the oven is fixed",

@@ -45,7 +45,7 @@ pytestmark = pytest.mark.django_db
 
 def a_bulk(order_ids: list[UUID], **asked: Any) -> BulkAction:
     """An action whose time has come, on all these orders."""
-    given: dict[str, Any] = {"kind": "resubmit", "what": "all that failed", "actor": OLGA}
+    given: dict[str, Any] = {"kind": "resubmit", "selection": "all that failed", "actor": OLGA}
     if len(order_ids) > bulk_services.COUNT_FROM or asked.get("kind") == "compensate":
         given["typed_count"] = len(order_ids)
     return due(bulk_services.create(**(given | {"order_ids": order_ids, "rate": 1000.0} | asked)))
@@ -90,7 +90,7 @@ def test_an_action_pauses_itself_when_too_many_of_a_wave_fail_again_and_may_go_o
     carry_on(action)
     paused = now_of(action)
     assert (paused.state, paused.wave) == ("paused", 0)
-    assert paused.why_paused == ("The only order of wave 1 failed again: http_503: it still says no")
+    assert paused.pause_reason == ("The only order of wave 1 failed again: http_503: it still says no")
     entry = AuditEntry.objects.get(act="pause action")
     assert (entry.actor, entry.before, entry.after) == ("the desk", {"state": "running"}, {"state": "paused"})
     carry_on(action)

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db
 
 
 def a_bulk(order_ids: list[Any], **asked: Any) -> BulkAction:
-    given: dict[str, Any] = {"kind": "resubmit", "what": "all that failed", "actor": OLGA}
+    given: dict[str, Any] = {"kind": "resubmit", "selection": "all that failed", "actor": OLGA}
     return bulk_services.create(**(given | {"order_ids": order_ids} | asked))
 
 
@@ -180,7 +180,7 @@ def test_every_act_is_in_the_audit_log_with_before_and_after() -> None:
     action = a_bulk(failed_orders(2), reason="the carrier is back")
     due(action)
     bulk_control.pause(action_id=action.pk, actor=OTTO, reason="wait")
-    assert now_of(action).why_paused == "operator:otto: wait"
+    assert now_of(action).pause_reason == "operator:otto: wait"
     bulk_control.resume(action_id=action.pk, actor=OTTO)
     bulk_control.stop(action_id=action.pk, actor=OLGA)
     rows = AuditEntry.objects.order_by("id").values_list("actor", "act", "target", "before", "after")

@@ -19,7 +19,7 @@ def make_places() -> dict[str, str]:
     open_alerts([NewAlert(order.order_id, "step_failed", "refused", "no flour", "mix", "kitchen")])
     Circuit.objects.create(agent="kitchen")
     action = BulkAction.objects.create(
-        kind="resubmit", what="one order", by="olga", starts_at="2030-01-01T00:00Z", waves=[1], total=1
+        kind="resubmit", selection="one order", by="olga", starts_at="2030-01-01T00:00Z", waves=[1], total=1
     )
     message = OutgoingMessage.objects.create(
         kind="sign_up", state="failed", give_up_at="2030-01-01T00:00Z", ended_at="2030-01-01T00:00Z"

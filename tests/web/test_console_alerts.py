@@ -250,7 +250,7 @@ def test_filtered_and_selected_orders_are_resubmitted_if_they_are_in_error(desk:
 def test_an_action_is_paused_resumed_and_stopped_and_shows_the_result_of_each_order(desk: Desk) -> None:
     ids = failed_orders(4)
     action = bulk_services.create(
-        kind="resubmit", order_ids=ids, what="them", actor=OLGA, waves=(2, 0), rate=1000
+        kind="resubmit", order_ids=ids, selection="them", actor=OLGA, waves=(2, 0), rate=1000
     )
     client = desk("operator")
     at = f"/console/bulk/{action.pk}/"
@@ -266,7 +266,7 @@ def test_an_action_is_paused_resumed_and_stopped_and_shows_the_result_of_each_or
     client.post(f"{at}resume/")
     assert now_of(action).state == "running"
     client.post(f"{at}pause/")
-    assert now_of(action).why_paused == "by olga"
+    assert now_of(action).pause_reason == "by olga"
     back = client.post(f"{at}stop/", headers={"Referer": "http://testserver/console/bulk/"})
     assert back.headers["Location"] == "http://testserver/console/bulk/"
     assert now_of(action).state == "stopped"

@@ -34,7 +34,7 @@ def with_device(user: User) -> TOTPDevice:
 
 
 def code_of(device: TOTPDevice, step: int = 0) -> str:
-    """The code of a moment; `step` is how many half minutes from now. Signing in may have changed the device's drift."""
+    """The code of a moment; `step` is how many half minutes from now. Signing in may have changed the drift."""
     if device.pk:
         device.refresh_from_db()
     totp = TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift)

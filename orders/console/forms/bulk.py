@@ -12,7 +12,7 @@ from django.http import QueryDict
 from orders.console.forms.fields import Key, PageForm, Reason, exact_input, text_input
 from orders.console.forms.filters import OrderFilterForm
 from orders.selectors.desk.alert_groups import find_group
-from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Choice
+from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
 from orders.services.operators.bulk import FASTEST
 from orders.vocabulary import BulkItemState, BulkKind
 
@@ -48,8 +48,8 @@ class SelectionForm(forms.Form):
     upto = Key()
     orders = OrderIds(required=False)
 
-    def choice(self) -> Choice | None:
-        """Returns the choice; None if it names an impossible group or impossible orders, or nothing at all."""
+    def selection(self) -> Selection | None:
+        """Returns the selection; None if it names an impossible group or impossible orders, or nothing at all."""
         self.is_valid()
         if {"group", "orders"} & self.errors.keys():
             return None
@@ -57,13 +57,13 @@ class SelectionForm(forms.Form):
         kind = values.get("do") or BulkKind.RESUBMIT.value
         if values["group"] is not None:
             group = find_group(values["group"])
-            return None if group is None else Choice(kind=kind, group=group, upto=values.get("upto"))
+            return None if group is None else Selection(kind=kind, group=group, upto=values.get("upto"))
         if values["orders"]:
-            return Choice(kind=kind, ids=values["orders"])
+            return Selection(kind=kind, ids=values["orders"])
         order_filter = OrderFilterForm(
             self.data.dict() if isinstance(self.data, QueryDict) else self.data
         ).filter
-        return None if order_filter.is_empty else Choice(kind=kind, order_filter=order_filter)
+        return None if order_filter.is_empty else Selection(kind=kind, order_filter=order_filter)
 
 
 class BulkItemsForm(PageForm):

@@ -97,7 +97,7 @@ class Command(ActingCommand):
             action = bulk_services.create(
                 kind=BulkKind.RESUBMIT,
                 order_ids=order_ids,
-                what=f"open alerts with {description}",
+                selection=f"open alerts with {description}",
                 query=query,
                 actor=_actor(options),
                 reason=options["reason"],
@@ -145,7 +145,7 @@ class Command(ActingCommand):
     def _end(self, progress: Progress) -> int:
         action = progress.action
         if action.state == BulkState.PAUSED:
-            raise Stop(f"The bulk action is paused. {action.why_paused}", REFUSED)
+            raise Stop(f"The bulk action is paused. {action.pause_reason}", REFUSED)
         if action.state != BulkState.FINISHED:
             raise Stop(f"The bulk action was {action.state}.", REFUSED if progress.acted else NOTHING)
         if progress.failed:

@@ -21,7 +21,7 @@ MOST_CHOSEN = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class Selection:
     """Which orders to act on: those of `group` with alerts up to id `upto`, these `ids`, or all that match the filter.
 
     A resubmission takes only orders in Error, since no others can be resubmitted.
@@ -34,7 +34,7 @@ class Choice:
     order_filter: OrderFilter | None = None
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """The selection in words."""
         if self.group is not None:
             about = f"{self.group.agent} {self.group.code}".strip()
@@ -71,34 +71,34 @@ class Choice:
         return self.order_filter.problems if self.order_filter else ()
 
 
-def count(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> int:
+def count(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -> int:
     """Returns how many orders a selection takes now, counting up to `MOST` + 1."""
-    if choice.group is not None:
-        return count_orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
-    if (order_filter := _effective_filter(choice)) is not None:
+    if selection.group is not None:
+        return count_orders_of_group(selection.group.pk, upto=selection.upto, most=MOST + 1)
+    if (order_filter := _effective_filter(selection)) is not None:
         # Counts further than the list of orders does, because these orders are acted on.
         number = search.count(order_filter, most=MOST, now=now)
         if number is not None:
             return number
-    return len(orders_of(choice, retry_limits=retry_limits, now=now))
+    return len(orders_of(selection, retry_limits=retry_limits, now=now))
 
 
-def orders_of(choice: Choice, *, retry_limits: RetryLimits, now: datetime) -> list[UUID]:
+def orders_of(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -> list[UUID]:
     """Returns the orders that a selection takes now, at most `MOST` + 1."""
-    if choice.group is not None:
-        return orders_of_group(choice.group.pk, upto=choice.upto, most=MOST + 1)
-    if (order_filter := _effective_filter(choice)) is not None:
+    if selection.group is not None:
+        return orders_of_group(selection.group.pk, upto=selection.upto, most=MOST + 1)
+    if (order_filter := _effective_filter(selection)) is not None:
         return list(search.matching(order_filter, most=MOST + 1, retry_limits=retry_limits, now=now))
-    matches = OrderProcess.objects.filter(pk__in=choice.ids)
-    if choice.kind == BulkKind.RESUBMIT:
+    matches = OrderProcess.objects.filter(pk__in=selection.ids)
+    if selection.kind == BulkKind.RESUBMIT:
         matches = matches.filter(process_state=ProcessState.ERROR)
     matching_ids = set(matches.values_list("pk", flat=True))
-    return [order_id for order_id in choice.ids if order_id in matching_ids]
+    return [order_id for order_id in selection.ids if order_id in matching_ids]
 
 
-def _effective_filter(choice: Choice) -> OrderFilter | None:
-    order_filter = choice.order_filter
-    if order_filter is None or choice.kind != BulkKind.RESUBMIT:
+def _effective_filter(selection: Selection) -> OrderFilter | None:
+    order_filter = selection.order_filter
+    if order_filter is None or selection.kind != BulkKind.RESUBMIT:
         return order_filter
     if order_filter.state not in ("", ProcessState.ERROR):
         return replace(order_filter, problems=("none of these orders is in Error",))  # which matches nothing

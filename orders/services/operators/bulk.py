@@ -87,7 +87,7 @@ def resubmit_one(*, order_id: UUID, actor: audit.Actor, reason: str = "") -> Bul
         return _create(
             kind=BulkKind.RESUBMIT,
             order_ids=[order_id],
-            what=f"order {order_id}",
+            selection=f"order {order_id}",
             actor=actor,
             reason=reason,
             waves=(0,),
@@ -99,7 +99,7 @@ def create(
     *,
     kind: str,
     order_ids: Iterable[UUID],
-    what: str,
+    selection: str,
     actor: audit.Actor,
     reason: str = "",
     group: AlertGroup | None = None,
@@ -112,8 +112,8 @@ def create(
 ) -> BulkAction:
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
-    `what` describes the orders in words; `group` or `query` selected them. A form that is submitted twice has the same
-    `token` both times and creates one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and
+    `selection` describes the orders in words; `group` or `query` selected them. A form that is submitted twice has the
+    same `token` both times and creates one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and
     `CountMismatchError` if `needs_count` and `typed_count` is missing or wrong.
     """
     with transaction.atomic():
@@ -126,7 +126,7 @@ def create(
         return _create(
             kind=kind,
             order_ids=selected,
-            what=what,
+            selection=selection,
             actor=actor,
             reason=reason,
             group=group,
@@ -168,7 +168,7 @@ def _create(
     *,
     kind: str,
     order_ids: Sequence[UUID],
-    what: str,
+    selection: str,
     actor: audit.Actor,
     reason: str,
     waves: Sequence[int],
@@ -179,7 +179,7 @@ def _create(
     starts_at: datetime = database_now() + GRACE
     action = BulkAction.objects.create(
         kind=kind,
-        what=what[:300],
+        selection=selection[:300],
         by=actor.name,
         reason=reason[:200],
         starts_at=starts_at,
@@ -189,11 +189,12 @@ def _create(
     )
     bounds = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
     run(_ITEMS, [action.pk, bounds or [len(order_ids)], list(order_ids)])
+    amount = "1 order" if action.total == 1 else f"{action.total:,} orders"
     audit.record(
         actor=actor,
         act=kind if len(order_ids) == 1 else f"bulk {kind}",
         target=target or f"bulk {action.pk}",
-        result=f"{action.total:,} {'order' if action.total == 1 else 'orders'} from {starts_at:%H:%M:%S} UTC: {what}.",
+        result=f"{amount} from {starts_at:%H:%M:%S} UTC: {selection}.",
         reason=reason,
         before=None,
         after={"action": action.pk, "orders": action.total, "waves": sizes, "starts_at": str(starts_at)},

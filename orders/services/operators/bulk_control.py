@@ -41,7 +41,7 @@ def pause(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkAction
         if action.state == BulkState.PAUSED:
             return action
         _require(action, BulkState.RUNNING)
-        action.why_paused = f"{actor.name}: {reason}"[:200] if reason else f"by {actor.name}"
+        action.pause_reason = f"{actor.name}: {reason}"[:200] if reason else f"by {actor.name}"
         return _change(action, BulkState.PAUSED, actor=actor, act="pause action", reason=reason)
 
 
@@ -55,7 +55,7 @@ def resume(*, action_id: int, actor: audit.Actor, reason: str = "") -> BulkActio
         if action.state == BulkState.RUNNING:
             return action
         _require(action, BulkState.PAUSED)
-        action.why_paused = ""
+        action.pause_reason = ""
         action.starts_at = max(action.starts_at, database_now())
         return _change(action, BulkState.RUNNING, actor=actor, act="resume action", reason=reason)
 
@@ -97,7 +97,7 @@ def _change(
     action.state = state
     if ended:
         action.ended_at = database_now()
-    action.save(update_fields=["state", "why_paused", "starts_at", "ended_at"])
+    action.save(update_fields=["state", "pause_reason", "starts_at", "ended_at"])
     audit.record(
         actor=actor,
         act=act,

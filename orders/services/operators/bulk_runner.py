@@ -196,8 +196,8 @@ def _lock_action(action_id: int) -> BulkAction | None:
 
 def _pause(action: BulkAction, why: str) -> None:
     action.state = BulkState.PAUSED
-    action.why_paused = why[:200]
-    action.save(update_fields=["state", "why_paused"])
+    action.pause_reason = why[:200]
+    action.save(update_fields=["state", "pause_reason"])
     audit.record(
         actor=DESK,
         act="pause action",
