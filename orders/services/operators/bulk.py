@@ -113,8 +113,8 @@ def create(
     """Resubmits or compensates many orders, in waves, after `GRACE`.
 
     `selection` describes the orders in words; `group` or `query` selected them. A form that is submitted twice has the
-    same `token` both times and creates one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`, and
-    `CountMismatchError` if `needs_count` and `typed_count` is missing or wrong.
+    same `token` both times and creates one action. Raises `NothingToDoError`, `TooManyError`, `ImpossibleActionError`,
+    and `CountMismatchError` if `needs_count` and `typed_count` is missing or wrong.
     """
     with transaction.atomic():
         if token and (earlier := _action_of_token(token)) is not None:
