@@ -1,4 +1,4 @@
-"""What keeps somebody from using a page, by axe-core's rules for WCAG 2.2 AA."""
+"""The accessibility of a page, by axe-core's rules for WCAG 2.2 AA."""
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
@@ -10,11 +10,11 @@ RULES = {
 
 
 def found(page: Page) -> list[str]:
-    """What axe has against a page, one line each."""
+    """The violations that axe finds on a page, one line each."""
     answer = Axe().run(page, options=RULES).response
-    assert answer["violations"] or answer["passes"], "axe looked at nothing"
+    assert answer["violations"] or answer["passes"], "axe checked nothing"
     return [
-        f"{one['id']}: {node['html']} ({node['failureSummary']})"
-        for one in answer["violations"]
-        for node in one["nodes"]
+        f"{violation['id']}: {node['html']} ({node['failureSummary']})"
+        for violation in answer["violations"]
+        for node in violation["nodes"]
     ]

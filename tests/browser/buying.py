@@ -1,4 +1,4 @@
-"""What a customer does before a picture is taken: fills the cart and the checkout, orders, cancels."""
+"""What a customer does in tests and before screenshots: fills the cart and the checkout, orders, cancels."""
 
 import time
 from collections.abc import Callable
@@ -15,19 +15,19 @@ ADDRESS = {
 
 
 def fill_cart(page: Page) -> None:
-    """Puts two prints into the cart, by the buttons."""
+    """Puts two prints into the cart with the buttons."""
     for poster in ("/posters/first-sun/", "/posters/quiet-summit/?choice=quiet-summit-60x80-signed"):
         page.goto(poster)
         page.get_by_role("button", name="Add to cart").click()
         expect(page.locator(".toasts .notice")).to_contain_text(
             "is in your cart"
-        )  # or leaving would stop the form
+        )  # leaving earlier would stop the form
     page.goto("/cart/")
 
 
 def show_gone(page: Page) -> None:
-    """A cart in which something is no longer for sale."""
-    # Only now: they import models. Playwright's loop runs in this thread, so the database is asked from another.
+    """Shows a cart in which something is no longer for sale."""
+    # Imported late, because they import models. Playwright's loop runs in this thread, so another queries the database.
     from orders.models import Product  # noqa: PLC0415
     from tests.support.roles import in_thread  # noqa: PLC0415
 
@@ -42,7 +42,7 @@ def show_gone(page: Page) -> None:
 
 
 def fill_checkout(page: Page, method: str = "card_ok") -> None:
-    """The checkout, filled in."""
+    """Fills in the checkout."""
     fill_cart(page)
     page.goto("/checkout/")
     for label, text in ADDRESS.items():
@@ -52,7 +52,7 @@ def fill_checkout(page: Page, method: str = "card_ok") -> None:
 
 
 def fail_checkout(page: Page) -> None:
-    """The checkout, sent with mistakes."""
+    """Sends the checkout with mistakes."""
     fill_checkout(page)
     page.get_by_label("Email").fill("ada@")
     page.get_by_label("City").fill("")
@@ -60,7 +60,7 @@ def fail_checkout(page: Page) -> None:
 
 
 def order(method: str, headline: str) -> Callable[[Page], None]:
-    """An order of a guest's, once its page says this."""
+    """Places a guest's order, and waits until its page's headline contains this text."""
 
     def act(page: Page) -> None:
         fill_checkout(page, method)
@@ -75,13 +75,13 @@ def order(method: str, headline: str) -> Callable[[Page], None]:
 
 
 def ask_to_cancel(page: Page) -> None:
-    """The question whether to cancel."""
+    """Opens the question whether to cancel an order."""
     order("card_declined", "declined")(page)
     page.get_by_role("link", name="Cancel the order").click()
 
 
 def cancel(page: Page) -> None:
-    """An order that was cancelled."""
+    """Cancels an order."""
     ask_to_cancel(page)
     page.get_by_role("button", name="Yes, cancel it").click()
     page.get_by_role("heading", name="Your order was cancelled.").wait_for()

@@ -1,11 +1,11 @@
-"""The browser of the tests and of the pictures: Debian's chromium, which `CHROMIUM` may name another of."""
+"""The browser of the tests and of the screenshots: Debian's Chromium, or the one that `CHROMIUM` names."""
 
 import os
 
 from playwright.sync_api import Browser, Playwright
 
 EXECUTABLE = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-# Nothing that asks anybody anything. Root has no sandbox to put it in.
+# Nothing that contacts anybody or asks the user. Root cannot run Chromium in its sandbox.
 FLAGS = [
     "--disable-gpu",
     "--disable-quic",
@@ -18,5 +18,5 @@ FLAGS = [
 
 
 def launch(playwright: Playwright) -> Browser:
-    """Starts it, without a window."""
+    """Starts the browser without a window."""
     return playwright.chromium.launch(executable_path=EXECUTABLE, args=FLAGS)

@@ -1,4 +1,4 @@
-"""One shop and one browser for the whole run; a browser that complains about a page fails its test."""
+"""One shop and one browser for the whole run; a complaint of the browser about a page fails its test."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ expect.set_options(timeout=PATIENCE)
 def running(
     django_db_blocker: Any, django_db_modify_db_settings: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shop]:
-    """The shop, started before the browser is, on a database of the tests': of each of their workers a database."""
+    """The shop, started before the browser, on a test database; each test worker has its own."""
     with ExitStack() as stack:
         with django_db_blocker.unblock():
             databases = setup_databases(verbosity=0, interactive=False)
@@ -61,7 +61,7 @@ def shop(running: Shop) -> Iterator[Shop]:
 
 @pytest.fixture(scope="session")
 def states(running: Shop, browser: Browser) -> States:
-    """What a browser keeps of its visitor: `buyer` has a cart, `customer` has an account."""
+    """The browser's state for each visitor: `buyer` has a cart, `customer` has an account."""
 
     def buyer(page: Page) -> None:
         buying.fill_cart(page)
@@ -73,20 +73,20 @@ def states(running: Shop, browser: Browser) -> States:
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url("**/account/")
 
-    kept: dict[str, Any] = {"guest": None}
+    saved: dict[str, Any] = {"guest": None}
     for act in (buyer, customer):
         context = browser.new_context(base_url=running.url)
         act(context.new_page())
-        kept[act.__name__] = context.storage_state()
+        saved[act.__name__] = context.storage_state()
         context.close()
-    return kept
+    return saved
 
 
 @pytest.fixture
 def open_page(shop: Shop, browser: Browser) -> Iterator[Opener]:
-    """Opens a page in a browser of its own. Everything that the browser has to complain about fails the test.
+    """Opens a page in a browser context of its own. Every complaint of the browser fails the test.
 
-    `allow` is a pattern of complaints that are wanted; the other options are those of a browser context.
+    `allow` is a pattern of expected complaints; the other options are those of a browser context.
     """
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
@@ -114,7 +114,7 @@ def open_page(shop: Shop, browser: Browser) -> Iterator[Opener]:
 def _listen(context: BrowserContext, url: str, complain: Callable[[str], None]) -> None:
     context.on("console", lambda message: complain(f"console: {message.text}"))
     context.on("weberror", lambda error: complain(f"script: {error.error}"))
-    # What a page had asked for when it was left is aborted, and nobody's fault.
+    # Leaving a page aborts the requests it has under way. That is no failure.
     context.on(
         "requestfailed",
         lambda request: (

@@ -1,7 +1,7 @@
-"""The shop as it runs: web server, workers and sandbox as processes, with orders and accounts to look at.
+"""The running shop: web server, workers and sandbox as processes, with orders and accounts.
 
-Playwright's loop runs in the thread of the tests, where Django then refuses to ask the database. So everything that
-needs the models is done before the browser is started, and the tests ask in SQL.
+Playwright's loop runs in the tests' thread, where Django then refuses to query the database. So everything that needs
+the models happens before the browser starts, and the tests query with SQL.
 """
 
 import re
@@ -27,7 +27,7 @@ from tests.support.wait import until
 from tests.support.webhook import Webhook, webhook
 from tests.web.server import Server
 
-# Steps that are overdue soon, and an order that outlives every outage of the tests.
+# Steps are overdue soon, and orders outlive every outage in the tests.
 TIMES = {
     "STEP_COMPLETE_BY": "4",
     "ORDER_COMPLETE_BY": "600",
@@ -38,13 +38,13 @@ TIMES = {
 PASSWORD = "four green herons at noon"
 OPS = "ops@example.org"
 STAFF = {"olga": "operator", "otto": "operator", "vera": "viewer", "anna": "admin"}
-"""Who may sign in to the console, with `PASSWORD`, and in which role."""
+"""Who may sign in to the console with `PASSWORD`, and their access levels."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shop:
-    """The running shop. `orders` has the addresses of orders' pages, by what became of the order; `alerts` gets the
-    alerts by webhook, and `OPS` by mail."""
+    """The running shop. `orders` has the urls of order pages, by what became of the order; `alerts` gets the alerts by
+    webhook, and `OPS` by email."""
 
     url: str
     system: System
@@ -57,32 +57,32 @@ class Shop:
         self.system.faults(service, **faults)
 
     def count(self, sql: str, *values: Any) -> int:
-        """The number that a query answers."""
+        """The number that a query returns."""
         with psycopg.connect(self.database) as connection:
             row = connection.execute(sql, values).fetchone()  # type: ignore[arg-type]
         assert row is not None
         return int(row[0])
 
     def orders_of(self, email: str) -> int:
-        """How many orders were placed with a mail address, those that are still in the queue among them."""
+        """How many orders were placed with an email address, including those still in the queue."""
         waiting = "SELECT count(*) FROM orders_submissionmessage"
         until(lambda: self.count(waiting) == 0, what="an empty submission queue")
         return self.count("SELECT count(*) FROM orders_order WHERE email = %s", email)
 
     def mailed_link(self, email: str) -> str:
-        """The link in a mail to this address, once the mail is there."""
+        """The link in an email to this address, once the email is there."""
 
         def link() -> str:
-            mails = [mail for mail in self.system.ledger("mail") if email in str(mail)]
-            found = re.search(r"https?://[^\s\"\\]+", str(mails[-1]["body"])) if mails else None
-            return found.group() if found else ""
+            emails = [message for message in self.system.ledger("mail") if email in str(message)]
+            match = re.search(r"https?://[^\s\"\\]+", str(emails[-1]["body"])) if emails else None
+            return match.group() if match else ""
 
-        return until(link, what="the mail")
+        return until(link, what="the email")
 
 
 @contextmanager
 def running_shop(folder: Path) -> Iterator[Shop]:
-    """Starts it, and ends it."""
+    """Starts the shop, and stops it at the end."""
     with webhook() as alerts:
         yield from _running(folder, alerts)
 
@@ -118,7 +118,7 @@ def _running(folder: Path, alerts: Webhook) -> Iterator[Shop]:
 
 
 def _orders(system: System) -> dict[str, str]:
-    """Orders that have come to their ends, one that waits for its customer, and those of two accounts."""
+    """Orders that have ended, one that waits for its customer, and the orders of two accounts."""
     ada, bob = _customer(EMAIL), _customer("bob@example.com")
     done, refunded = system.place(2)
     (declined,) = system.place(payment_method="card_declined")

@@ -1,8 +1,8 @@
-"""Takes a picture of every page, wide and narrow, light and dark, into screenshots/ (bin/screenshots [NAME…]).
+"""Takes a screenshot of every page, wide and narrow, light and dark, into screenshots/ (bin/screenshots [NAME…]).
 
-Starts the whole system with a temporary database and demonstration orders. Ends with status 1 when a page did not
-answer as it should, wrote to the browser's console (as a breach of the content security policy does), or is wider than
-the window. A new page is one more line in `SHOTS`.
+Starts the whole system with a temporary database and demonstration orders. Ends with status 1 when a page answered
+with the wrong status, wrote to the browser's console (as a breach of the content security policy does), or is wider
+than the window. A new page is one more line in `SHOTS`.
 """
 
 import os
@@ -29,7 +29,7 @@ SCHEMES = ("light", "dark")
 
 
 class Shot(NamedTuple):
-    """A page to be looked at. `act` does something with it first: signs in, fills a field, opens a panel."""
+    """A page to take a screenshot of. `act` does something with it first: signs in, fills a field, opens a panel."""
 
     name: str
     path: str
@@ -86,7 +86,7 @@ def start_bulk_action(page: Page) -> None:
 
 def add_operator() -> None:
     """Somebody who may do everything in the console."""
-    # Only now: it imports models.
+    # Imported late, because it imports models.
     from tests.support.people import person  # noqa: PLC0415
 
     person("admin", "olga", password=PASSWORD)
@@ -94,7 +94,7 @@ def add_operator() -> None:
 
 def add_customer() -> None:
     """A customer with an account, four orders and two addresses."""
-    # Only now: they import models.
+    # Imported late, because they import models.
     from django.contrib.auth.models import User  # noqa: PLC0415
 
     from orders.services.accounts import NewAddress, save_address  # noqa: PLC0415
@@ -115,7 +115,7 @@ def add_customer() -> None:
 
 
 def sign_in_wrongly(page: Page, times: int = 1) -> None:
-    """Tries passwords that are not right, for an address that has no account."""
+    """Tries wrong passwords for an email address that has no account."""
     for _ in range(times):
         if page.get_by_label("Email").count():
             page.get_by_label("Email").fill("nobody@example.com")
@@ -182,10 +182,10 @@ SHOTS: Sequence[Shot] = (
 
 @contextmanager
 def running_shop() -> Iterator[str]:
-    """Everything of the product, with a temporary database, in which orders have been placed; gives the shop's URL."""
+    """Runs the whole product with a temporary database, places orders, and yields the shop's URL."""
     os.environ["DEBUG"] = "1"
     django.setup()
-    # Only now: they import models.
+    # Imported late, because they import models.
     from tests.support.system import System, database_url  # noqa: PLC0415
     from tests.support.wait import until  # noqa: PLC0415
     from tests.web.server import Server  # noqa: PLC0415
@@ -214,8 +214,8 @@ def running_shop() -> Iterator[str]:
 
 
 def main(names: Sequence[str]) -> int:
-    """Takes the pictures of these pages, or of all. Returns the exit status."""
-    wanted = [shot for shot in SHOTS if not names or shot.name in names]
+    """Takes the screenshots of these pages, or of all. Returns the exit status."""
+    shots = [shot for shot in SHOTS if not names or shot.name in names]
     if unknown := set(names) - {shot.name for shot in SHOTS}:
         print(
             f"no such page: {', '.join(sorted(unknown))}; there are {', '.join(shot.name for shot in SHOTS)}"
@@ -223,15 +223,15 @@ def main(names: Sequence[str]) -> int:
         return 2
     FOLDER.mkdir(exist_ok=True)
     with running_shop() as url, sync_playwright() as playwright:
-        complaints = list(take_all(playwright, url, wanted))
+        complaints = list(take_all(playwright, url, shots))
     for complaint in complaints:
         print(complaint)
-    print(f"{len(wanted) * len(WIDTHS) * len(SCHEMES)} pictures in {FOLDER}")
+    print(f"{len(shots) * len(WIDTHS) * len(SCHEMES)} pictures in {FOLDER}")
     return 1 if complaints else 0
 
 
 def take_all(playwright: Playwright, url: str, shots: Sequence[Shot]) -> Iterator[str]:
-    """Takes every picture; yields what is wrong with the pages."""
+    """Takes every screenshot; yields what is wrong with the pages."""
     browser = launch(playwright)
     for shot in shots:
         for width in WIDTHS:
@@ -243,14 +243,14 @@ def take_all(playwright: Playwright, url: str, shots: Sequence[Shot]) -> Iterato
 
 
 def take(browser: Browser, url: str, shot: Shot, width: int, scheme: str, to: Path) -> list[str]:
-    """Takes one picture, of the whole page; returns what is wrong with the page."""
+    """Takes one screenshot of the whole page; returns what is wrong with the page."""
     size = {"width": width, "height": WIDTHS[width]}
     context = browser.new_context(viewport=size, color_scheme=scheme, base_url=url)  # type: ignore[arg-type]
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(f"script: {error}"))
-    # What a page had asked for when it was left is aborted, and nobody's fault.
+    # Leaving a page aborts the requests it has under way. That is no failure.
     page.on(
         "requestfailed",
         lambda request: (
@@ -269,7 +269,7 @@ def take(browser: Browser, url: str, shot: Shot, width: int, scheme: str, to: Pa
     page.evaluate("for (const image of document.images) image.loading = 'eager'")
     page.wait_for_load_state(
         "load" if shot.path == DESK else "networkidle"
-    )  # a page of the console keeps listening
+    )  # a console page keeps its stream open
     page.evaluate("Promise.allSettled([...document.images].map(image => image.decode()))")
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
         complaints.append(f"wider than {width} px")

@@ -1,4 +1,4 @@
-"""Buying in a real browser, from the real server, carried out by the real workers."""
+"""Buying in a real browser, with the real server and the real workers."""
 
 import re
 from uuid import uuid4
@@ -15,7 +15,7 @@ COMPLETE = "Your posters are on their way."
 
 
 def place(page: Page, method: str = "card_ok", *, email: str = "ada@example.com") -> None:
-    """Orders two prints as a guest, and marks the order's page: a reload would wipe the mark off."""
+    """Orders two prints as a guest, and marks the order's page; a reload would remove the mark."""
     buying.fill_checkout(page, method)
     page.get_by_label("Email").fill(email)
     page.get_by_role("button", name="Place order").click()
@@ -180,7 +180,7 @@ def test_an_order_can_be_placed_with_the_keyboard_alone(shop: Shop, open_page: O
     expect(headline(page)).to_have_text(COMPLETE)
 
 
-# What shows the focus: an outline of its own, or of the label that draws it. Nothing may cover its middle.
+# The focus shows as an outline of the element, its label or its card. Nothing may cover the element's middle.
 FOCUS_IS_SEEN = """element => {
     const box = element.getBoundingClientRect();
     const over = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
@@ -194,7 +194,7 @@ FOCUS_IS_SEEN = """element => {
 
 
 def go_to(page: Page, target: Locator, most: int = 80) -> None:
-    """Presses Tab until the target has the focus, which must be seen wherever it goes."""
+    """Presses Tab until the target has the focus, which must be visible wherever it goes."""
     for _ in range(most):
         press(page, "Tab")
         focused = page.locator(":focus")

@@ -1,4 +1,4 @@
-"""The way into the console in a browser: name and password, the second factor, and what each role then finds there."""
+"""Entering the console in a browser: name and password, the second factor, and what each access level then sees."""
 
 import base64
 import time
@@ -24,9 +24,9 @@ Employ = Callable[..., None]
 
 @pytest.fixture
 def employ(django_db_blocker: Any) -> Iterator[Employ]:
-    """Makes an account of a role, with a second factor of a key (in hexadecimal digits) if one is given.
+    """Makes an account with an access level, and with a second factor if its key (in hexadecimal digits) is given.
 
-    In a thread beside the browser's loop, where the models may be asked.
+    Runs in another thread than the browser's loop, because there the models can be used.
     """
 
     def employ_one(role: str, name: str, *, key: str = "") -> None:
@@ -55,8 +55,8 @@ def sign_in(page: Page, name: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def bars(page: Page) -> list[str]:
-    """What keeps somebody from using a page: wide and light, narrow and dark, or too wide for a phone."""
+def barriers(page: Page) -> list[str]:
+    """What is inaccessible on a page, wide and light, then narrow and dark, and whether it is too wide for a phone."""
     page.set_viewport_size({"width": 1280, "height": 900})
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     lines = found(page)
@@ -74,16 +74,16 @@ def test_an_operator_signs_in_with_a_second_factor_and_reaches_the_requested_pag
     employ("operator", "oda", key=key)
     page = open_page(f"{AUDIT}?allowed=no", allow="403")
     expect(page.get_by_role("heading", name="Operator console")).to_be_visible()
-    assert bars(page) == []
+    assert barriers(page) == []
     sign_in(page, "oda")
     expect(page.get_by_role("heading", name="Your second factor")).to_be_visible()
-    assert bars(page) == []
+    assert barriers(page) == []
     page.get_by_label("Code").fill("not it")
     page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_role("alert")).to_contain_text("This code is wrong")
-    assert bars(page) == []
+    assert barriers(page) == []
     page.get_by_label("Code").fill("no code either")
-    page.goto(AUDIT)  # a way round
+    page.goto(AUDIT)  # a way around the second factor
     expect(page.get_by_role("heading", name="Your second factor")).to_be_visible()
     page.goto(f"{AUDIT}?allowed=no")
     page.get_by_label("Code").fill(code_of(key))
@@ -93,7 +93,7 @@ def test_an_operator_signs_in_with_a_second_factor_and_reaches_the_requested_pag
     row = page.locator("[data-row]").filter(has_text="oda").first
     expect(row).to_contain_text("refused")
     expect(row).to_contain_text("a wrong code")
-    assert bars(page) == []
+    assert barriers(page) == []
 
 
 def test_an_operator_without_a_second_factor_sets_one_up_and_gets_recovery_codes(
@@ -105,12 +105,12 @@ def test_an_operator_without_a_second_factor_sets_one_up_and_gets_recovery_codes
     expect(page.get_by_role("heading", name="Set up your second factor")).to_be_visible()
     picture = page.get_by_role("img", name="QR code")
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth > 0)")
-    assert bars(page) == []
+    assert barriers(page) == []
     letters = page.locator("strong").inner_text().replace(" ", "")
     page.get_by_label("Code").fill(code_of(base64.b32decode(letters).hex()))
     page.get_by_role("button", name="Set up").click()
     expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
-    assert bars(page) == []
+    assert barriers(page) == []
     (code, *others) = page.locator("[data-codes] code").all_inner_texts()
     assert len(others) == 9
     page.get_by_role("link", name="I have written them down").click()
@@ -123,7 +123,7 @@ def test_an_operator_without_a_second_factor_sets_one_up_and_gets_recovery_codes
     expect(again.get_by_role("heading", name="Overview")).to_be_visible()
     again.goto("/console/second-factor/")
     expect(again.get_by_text("9 recovery codes left")).to_be_visible()
-    assert bars(again) == []
+    assert barriers(again) == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The console's frame in a real browser: live, by keyboard, for everybody, and no wider than a phone."""
+"""The console's frame in a real browser: live updates, keyboard, accessibility, and no wider than a phone."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from tests.browser.conftest import Opener
 from tests.browser.running import PASSWORD, Shop
 
 PATIENCE = 30_000
-"""Milliseconds for what comes by a live update."""
+"""Milliseconds within which a live update arrives."""
 PAGES = ("", "agents/", "supervisor/", "workflow/")
 
 Desks = Mapping[str, Any]
@@ -20,8 +20,8 @@ Desks = Mapping[str, Any]
 
 @pytest.fixture(scope="module")
 def desks(running: Shop, browser: Browser) -> Desks:
-    """What a browser keeps of those who have signed in to the console."""
-    kept = {}
+    """The browser's state for each person who has signed in to the console."""
+    saved = {}
     for name in ("vera", "olga"):
         context = browser.new_context(base_url=running.url)
         page = context.new_page()
@@ -30,14 +30,14 @@ def desks(running: Shop, browser: Browser) -> Desks:
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(lambda url: "/sign-in/" not in url, timeout=PATIENCE)
-        kept[name] = context.storage_state()
+        saved[name] = context.storage_state()
         context.close()
-    return kept
+    return saved
 
 
 @pytest.fixture
 def paused(shop: Shop, open_page: Opener, desks: Desks) -> Iterator[Page]:
-    """A page of an operator who has paused the mail agent; it is resumed in the end."""
+    """A page of an operator who has paused the mail agent; it is resumed at the end."""
     page = open_page("/console/agents/", storage_state=desks["olga"])
     page.get_by_text("Pause mail…").click()
     panel = page.locator("#mail details[open]")
@@ -86,7 +86,7 @@ def test_an_operator_sees_anothers_acts_without_a_reload(
 def test_past_moments_are_never_shown_as_future_whatever_the_browsers_clock_says(
     open_page: Opener, desks: Desks
 ) -> None:
-    """Before the page has learnt the server's time it has only the browser's, and that is an hour late."""
+    """Until the page knows the server's time, it has only the browser's, which is an hour slow."""
     page = open_page("/console/orders/", storage_state=desks["olga"])
     page.goto(str(page.locator("[data-row] a[href]").first.get_attribute("href")))
     page.clock.set_fixed_time(datetime.now(UTC) - timedelta(hours=1))
@@ -103,7 +103,7 @@ def test_nothing_moves_under_the_pointer(open_page: Opener, desks: Desks) -> Non
 
 
 def test_new_rows_wait_behind_a_button(shop: Shop, open_page: Opener, desks: Desks) -> None:
-    """An order with a workflow that no scheduler here knows, so that it stays as it is."""
+    """The order has a workflow that no scheduler knows, so it stays as it is."""
     page = open_page("/console/orders/", storage_state=desks["vera"])
     rows = page.locator("[data-row]")
     before = rows.count()
@@ -151,7 +151,7 @@ def test_the_keyboard_goes_through_the_rows(open_page: Opener, desks: Desks) -> 
     expect(rows.nth(0)).to_be_focused()
     page.keyboard.press("/")
     expect(page.get_by_role("searchbox").first).to_be_focused()
-    page.keyboard.type("jk?")  # while somebody writes the keys are letters
+    page.keyboard.type("jk?")  # while somebody types, the keys are letters
     expect(page.get_by_role("searchbox").first).to_have_value("jk?")
     expect(page.get_by_role("dialog")).to_be_hidden()
 

@@ -23,7 +23,7 @@ Failing = Callable[..., UUID]
 
 @pytest.fixture
 def failing(shop: Shop, django_db_blocker: Any) -> Iterator[Failing]:
-    """Places an order that fails for good, as the carrier refuses it; the carrier is well again afterwards."""
+    """Places an order that fails for good because the carrier refuses it; afterwards the carrier works again."""
 
     def place() -> UUID:
         (order_id,) = shop.system.place()
@@ -40,13 +40,13 @@ def failing(shop: Shop, django_db_blocker: Any) -> Iterator[Failing]:
         yield fail
 
 
-def ask(shop: Shop, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+def query(shop: Shop, sql: str, *values: Any) -> list[tuple[Any, ...]]:
     with psycopg.connect(shop.database) as connection:
         return connection.execute(sql, values).fetchall()  # type: ignore[arg-type]
 
 
 def state_of(shop: Shop, order_id: UUID) -> str:
-    rows = ask(shop, "SELECT process_state FROM orders_orderprocess WHERE order_id = %s", order_id)
+    rows = query(shop, "SELECT process_state FROM orders_orderprocess WHERE order_id = %s", order_id)
     return str(rows[0][0]) if rows else "not inserted"
 
 
@@ -55,7 +55,7 @@ def happened(shop: Shop, order_id: UUID, kind: str) -> int:
 
 
 def desk_of(open_page: Opener, name: str, path: str) -> Page:
-    """A page of the console, opened by somebody who works there."""
+    """A page of the console, opened by somebody who has signed in there."""
     page = open_page(path)
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Password").fill(PASSWORD)
@@ -66,10 +66,10 @@ def desk_of(open_page: Opener, name: str, path: str) -> Page:
 
 
 def hold(shop: Shop, order_id: UUID) -> int:
-    """Waits for the resubmission that was asked for, and keeps it waiting, however slow this machine is."""
+    """Waits for the requested resubmission, and postpones it, so that it does not start even on a slow machine."""
 
     def held() -> list[tuple[Any, ...]]:
-        return ask(
+        return query(
             shop,
             """
             UPDATE orders_bulkaction AS a SET starts_at = now() + interval '10 min'
@@ -97,7 +97,7 @@ def test_a_step_is_edited_compared_and_resubmitted(shop: Shop, open_page: Opener
     expect(row.locator("ins")).to_have_text("Den Haag")
     page.get_by_role("button", name="Save and resubmit").click()
     expect(page.locator("#status")).to_contain_text("Edited create-shipment")
-    until(lambda: state_of(shop, order_id) == "processed", what="the order's end")
+    until(lambda: state_of(shop, order_id) == "processed", what="the end of the order")
     page.reload()
     expect(page.locator("#events")).to_contain_text("Step create-shipment was edited (ship_to): she moved")
     expect(page.locator("#steps")).to_contain_text("edited")
@@ -123,12 +123,12 @@ def test_two_simultaneous_operators_cause_one_effect_and_either_can_undo_it(
     expect(anna.get_by_role("button", name="Resubmit")).to_be_visible()
     otto.goto(path)
     expect(otto.get_by_role("button", name="Resubmit")).to_be_visible()
-    assert ask(shop, "SELECT state FROM orders_bulkaction WHERE id = %s", action) == [("undone",)]
+    assert query(shop, "SELECT state FROM orders_bulkaction WHERE id = %s", action) == [("undone",)]
     assert (state_of(shop, order_id), happened(shop, order_id, "resubmitted")) == ("error", 0)
 
-    # Undone is undone, and what is then asked for anew is done, once.
+    # What was undone never happens, and a new resubmission happens once.
     otto.get_by_role("button", name="Resubmit").click()
-    until(lambda: state_of(shop, order_id) == "processed", what="the order's end")
+    until(lambda: state_of(shop, order_id) == "processed", what="the end of the order")
     assert happened(shop, order_id, "resubmitted") == 1
     assert sorted(shop.system.effects(order_id)) == ["authorise", "capture", "create", "reserve"]
 

@@ -1,4 +1,4 @@
-"""A remote service refuses everything: an operator hears of it, has it fixed, and resubmits by way of a canary."""
+"""A remote service refuses everything: an operator is notified, has it fixed, and resubmits with a canary first."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ COUNT = 5
 
 @pytest.fixture
 def aside(django_db_blocker: Any) -> Iterator[Aside]:
-    """Runs what needs the models in a thread beside the browser's loop."""
+    """Runs what needs the models in another thread than the browser's loop."""
 
     def run(act: Callable[[], T]) -> T:
         return in_thread(act).result(timeout=60)
@@ -47,8 +47,8 @@ def in_state(shop: Shop, order_ids: list[UUID], state: str) -> int:
     )
 
 
-def bars(page: Page) -> list[str]:
-    """What keeps somebody from using a page: wide and light, narrow and dark, or too wide for a phone."""
+def barriers(page: Page) -> list[str]:
+    """What is inaccessible on a page, wide and light, then narrow and dark, and whether it is too wide for a phone."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     lines = found(page)
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
@@ -60,12 +60,12 @@ def bars(page: Page) -> list[str]:
 
 
 def mailed(shop: Shop) -> list[str]:
-    """The mails to the operators."""
-    return [str(mail) for mail in shop.system.ledger("mail") if OPS in str(mail)]
+    """The emails to the operators."""
+    return [str(email) for email in shop.system.ledger("mail") if OPS in str(email)]
 
 
 @pytest.mark.pattern("O1", "O2", "A3")
-def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
+def test_an_operator_is_notified_of_refusals_and_resubmits_with_a_canary(
     shop: Shop, open_page: Opener, aside: Aside
 ) -> None:
     shop.faults("warehouse", refuse_rate=1.0)
@@ -73,12 +73,12 @@ def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
     ids = aside(lambda: shop.system.place(COUNT))
     until(lambda: in_state(shop, ids, "error") == COUNT, what="the failed orders")
     aside(lambda: async_task("orders.jobs.notify_operators"))
-    about = until(
-        lambda: [told for told in shop.alerts.received[earlier:] if told["agent"] == "warehouse"],
+    alerts = until(
+        lambda: [alert for alert in shop.alerts.received[earlier:] if alert["agent"] == "warehouse"],
         what="the webhook",
     )
-    assert len(about) == 1  # not one for each order
-    until(lambda: [mail for mail in mailed(shop) if "warehouse" in mail], what="the mail")
+    assert len(alerts) == 1  # not one for each order
+    until(lambda: [email for email in mailed(shop) if "warehouse" in email], what="the email")
 
     page = open_page("/console/alerts/")
     sign_in(page)
@@ -86,15 +86,17 @@ def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
     row = page.locator("tr[data-row]", has_text="warehouse")
     expect(row).to_have_count(1)
     expect(row.get_by_role("strong")).to_have_text(str(COUNT))
-    assert bars(page) == []
+    assert barriers(page) == []
     row.get_by_role("link").first.click()
-    expect(page).to_have_url(re.compile(rf".*/console/alerts/{about[0]['url'].rstrip('/').split('/')[-1]}/$"))
+    expect(page).to_have_url(
+        re.compile(rf".*/console/alerts/{alerts[0]['url'].rstrip('/').split('/')[-1]}/$")
+    )
 
-    assert bars(page) == []
+    assert barriers(page) == []
 
     # Not fixed yet: the canary fails again, and the action pauses itself.
     page.get_by_role("link", name=f"Resubmit {COUNT} orders").click()
-    assert bars(page) == []
+    assert barriers(page) == []
     page.get_by_label("Waves").fill("1, 0")
     page.get_by_label("Reason").fill("the warehouse says it is back")
     page.get_by_role("button", name=f"Resubmit {COUNT} orders").click()
@@ -104,7 +106,7 @@ def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
     page.reload()
     expect(page.locator("#action")).to_contain_text("The only order of wave 1 failed again")
     assert in_state(shop, ids, "error") == COUNT
-    assert bars(page) == []
+    assert barriers(page) == []
 
     shop.system.clear_faults()
     page.get_by_role("button", name="Resume").click()
@@ -114,7 +116,7 @@ def test_an_operator_hears_of_refusals_and_resubmits_by_way_of_a_canary(
     expect(page.locator("#action")).to_contain_text("finished")
 
     # The canary is the last of its group.
-    page.goto(about[0]["url"].replace(about[0]["url"].split("/console/")[0], ""))
+    page.goto(alerts[0]["url"].replace(alerts[0]["url"].split("/console/")[0], ""))
     page.get_by_role("link", name="Resubmit 1 order").click()
     page.get_by_role("button", name="Resubmit 1 order").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
@@ -135,5 +137,5 @@ def is_newest_action(shop: Shop, state: str) -> bool:
 
 
 def hurry(shop: Shop) -> None:
-    """Takes the ten seconds away in which an action can be undone."""
+    """Skips the ten seconds in which an action can be undone."""
     shop.count("UPDATE orders_bulkaction SET starts_at = now() WHERE state = 'running' RETURNING 1")

@@ -1,4 +1,4 @@
-"""static/js/live.js in a real browser, with a server that streams, fails and refuses as the test wants."""
+"""static/js/live.js in a real browser, with a server that streams, fails and refuses as the test needs."""
 
 import json
 import threading
@@ -15,14 +15,14 @@ SCRIPT = (Path(__file__).resolve().parents[2] / "static" / "js" / "live.js").rea
 
 
 class Shop:
-    """An order page and its stream. `changed` makes another version and tells who listens."""
+    """An order page and its stream. `change` makes a new version and notifies its readers."""
 
     def __init__(self) -> None:
         self.version = 1
-        self.stirred = threading.Condition()
+        self.changed = threading.Condition()
         self.is_refusing = self.is_ended = self.is_over = False
         self.failures = 0
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def part(self) -> str:
         ended = " data-ended" if self.is_ended else ""
@@ -41,15 +41,15 @@ class Shop:
         )
 
     def change(self) -> None:
-        with self.stirred:
+        with self.changed:
             self.version += 1
-            self.stirred.notify_all()
+            self.changed.notify_all()
 
 
 def handler_of(shop: Shop) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            shop.asked.append(self.path)
+            shop.requests.append(self.path)
             if self.path == "/events/o/x/":
                 self.stream()
             elif self.path == "/live.js":
@@ -77,14 +77,14 @@ def handler_of(shop: Shop) -> type[BaseHTTPRequestHandler]:
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
-            sent = 0
+            version = 0
             while not shop.is_over:
-                with shop.stirred:
-                    if sent == shop.version:
-                        shop.stirred.wait(0.2)
-                    sent = shop.version
-                data = json.dumps({"version": str(sent)})
-                self.wfile.write(f"id: {sent}\nevent: progress\ndata: {data}\n\n".encode())
+                with shop.changed:
+                    if version == shop.version:
+                        shop.changed.wait(0.2)
+                    version = shop.version
+                data = json.dumps({"version": str(version)})
+                self.wfile.write(f"id: {version}\nevent: progress\ndata: {data}\n\n".encode())
                 self.wfile.flush()
 
         def handle_one_request(self) -> None:
@@ -176,8 +176,8 @@ def test_an_order_that_has_ended_is_left_alone(shop: Shop, page: Page) -> None:
     shop.is_ended = True
     shop.change()
     expect(page.locator("#headline")).to_have_text("Version 2")
-    asked = len(shop.asked)
+    before = len(shop.requests)
     shop.change()
     page.clock.run_for(120_000)
     page.wait_for_timeout(300)
-    assert len(shop.asked) == asked
+    assert len(shop.requests) == before

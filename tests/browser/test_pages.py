@@ -1,4 +1,4 @@
-"""Every page of the shop: accessible in light and dark, no wider than a phone, light in weight, and still."""
+"""Every page of the shop: accessible in light and dark, no wider than a phone, small, and without layout shifts."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -12,13 +12,13 @@ from tests.browser.conftest import Opener, States
 from tests.browser.running import Shop
 
 HEAVIEST = 150_000
-"""Bytes, as they are transferred."""
+"""Bytes, as transferred."""
 MOST_SHIFT = 0.1
 STATUS = "performance.getEntriesByType('navigation')[0].responseStatus"
 
 
 class Kind(NamedTuple):
-    """A page. `path` is an address, or says of which order it is; `act` does something with it first."""
+    """A page. `path` is a path, or names the order that the page is about; `act` does something with the page first."""
 
     name: str
     path: str
@@ -97,7 +97,7 @@ def show(shop: Shop, open_page: Opener, states: States) -> Callable[..., Page]:
             reduced_motion="reduce",
             **options,
         )
-        assert page.url == shop.url + address(shop, kind), "the visitor was led elsewhere"
+        assert page.url == shop.url + address(shop, kind), "the visitor was redirected"
         assert page.evaluate(STATUS) == kind.status
         if kind.act:
             kind.act(page)
@@ -140,7 +140,7 @@ def test_it_is_no_wider_than_a_phone(show: Callable[..., Page], kind: Kind) -> N
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.name in WEIGHED], ids=lambda kind: kind.name)
-def test_it_is_light_and_nothing_in_it_moves(
+def test_a_page_is_small_and_its_layout_does_not_shift(
     shop: Shop, open_page: Opener, states: States, kind: Kind
 ) -> None:
     page = open_page("about:blank", storage_state=states[kind.visitor])
@@ -149,7 +149,7 @@ def test_it_is_light_and_nothing_in_it_moves(
     sizes: list[float] = []
     network.on("Network.loadingFinished", lambda done: sizes.append(done["encodedDataLength"]))
     page.goto(address(shop, kind), wait_until="load")
-    assert page.url == shop.url + address(shop, kind), "the visitor was led elsewhere"
+    assert page.url == shop.url + address(shop, kind), "the visitor was redirected"
     page.wait_for_function("[...document.images].every(image => image.complete || image.loading === 'lazy')")
     moved = page.evaluate(
         """() => new Promise(resolve => new PerformanceObserver(

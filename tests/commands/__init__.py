@@ -1,1 +1,1 @@
-"""The operators' commands, as they are called from a shell."""
+"""The operators' commands, called as from a shell."""

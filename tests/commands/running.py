@@ -17,7 +17,7 @@ from tests.support import factories
 
 
 class Ran(NamedTuple):
-    """What came of a command. `words` is all its output, with every run of white space as one blank."""
+    """The result of a command. `words` is all its output, with each run of white space as one space."""
 
     code: int
     out: str
@@ -31,13 +31,13 @@ class Ran(NamedTuple):
         return json.loads(self.out)
 
     def line_with(self, text: str) -> str:
-        """The one line that has this text, with every run of white space as one blank."""
+        """The only line with this text, with each run of white space as one space."""
         (line,) = [line for line in self.out.splitlines() if text in line]
         return " ".join(line.split())
 
 
 def run(command: str, *arguments: object, answer: str | None = None) -> Ran:
-    """Runs it as `manage.py COMMAND ARGUMENTS` would; `answer` is what its user types, if anybody is there."""
+    """Runs it as `manage.py COMMAND ARGUMENTS` would; `answer` is what the user types, None if nobody is there."""
     out, err = io.StringIO(), io.StringIO()
     typed = io.StringIO("" if answer is None else f"{answer}\n")
     code = 0
@@ -53,29 +53,37 @@ def run(command: str, *arguments: object, answer: str | None = None) -> Ran:
 def queries(command: str, *arguments: object) -> int:
     """How many queries the command makes."""
 
-    with CaptureQueriesContext(connection) as made:
+    with CaptureQueriesContext(connection) as captured:
         run(command, *arguments)
-    return len(made)
+    return len(captured)
 
 
 def short(order_id: UUID) -> str:
-    """An order's id as the tables have it."""
+    """An order's ID as the tables show it."""
     return order_id.hex[-8:]
 
 
 def make_alert(order_id: UUID, **fields: Any) -> Alert:
     """An open alert of an order."""
-    asked = {"kind": "step_failed", "step": "bake", "agent": "oven", "code": "too_hot", "message": "it burnt"}
-    return factories.make_alert(order_id, **(asked | fields))
+    defaults = {
+        "kind": "step_failed",
+        "step": "bake",
+        "agent": "oven",
+        "code": "too_hot",
+        "message": "it burnt",
+    }
+    return factories.make_alert(order_id, **(defaults | fields))
 
 
 def make_event(order_id: UUID, kind: str, step: str = "", attempt: int = 0, **fields: Any) -> Event:
-    """Something that happened to an order."""
-    asked = {"actor_kind": "scheduler", "actor_name": "scheduler:test", "detail": {}}
-    return Event.objects.create(order_id=order_id, kind=kind, step=step, attempt=attempt, **(asked | fields))
+    """Records an event of an order."""
+    defaults = {"actor_kind": "scheduler", "actor_name": "scheduler:test", "detail": {}}
+    return Event.objects.create(
+        order_id=order_id, kind=kind, step=step, attempt=attempt, **(defaults | fields)
+    )
 
 
 def make_purchase(order_id: UUID, **fields: Any) -> Order:
     """The order's row in the orders database."""
-    asked = {"email": "kim@example.com", "total": 2_900}
-    return factories.make_purchase(order_id, **(asked | fields))
+    defaults = {"email": "kim@example.com", "total": 2_900}
+    return factories.make_purchase(order_id, **(defaults | fields))

@@ -1,4 +1,4 @@
-"""`resubmit`, `compensate` and `set_aside`: they say what really happened, also in their exit codes."""
+"""`resubmit`, `compensate` and `set_aside`: their output and their exit codes say what really happened."""
 
 import getpass
 from uuid import UUID
@@ -135,26 +135,30 @@ def test_compensate_needs_a_reason() -> None:
 
 def test_set_aside_lists_submissions_with_their_reasons() -> None:
     assert run("set_aside").out == "no submission is set aside\n"
-    kept = set_aside()
+    submission = set_aside()
     SetAside.objects.create(
         order_id=UUID(int=2), client="x", body={}, reason="superseded", posted_at=ago(9), replayed_at=ago(1)
     )
     ran = run("set_aside", "list")
-    assert ran.line_with("no such cake").startswith(f"{kept.pk} 00000001 guest ")
+    assert ran.line_with("no such cake").startswith(f"{submission.pk} 00000001 guest ")
     assert "1 submission set aside" in ran.out and "superseded" not in ran.out
     (shown,) = run("set_aside", "--json").json()["set_aside"]
-    assert (shown["number"], shown["order_id"], shown["body"]) == (kept.pk, str(kept.order_id), {})
+    assert (shown["number"], shown["order_id"], shown["body"]) == (
+        submission.pk,
+        str(submission.order_id),
+        {},
+    )
 
 
 def test_set_aside_replay_puts_a_submission_back_on_the_queue_once() -> None:
-    kept = set_aside()
-    make_alert(kept.order_id, kind="set_aside", step="", agent="")
-    ran = run("set_aside", "replay", kept.pk)
-    assert (ran.code, ran.out) == (0, f"Order {kept.order_id} is back on the submission queue.\n")
-    assert SubmissionMessage.objects.get().order_id == kept.order_id
+    submission = set_aside()
+    make_alert(submission.order_id, kind="set_aside", step="", agent="")
+    ran = run("set_aside", "replay", submission.pk)
+    assert (ran.code, ran.out) == (0, f"Order {submission.order_id} is back on the submission queue.\n")
+    assert SubmissionMessage.objects.get().order_id == submission.order_id
     assert Alert.objects.get().closed_by == ME
-    ran = run("set_aside", "replay", kept.pk)
-    assert (ran.code, ran.out) == (3, f"No submission is set aside under number {kept.pk}.\n")
+    ran = run("set_aside", "replay", submission.pk)
+    assert (ran.code, ran.out) == (3, f"No submission is set aside under number {submission.pk}.\n")
     assert SubmissionMessage.objects.count() == 1
 
 

@@ -1,4 +1,4 @@
-"""What is done by command is in the audit log as what is done in the console is."""
+"""What a command does is in the audit log, just like what is done in the console."""
 
 import getpass
 from io import StringIO
@@ -25,20 +25,24 @@ def failed_order() -> OrderProcess:
 
 
 def entry(act: str) -> AuditEntry:
-    """The only entry there is."""
-    found = AuditEntry.objects.get()
-    assert (found.act, found.allowed, found.ip_address) == (act, True, "")
-    return found
+    """The only entry in the audit log."""
+    row = AuditEntry.objects.get()
+    assert (row.act, row.allowed, row.ip_address) == (act, True, "")
+    return row
 
 
 def test_a_resubmission_is_recorded_with_what_it_changed() -> None:
     order = failed_order()
     run("resubmit", order.order_id, "--step", "bake", "--reason", "fixed the oven")
-    done = entry("resubmit")
-    assert (done.actor, done.target, done.reason) == (ME, f"order {order.order_id}", "fixed the oven")
-    assert done.result == "Resubmitted bake."
-    assert (done.before["state"], done.after["state"]) == ("error", "pending")
-    assert (done.before["bake"]["state"], done.after["bake"]["state"]) == ("failed", "not_started")
+    recorded = entry("resubmit")
+    assert (recorded.actor, recorded.target, recorded.reason) == (
+        ME,
+        f"order {order.order_id}",
+        "fixed the oven",
+    )
+    assert recorded.result == "Resubmitted bake."
+    assert (recorded.before["state"], recorded.after["state"]) == ("error", "pending")
+    assert (recorded.before["bake"]["state"], recorded.after["bake"]["state"]) == ("failed", "not_started")
 
 
 def test_a_resubmission_of_many_is_recorded_as_its_bulk_action() -> None:
@@ -54,20 +58,20 @@ def test_a_resubmission_of_many_is_recorded_as_its_bulk_action() -> None:
 def test_a_compensation_is_recorded_with_its_reason() -> None:
     order = make_order({"mix": "completed"}, process_state="processed")
     run("compensate", order.order_id, "--reason", "wrong cake")
-    done = entry("compensate")
-    assert (done.actor, done.target, done.reason) == (ME, f"order {order.order_id}", "wrong cake")
-    assert (done.before["goal"], done.after["goal"]) == ("complete", "compensate")
+    recorded = entry("compensate")
+    assert (recorded.actor, recorded.target, recorded.reason) == (ME, f"order {order.order_id}", "wrong cake")
+    assert (recorded.before["goal"], recorded.after["goal"]) == ("complete", "compensate")
 
 
 @pytest.mark.parametrize("is_all", [False, True])
 def test_a_replay_is_recorded(is_all: bool) -> None:
-    kept = SetAside.objects.create(
+    submission = SetAside.objects.create(
         order_id=UUID(int=1), client="guest", body={}, reason="no such cake", posted_at=ago(9)
     )
-    run("set_aside", "replay", *(["--all", "--yes"] if is_all else [kept.pk]))
-    done = entry("replay")
-    assert (done.actor, done.target) == (ME, f"submission {kept.pk}")
-    assert done.result == f"Order {kept.order_id} is back on the submission queue."
+    run("set_aside", "replay", *(["--all", "--yes"] if is_all else [submission.pk]))
+    recorded = entry("replay")
+    assert (recorded.actor, recorded.target) == (ME, f"submission {submission.pk}")
+    assert recorded.result == f"Order {submission.order_id} is back on the submission queue."
 
 
 def test_creating_and_revoking_tokens_is_recorded_without_the_token() -> None:
@@ -75,17 +79,17 @@ def test_creating_and_revoking_tokens_is_recorded_without_the_token() -> None:
     out = StringIO()
     call_command("token", "olga", stdout=out)
     call_command("token", "olga", "--revoke", stdout=StringIO())
-    made, ended = AuditEntry.objects.order_by("id")
-    assert (made.actor, made.act, made.target, made.result) == (
+    creation, revocation = AuditEntry.objects.order_by("id")
+    assert (creation.actor, creation.act, creation.target, creation.result) == (
         ME,
         "token-make",
         "olga",
         "created an API token",
     )
-    assert (made.before, made.after) == ({"tokens": 0}, {"tokens": 1})
-    assert (ended.actor, ended.act, ended.result) == (ME, "token-revoke", "1 token revoked")
-    assert (ended.before, ended.after) == ({"tokens": 1}, {"tokens": 0})
-    assert out.getvalue().strip()[:8] not in str([vars(made), vars(ended)])
+    assert (creation.before, creation.after) == ({"tokens": 0}, {"tokens": 1})
+    assert (revocation.actor, revocation.act, revocation.result) == (ME, "token-revoke", "1 token revoked")
+    assert (revocation.before, revocation.after) == ({"tokens": 1}, {"tokens": 0})
+    assert out.getvalue().strip()[:8] not in str([vars(creation), vars(revocation)])
 
 
 def test_a_command_about_an_unknown_order_is_not_recorded() -> None:

@@ -49,7 +49,7 @@ def test_agents_shows_the_queue() -> None:
         leased = {"leased_by": "agents:test", "leased_until": ahead(300)} if number else {}
         make_request(step_of(order, "mix"), posted_at=ago(70 + number), **leased)
     alive("kitchen")
-    # Exact to ten seconds: a busy machine takes a while to get here.
+    # The seconds are not exact, because a busy machine takes a while to get here.
     assert re.search("REQUESTS FOR WAITING OLDEST IN HAND kitchen 1 1 min 1[0-9] s 2", run("agents").words)
 
 
@@ -70,9 +70,9 @@ def test_agents_fails_when_orders_need_an_agent_that_nobody_runs() -> None:
 
 def test_agents_counts_in_json_too() -> None:
     alive("oven")
-    found = run("agents", "--json").json()
-    assert found["instances"][0]["alive"] is True
-    assert found["missing"] == dict.fromkeys(sorted(SHOP_AGENTS), 0)
+    report = run("agents", "--json").json()
+    assert report["instances"][0]["alive"] is True
+    assert report["missing"] == dict.fromkeys(sorted(SHOP_AGENTS), 0)
 
 
 def lease(**fields: object) -> None:
@@ -204,7 +204,7 @@ def test_a_database_that_cannot_be_reached_is_one_clear_line(command: tuple[str,
 def test_a_database_without_our_tables_is_one_clear_line() -> None:
     own = connection.settings_dict
     login = {"user": own["USER"], "password": own["PASSWORD"], "host": own["HOST"], "port": own["PORT"]}
-    given = {name: value for name, value in login.items() if value}
-    ended = in_a_shell("orders", database=f"postgresql:///postgres?{urlencode(given)}")
+    credentials = {name: value for name, value in login.items() if value}
+    ended = in_a_shell("orders", database=f"postgresql:///postgres?{urlencode(credentials)}")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == "the database has not been migrated: run manage.py migrate\n"

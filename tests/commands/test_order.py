@@ -19,7 +19,7 @@ RUNNING_AGAIN = {"state": "running", "attempt": 2, "generation": 3, "failure_cou
 SAME_MINUTE = UUID("01a1f9fd-2675-7314-bb5b-acce0f3586be")
 
 
-def told(order_id: UUID, *happened: tuple[float, str, dict]) -> None:
+def record_history(order_id: UUID, *happened: tuple[float, str, dict]) -> None:
     """Records a history: seconds since the first event, kind, and the event's fields."""
     began = database_now() - timedelta(seconds=1_000)
     for seconds, kind, fields in happened:
@@ -38,7 +38,7 @@ def retried_and_declined(order: OrderProcess) -> None:
     bake = {"step": "bake", "attempt": 1}
     again = {"step": "bake", "attempt": 2}
     failure = {"code": "no_answer", "message": "no answer within 5.0 s", "seconds": 5.0}
-    told(
+    record_history(
         order.order_id,
         (
             4,
@@ -166,7 +166,7 @@ def test_it_says_why_the_order_took_so_long() -> None:
 
 def test_time_in_error_counts_as_the_operators() -> None:
     order = make_order()
-    told(
+    record_history(
         order.order_id,
         (0, "received", {}),
         (0, "step_started", {"step": "mix", "attempt": 1, "detail": {"agent": "kitchen"}}),
@@ -182,7 +182,7 @@ def test_time_in_error_counts_as_the_operators() -> None:
 
 def test_time_before_a_compensation_counts_as_settling() -> None:
     order = make_order()
-    told(
+    record_history(
         order.order_id,
         (0, "received", {}),
         (0, "step_started", {"step": "mix", "attempt": 1, "detail": {"agent": "kitchen"}}),
@@ -219,7 +219,7 @@ def test_a_queued_submission_is_shown_as_such() -> None:
 
 
 def test_a_submission_that_was_set_aside_is_shown_with_its_reason() -> None:
-    kept = SetAside.objects.create(
+    submission = SetAside.objects.create(
         order_id=FIRST,
         client="guest",
         body={},
@@ -229,7 +229,7 @@ def test_a_submission_that_was_set_aside_is_shown_with_its_reason() -> None:
     )
     words = run("order", FIRST).words
     assert "state set aside for 1 h 1 min: no such cake" in words
-    assert f"manage.py set_aside replay {kept.pk}" in words
+    assert f"manage.py set_aside replay {submission.pk}" in words
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_parallel_steps_have_a_line_each() -> None:
     assert "oven" in out.splitlines()[2]
 
 
-# What a step is like, and the state that the commands then show for the order.
+# The state that the commands show, and the fields of the step and of the order.
 TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "retrying (2 of 3, next in 4 min)",
@@ -93,7 +93,7 @@ TRUTHS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 def at(fields: dict[str, Any]) -> dict[str, Any]:
-    """Seconds from now become moments."""
+    """Turns seconds from now into times."""
     times = ("not_before", "complete_by", "settles_at")
     return {
         name: ahead(value) if name in times and value is not None else value for name, value in fields.items()
@@ -150,10 +150,10 @@ def test_waiting_shows_only_orders_that_nobody_is_working_on() -> None:
     make_order({"mix": "running"}, process_state="processing")
     new = make_order()
     retried = make_order(process_state="processing", not_before=ahead(9))
-    asked = make_order({"mix": "running"}, process_state="processing")
-    make_request(step_of(asked, "mix"))
-    found = [order["order_id"] for order in run("orders", "--waiting", "--json").json()["orders"]]
-    assert sorted(found) == sorted(str(order.order_id) for order in (new, retried, asked))
+    requested = make_order({"mix": "running"}, process_state="processing")
+    make_request(step_of(requested, "mix"))
+    order_ids = [order["order_id"] for order in run("orders", "--waiting", "--json").json()["orders"]]
+    assert sorted(order_ids) == sorted(str(order.order_id) for order in (new, retried, requested))
 
 
 def test_the_limit_keeps_the_newest_orders_and_says_how_many_are_missing() -> None:

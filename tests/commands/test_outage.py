@@ -99,7 +99,7 @@ def test_agents_shows_a_circuit_that_is_not_closed_and_fails_as_a_check(
     assert ran.code == 1
     assert f"kitchen {state} 1 " in ran.words and why in ran.words
     assert f"! {held}; 1 step is waiting for it." in ran.words
-    (shown,) = (one for one in run("agents", "--json").json()["circuits"] if one["agent"] == "kitchen")
+    (shown,) = (row for row in run("agents", "--json").json()["circuits"] if row["agent"] == "kitchen")
     assert (shown["waiting"], shown["lets_calls_through"]) == (1, False)
 
 

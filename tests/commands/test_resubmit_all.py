@@ -1,4 +1,4 @@
-"""`resubmit --all` starts a bulk action, as the console and the API do, and can wait for what comes of it."""
+"""`resubmit --all` starts a bulk action, as the console and the API do, and can wait for the results."""
 
 import getpass
 from collections.abc import Callable
@@ -38,14 +38,14 @@ def state_of(order_id: UUID) -> str:
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Has the command find, at each of its looks, what one of these acts has done; then nothing changes any more."""
+    """Performs one of these acts each time the command sleeps between two polls, and fails when none remains."""
 
     def script(*acts: Callable[[], Any]) -> None:
-        left = iter(acts)
+        remaining = iter(acts)
 
         def sleep(_: float) -> None:
-            act = next(left, None)
-            assert act is not None, "it still waits"
+            act = next(remaining, None)
+            assert act is not None, "the command still waits"
             act()
 
         monkeypatch.setattr(resubmit.time, "sleep", sleep)
@@ -85,10 +85,10 @@ def test_it_starts_a_bulk_action_for_every_open_alert_of_that_code_and_no_other(
     "narrowed", [("--agent", "oven"), ("--kind", "step_failed"), ("--agent", "oven", "--kind", "step_failed")]
 )
 def test_it_resubmits_only_the_group_that_it_is_narrowed_to(narrowed: tuple[str, ...]) -> None:
-    meant = failed_order()
+    order_id = failed_order()
     failed_order(agent="courier", kind="compensation_failed")
     assert run("resubmit", *ALL, *narrowed, "--yes").code == 0
-    assert orders_of(the_action()) == [meant]
+    assert orders_of(the_action()) == [order_id]
     ran = run("resubmit", *ALL, "--agent", "kitchen", "--yes")
     assert (ran.code, ran.out) == (3, "no order has an open alert with code too_hot, agent kitchen\n")
 

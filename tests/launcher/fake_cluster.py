@@ -2,7 +2,7 @@
 
     python -m tests.launcher.fake_cluster [obedient | stubborn]
 
-SIGUSR2 makes a worker end in good order. A stubborn cluster, and its jobs, do not react to a stop.
+SIGUSR2 makes a worker exit normally. A stubborn cluster and its jobs ignore a stop.
 """
 
 import multiprocessing
@@ -17,11 +17,11 @@ IS_OBEDIENT = "obedient" in sys.argv
 
 
 class Stop:
-    was_asked_for = False
+    is_requested = False
 
 
 def on_term(*_: object) -> None:
-    Stop.was_asked_for = True
+    Stop.is_requested = True
 
 
 def say(text: str) -> None:
@@ -34,7 +34,7 @@ def work() -> None:
     say(f"worker {os.getpid()}")
     while not (jobs_cluster.is_stopping() and IS_OBEDIENT):
         time.sleep(0.02)
-    say("a job was told to come to an end")
+    say("a job was told to stop")
 
 
 def main() -> None:
@@ -43,9 +43,9 @@ def main() -> None:
     context = multiprocessing.get_context("fork")
     workers: list[multiprocessing.process.BaseProcess] = []
     say(f"cluster {os.getpid()}")
-    while workers or not Stop.was_asked_for:
+    while workers or not Stop.is_requested:
         workers = [worker for worker in workers if worker.is_alive()]
-        while len(workers) < 2 and not Stop.was_asked_for:
+        while len(workers) < 2 and not Stop.is_requested:
             workers.append(context.Process(target=work, daemon=True))
             workers[-1].start()
         time.sleep(0.3)

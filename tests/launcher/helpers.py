@@ -45,15 +45,15 @@ def python(
 def line_with(process: subprocess.Popen[str], text: str, *, timeout: float = 180.0) -> str:
     """The process's next line of output that contains `text`.
 
-    Fails when the output ends before. A process that does not say it within `timeout` seconds is killed.
+    Fails if the output ends first. A process that does not print it within `timeout` seconds is killed.
     """
     assert process.stdout
-    impatience = threading.Timer(timeout, process.kill)
-    impatience.start()
+    timer = threading.Timer(timeout, process.kill)
+    timer.start()
     try:
         for line in process.stdout:
             if text in line:
                 return line.rstrip("\n")
     finally:
-        impatience.cancel()
+        timer.cancel()
     raise AssertionError(f"the output ended without {text!r}")

@@ -1,4 +1,4 @@
-"""What fails beside other tests runs ten more times under the same load (`tests/flaky.py`)."""
+"""A test that fails beside others runs ten more times under the same load (`tests/flaky.py`)."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ Family = Callable[[set[int]], Path]
 
 @pytest.fixture
 def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Family:
-    """Makes a family of two tests in a project of its own, one of which fails when it runs for the n-th time."""
+    """Makes a family of two tests in a project of its own. One of them fails in the runs whose numbers are `bad`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(flaky.ROOT))
 
@@ -50,7 +50,7 @@ def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Family:
 
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The table, in a folder of the test's; nothing else runs beside what runs again."""
+    """The table, in the test's own folder; repeated runs have no load beside them."""
 
     @contextlib.contextmanager
     def quiet(_arguments: Sequence[str]) -> Iterator[None]:
@@ -68,7 +68,7 @@ def test_a_family_that_passes_runs_once_and_leaves_no_table(family: Family, tabl
     assert not table.exists()
 
 
-def test_what_fails_once_and_never_again_passes_and_is_in_the_table(family: Family, table: Path) -> None:
+def test_a_test_that_fails_only_once_passes_and_is_in_the_table(family: Family, table: Path) -> None:
     path = family({1})
     assert flaky.main([str(path)]) == 0
     assert path.with_suffix(".count").read_text() == "11"
@@ -85,7 +85,7 @@ def test_one_more_failure_of_ten_is_red(family: Family, table: Path) -> None:
     assert table.read_text().splitlines()[1].startswith("1 of 10 more")
 
 
-def test_families_run_side_by_side_and_each_failure_is_looked_at(
+def test_families_run_side_by_side_and_each_failure_runs_again(
     family: Family, table: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path, other = family({1}), tmp_path / "test_other.py"
@@ -97,7 +97,7 @@ def test_families_run_side_by_side_and_each_failure_is_looked_at(
     assert "test_other_counts" in capfd.readouterr().out
 
 
-def test_every_time_even_the_fixtures_of_the_session_are_new(family: Family, table: Path) -> None:
+def test_each_run_has_new_session_fixtures(family: Family, table: Path) -> None:
     path = family({1})
     path.write_text(SESSION + path.read_text().replace("that_counts()", "that_counts(session)"))
     assert flaky.main([str(path)]) == 0
@@ -111,7 +111,7 @@ def test_an_error_outside_a_test_is_not_run_again(family: Family, table: Path) -
     assert not table.exists()
 
 
-def test_the_same_family_runs_meanwhile_and_ends_with_all_its_processes(family: Family) -> None:
+def test_the_load_runs_the_same_family_and_ends_with_all_its_processes(family: Family) -> None:
     path = family({0})
     count = path.with_suffix(".count")
     with flaky.load([str(path), "-n", "1"]):

@@ -1,4 +1,4 @@
-"""A cluster that has lost a process or stands still is replaced as a whole, and no process of it outlives the watch."""
+"""A cluster that has lost a process or stands still is replaced as a whole, and none of it outlives the watch."""
 
 import contextlib
 import os
@@ -37,17 +37,17 @@ def watched(
 
 
 def pid_of(watch: subprocess.Popen[str], role: str) -> int:
-    """The pid that the next process of that role prints."""
+    """The pid that the next process with this role prints."""
     return int(line_with(watch, f"{role} ").split()[-1])
 
 
 def has_seen(watch: subprocess.Popen[str], pid: int) -> bool:
     """Whether the watch holds a pidfd of the process."""
-    told = []
+    entries = []
     for info in Path(f"/proc/{watch.pid}/fdinfo").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # it closes others at the same time
-            told.append(info.read_text())
-    return any(f"Pid:\t{pid}\n" in text for text in told)
+        with contextlib.suppress(FileNotFoundError):  # the watch closes others at the same time
+            entries.append(info.read_text())
+    return any(f"Pid:\t{pid}\n" in text for text in entries)
 
 
 @pytest.mark.parametrize("role", ["cluster", "worker"])
@@ -86,7 +86,7 @@ def test_a_stop_notifies_the_jobs_and_then_the_cluster(database: Path) -> None:
         pid_of(watch, "worker")
         pid_of(watch, "worker")
         watch.terminate()
-        line_with(watch, "a job was told to come to an end")
+        line_with(watch, "a job was told to stop")
         assert watch.wait(timeout=60) == 0
 
 

@@ -63,10 +63,14 @@ def test_an_invalid_scale_is_refused_with_what_is_expected(scale: str, says: str
 
 
 def test_each_process_has_a_name_and_web_processes_share_one() -> None:
-    made = {spec.name: spec for spec in launch.specs({**ONE_EACH, "scheduler": 2, "web": 3, "agents": 0}, {})}
-    assert list(made) == ["web.1", "submission.1", "scheduler.1", "scheduler.2", "jobs.1", "sandbox.1"]
-    assert made["web.1"].env == {"WEB_CONCURRENCY": "3"}
-    assert [name for name, spec in made.items() if spec.has_pipe and spec.death_signal is None] == ["jobs.1"]
+    by_name = {
+        spec.name: spec for spec in launch.specs({**ONE_EACH, "scheduler": 2, "web": 3, "agents": 0}, {})
+    }
+    assert list(by_name) == ["web.1", "submission.1", "scheduler.1", "scheduler.2", "jobs.1", "sandbox.1"]
+    assert by_name["web.1"].env == {"WEB_CONCURRENCY": "3"}
+    assert [name for name, spec in by_name.items() if spec.has_pipe and spec.death_signal is None] == [
+        "jobs.1"
+    ]
 
 
 def test_the_environment_suits_a_demonstration_unless_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,11 +146,11 @@ def test_a_database_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(("status", "is_ready"), [(200, True), (503, False)])
 def test_the_web_is_ready_when_it_answers_so_to_an_allowed_host(status: int, is_ready: bool) -> None:
-    asked: list[tuple[str, str | None]] = []
+    requests: list[tuple[str, str | None]] = []
 
     class Web(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append((self.path, self.headers["Host"]))
+            requests.append((self.path, self.headers["Host"]))
             self.send_response(status)
             self.end_headers()
 
@@ -160,7 +164,7 @@ def test_the_web_is_ready_when_it_answers_so_to_an_allowed_host(status: int, is_
             launch.is_ready(replace(settings.CONFIG, bind=bind, allowed_hosts=["*", ".shop.example"]))
             is is_ready
         )
-    assert asked == [("/readyz", "shop.example")]
+    assert requests == [("/readyz", "shop.example")]
 
 
 def test_a_web_that_does_not_answer_is_not_ready(free: int) -> None:

@@ -35,10 +35,10 @@ def managed(*specs: dict[str, Any], **env: str) -> Iterator[subprocess.Popen[str
 
 
 def pid_of(manager: subprocess.Popen[str], name: str) -> int:
-    """The pid that the child of that name prints next."""
-    found = re.search(r"pid (\d+)", line_with(manager, f"{name} | pid"))
-    assert found
-    return int(found[1])
+    """The pid that the child with this name prints next."""
+    match = re.search(r"pid (\d+)", line_with(manager, f"{name} | pid"))
+    assert match
+    return int(match[1])
 
 
 def pids_of(manager: subprocess.Popen[str], *names: str) -> dict[str, int]:

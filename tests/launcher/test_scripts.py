@@ -1,4 +1,4 @@
-"""The scripts create their environment once, again when it has to change, and say in one line what is missing."""
+"""The scripts create their environment once, update it when it has to change, and say in one line what is missing."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ esac
 
 
 class Checkout:
-    """A copy of the scripts in a path with spaces, with a stand-in for Python that is ready at once."""
+    """A copy of the scripts in a path with spaces, with a stand-in for Python that finishes at once."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "a check out"

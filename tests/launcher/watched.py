@@ -1,6 +1,6 @@
 """Watches a fake cluster: python -m tests.launcher.watched FILE BEHAVIOUR [--pipe].
 
-FILE stands for the database: "sweeping" in it is a supervisor at work, "still" one that is not, "down" no database.
+FILE stands for the database and contains "sweeping" (a supervisor sweeps), "still" (none does) or "down" (no database).
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Every message in the outbox is sent, at least once and in its turn, or says why not: against a real mail server."""
+"""Every message in the outbox is sent, at least once and in its turn, or its row says why not. The server is real."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ def box(settings: Any) -> Iterator[Mailbox]:
 
 
 def a_sign_up(recipient: str = ADA, **fields: Any) -> OutgoingMessage:
-    """A message that waits, as a visitor who wants to sign up causes it."""
+    """A waiting message, as a visitor's request to sign up posts it."""
     arguments = {"site": "https://shop.example", "following": "", "language": "en"}
     message = post(kind=MessageKind.SIGN_UP, recipient=recipient, arguments=arguments)
     OutgoingMessage.objects.filter(pk=message.pk).update(**fields)
@@ -46,7 +46,7 @@ def a_sign_up(recipient: str = ADA, **fields: Any) -> OutgoingMessage:
 
 
 def an_alert(settings: Any) -> OutgoingMessage:
-    """A message to the operators that waits."""
+    """A waiting message to the operators."""
     settings.CONFIG = replace(settings.CONFIG, alert_email="ops@example.org")
     open_alerts([NewAlert(None, "outage", "unreachable", "no answer", "", "carrier")])
     group = AlertGroup.objects.get()
@@ -58,7 +58,7 @@ def now_of(message: OutgoingMessage) -> OutgoingMessage:
 
 
 def later(seconds: float = 86_000) -> None:
-    """Makes whatever waits for another attempt, or for a lease to lapse, due."""
+    """Makes every message due that waits for another attempt or for a lease to lapse."""
     OutgoingMessage.objects.filter(due_at__isnull=False).update(
         due_at=F("due_at") - timedelta(seconds=seconds)
     )
@@ -113,7 +113,7 @@ def test_alerts_go_before_customers_emails_however_long_those_have_waited(
     assert recipients(box) == ["ops@example.org", ADA, BOB]
 
 
-# What goes wrong, and is tried again.
+# Failures and retries.
 
 
 def test_a_server_that_is_down_is_tried_again_until_it_is_up(box: Mailbox, settings: Any) -> None:
@@ -234,7 +234,7 @@ def test_a_message_that_cannot_be_composed_stops_no_other(
     )
 
 
-# A sender that is killed.
+# Killed senders.
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,4 +1,4 @@
-"""What tests of several services begin with."""
+"""Fixtures for the tests of several services."""
 
 import pytest
 

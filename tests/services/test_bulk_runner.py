@@ -43,16 +43,16 @@ from tests.support.wait import until
 pytestmark = pytest.mark.django_db
 
 
-def a_bulk(order_ids: list[UUID], **asked: Any) -> BulkAction:
-    """An action whose time has come, on all these orders."""
-    given: dict[str, Any] = {"kind": "resubmit", "selection": "all that failed", "actor": OLGA}
-    if len(order_ids) > bulk_services.COUNT_FROM or asked.get("kind") == "compensate":
-        given["typed_count"] = len(order_ids)
-    return due(bulk_services.create(**(given | {"order_ids": order_ids, "rate": 1000.0} | asked)))
+def a_bulk(order_ids: list[UUID], **fields: Any) -> BulkAction:
+    """A bulk action on these orders that is due."""
+    defaults: dict[str, Any] = {"kind": "resubmit", "selection": "all that failed", "actor": OLGA}
+    if len(order_ids) > bulk_services.COUNT_FROM or fields.get("kind") == "compensate":
+        defaults["typed_count"] = len(order_ids)
+    return due(bulk_services.create(**(defaults | {"order_ids": order_ids, "rate": 1000.0} | fields)))
 
 
 def in_error(order_ids: list[UUID]) -> list[UUID]:
-    return [one for one in order_ids if stored(one).process_state == "error"]
+    return [order_id for order_id in order_ids if stored(order_id).process_state == "error"]
 
 
 @pytest.mark.pattern("O2")
@@ -78,7 +78,7 @@ def test_a_wave_waits_for_the_results_of_the_one_before() -> None:
     finished = now_of(action)
     assert (finished.state, finished.ended_at is not None) == ("finished", True)
     assert items_in(action, "done") == ids
-    assert [times_resubmitted(one) for one in ids] == [1] * 8
+    assert [times_resubmitted(order_id) for order_id in ids] == [1] * 8
 
 
 @pytest.mark.pattern("O2")
@@ -94,7 +94,7 @@ def test_an_action_pauses_itself_when_too_many_of_a_wave_fail_again_and_may_go_o
     entry = AuditEntry.objects.get(act="pause action")
     assert (entry.actor, entry.before, entry.after) == ("the desk", {"state": "running"}, {"state": "paused"})
     carry_on(action)
-    assert [times_resubmitted(one) for one in ids] == [1, 0, 0, 0, 0, 0]
+    assert [times_resubmitted(order_id) for order_id in ids] == [1, 0, 0, 0, 0, 0]
     bulk_control.resume(action_id=action.pk, actor=OLGA)
     run_once()
     succeed(ids[1])
@@ -103,7 +103,7 @@ def test_an_action_pauses_itself_when_too_many_of_a_wave_fail_again_and_may_go_o
     run_once()
     assert (now_of(action).state, now_of(action).wave) == ("running", 2)
     assert (items_in(action, "failed"), items_in(action, "done")) == ([ids[0], ids[2]], [ids[1]])
-    assert [times_resubmitted(one) for one in ids] == [1] * 6
+    assert [times_resubmitted(order_id) for order_id in ids] == [1] * 6
 
 
 @pytest.mark.pattern("O2")
@@ -163,7 +163,7 @@ def test_a_compensation_of_many_orders_ends_with_each_order_compensated() -> Non
     done, failed = make_order({"mix": "completed"}, process_state="processed").order_id, failed_orders(1)[0]
     action = a_bulk([done, failed], kind="compensate", waves=(0,))
     carry_on(action)
-    assert [stored(one).goal for one in (done, failed)] == ["compensate", "compensate"]
+    assert [stored(order_id).goal for order_id in (done, failed)] == ["compensate", "compensate"]
     carry_on(action)
     assert items_in(action, "acted") == [done, failed]
     succeed(done, state="compensated")
@@ -232,17 +232,17 @@ def test_simultaneous_runners_and_operators_act_on_each_order_once() -> None:
     all_at_once(4, lambda _: [run_once() for _ in range(3)])
     for action in actions:
         carry_on(action)
-    assert [times_resubmitted(one) for one in ids] == [1] * 30
+    assert [times_resubmitted(order_id) for order_id in ids] == [1] * 30
     items = BulkItem.objects.all()
     assert (items.filter(state="acted").count(), items.filter(state="nothing").count()) == (30, 30)
 
 
 class Killed(BaseException):
-    """The end of a process, as its code would see it."""
+    """Ends the code as if its process were killed."""
 
 
 def killing_at(last: int) -> Callable[..., Any]:
-    """Lets all statements pass but this one."""
+    """Lets every statement pass until the one with this number, which raises `Killed`."""
     begun = itertools.count(1)
 
     def count(execute: Any, *statement: Any) -> Any:
@@ -260,15 +260,15 @@ def test_a_runner_that_ends_at_any_statement_repeats_nothing_and_loses_nothing()
     last = 0
     while now_of(action).state != "finished":
         last += 1
-        assert last < 500, "it never gets through"
+        assert last < 500, "the runner never finishes"
         due(action)
         with connection.execute_wrapper(killing_at(last)), contextlib.suppress(Killed):
             run_once()
-        succeed(*(one for one in ids if stored(one).process_state == "pending"))
-        assert all(times_resubmitted(one) <= 1 for one in ids)
+        succeed(*(order_id for order_id in ids if stored(order_id).process_state == "pending"))
+        assert all(times_resubmitted(order_id) <= 1 for order_id in ids)
     assert last > 10
     assert items_in(action, "done") == ids
-    assert [times_resubmitted(one) for one in ids] == [1, 1, 1]
+    assert [times_resubmitted(order_id) for order_id in ids] == [1, 1, 1]
 
 
 @pytest.mark.pattern("O2", "F8")
@@ -288,7 +288,7 @@ def test_a_process_killed_before_each_of_its_statements_acts_on_each_order_once(
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.splitlines()[-1]) > 10
     assert items_in(action, "acted") == ids
-    assert [times_resubmitted(one) for one in ids] == [1] * 4
+    assert [times_resubmitted(order_id) for order_id in ids] == [1] * 4
 
 
 @pytest.mark.pattern("O2")
@@ -305,4 +305,4 @@ def test_a_shift_of_the_desk_survives_its_connection_being_ended(monkeypatch: py
     until(lambda: items_in(action, "acted"), what="an act on a new connection")
     over.set()
     shift.result(timeout=60)
-    assert [times_resubmitted(one) for one in (first, second)] == [1, 1]
+    assert [times_resubmitted(order_id) for order_id in (first, second)] == [1, 1]

@@ -1,4 +1,4 @@
-"""What may be asked of a bulk action, and what is refused: nothing happens that nobody meant (O2)."""
+"""Which bulk actions are accepted and which are refused: nothing happens that nobody meant (O2)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,9 +35,9 @@ from tests.support.two_sessions import all_at_once
 pytestmark = pytest.mark.django_db
 
 
-def a_bulk(order_ids: list[Any], **asked: Any) -> BulkAction:
-    given: dict[str, Any] = {"kind": "resubmit", "selection": "all that failed", "actor": OLGA}
-    return bulk_services.create(**(given | {"order_ids": order_ids} | asked))
+def a_bulk(order_ids: list[Any], **fields: Any) -> BulkAction:
+    defaults: dict[str, Any] = {"kind": "resubmit", "selection": "all that failed", "actor": OLGA}
+    return bulk_services.create(**(defaults | {"order_ids": order_ids} | fields))
 
 
 @pytest.mark.pattern("O2")
@@ -65,8 +65,8 @@ def test_a_second_click_or_a_second_operator_gets_the_same_resubmission() -> Non
 @pytest.mark.pattern("O2", "F33")
 def test_many_operators_at_once_make_one_resubmission() -> None:
     (order_id,) = failed_orders(1)
-    made = all_at_once(6, lambda _: bulk_services.resubmit_one(order_id=order_id, actor=OLGA).pk)
-    assert len(set(made)) == 1
+    action_ids = all_at_once(6, lambda _: bulk_services.resubmit_one(order_id=order_id, actor=OLGA).pk)
+    assert len(set(action_ids)) == 1
     assert BulkAction.objects.count() == 1
 
 
@@ -74,9 +74,9 @@ def test_many_operators_at_once_make_one_resubmission() -> None:
 @pytest.mark.pattern("F33")
 def test_a_form_that_is_sent_many_times_at_once_makes_one_action() -> None:
     ids = failed_orders(3)
-    made = all_at_once(6, lambda _: a_bulk(ids, token="of this form").pk)
-    assert len(set(made)) == 1
-    assert a_bulk(ids, token="of another").pk not in made
+    action_ids = all_at_once(6, lambda _: a_bulk(ids, token="of this form").pk)
+    assert len(set(action_ids)) == 1
+    assert a_bulk(ids, token="of another").pk not in action_ids
 
 
 @pytest.mark.pattern("O2")
@@ -141,7 +141,7 @@ def test_over_fifty_orders_and_every_refund_need_the_count_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "fields",
     [
         {"waves": ()},
         {"waves": (0, 10)},
@@ -154,9 +154,9 @@ def test_over_fifty_orders_and_every_refund_need_the_count_typed() -> None:
     ],
     ids=str,
 )
-def test_an_invalid_action_is_refused(asked: dict[str, Any]) -> None:
+def test_an_invalid_action_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ImpossibleActionError):
-        a_bulk([uuid7()], **asked)
+        a_bulk([uuid7()], **fields)
 
 
 def test_an_action_on_no_order_is_refused() -> None:
@@ -169,7 +169,9 @@ def test_waves_have_the_requested_sizes_and_the_last_has_the_rest() -> None:
     action = a_bulk(ids, typed_count=114)
     assert action.waves == [1, 10, 100, 3]
     rows = action.items.order_by("position").values_list("order_id", "wave")
-    assert list(rows) == [(one, min(3, (n > 0) + (n > 10) + (n > 110))) for n, one in enumerate(ids)]
+    assert list(rows) == [
+        (order_id, min(3, (n > 0) + (n > 10) + (n > 110))) for n, order_id in enumerate(ids)
+    ]
     assert a_bulk(ids[:5]).waves == [1, 4]
     assert a_bulk(ids[:5], waves=(2, 2)).waves == [2, 3]
     assert a_bulk([ids[0], ids[0]]).total == 1

@@ -102,7 +102,7 @@ def test_compensation_waits_for_the_scheduler_that_holds_the_order_and_reverses_
     scheduler.commit()
     assert clicked.result(timeout=60).status is ResultStatus.DONE
     a_scheduler().run_once()
-    # The request that it had just posted is taken back before anybody has begun it.
+    # The request that the scheduler had just posted is taken back before an agent begins it.
     assert (asked(), happened(order, "step_recalled")) == ({"mix"}, [("step_recalled", "bake")])
     assert states(order)["mix"] == "compensating"
 
@@ -149,7 +149,7 @@ def test_an_escalated_order_can_be_compensated_including_the_step_that_timed_out
     assert compensate_order(order_id=order.pk, by="ada").status is ResultStatus.DONE
     scheduler = a_scheduler()
     scheduler.run_once()
-    assert asked() == set()  # what it did may not have settled yet
+    assert asked() == set()  # the effect of the step may not have settled yet
     all_due(order)
     scheduler.run_once()
     assert asked() == {"mix"}

@@ -42,14 +42,14 @@ def _set_up(settings: Any, **changes: Any) -> None:
 
 
 def _later(seconds: float) -> None:
-    """Moves what was posted, and what is due, that far into the past."""
+    """Moves the times of all messages this far into the past."""
     by = timedelta(seconds=seconds)
     OutgoingMessage.objects.update(created_at=F("created_at") - by)
     OutgoingMessage.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - by)
 
 
 def _notify() -> int:
-    """Posts what there is to post, and sends what is due; returns how many messages were sent."""
+    """Posts the messages about new alerts and sends what is due; returns how many messages were sent."""
     notify_operators()
     return deliver_due()
 
@@ -73,11 +73,11 @@ def test_a_group_of_alerts_is_reported_once_by_email_and_webhook(
     assert _notify() == 4
     assert _notify() == 0
     assert len(inbox.emails) == 2
-    mail = inbox.emails[0]
-    assert mail["Subject"].strip() == "sasweb: 30 × a step failed for good at create-shipment (carrier)"
+    email = inbox.emails[0]
+    assert email["Subject"].strip() == "sasweb: 30 × a step failed for good at create-shipment (carrier)"
     group = AlertGroup.objects.get(code="http_503")
     url = f"https://shop.example/console/alerts/{group.pk}/"
-    text = mail.get_content()
+    text = email.get_content()
     assert url in text
     assert "30 new, 30 open." in text
     assert text.count("manage.py order ") == 20
@@ -86,11 +86,14 @@ def test_a_group_of_alerts_is_reported_once_by_email_and_webhook(
     assert calls[0] == ("http_503", 30, url)
     assert [call[:2] for call in calls] == [("http_503", 30), ("card_gone", 1)]
     posted = OutgoingMessage.objects.filter(group=group).order_by("channel")
-    assert [(it.channel, it.recipient, it.alerts, it.attempts, it.error) for it in posted] == [
+    assert [
+        (message.channel, message.recipient, message.alerts, message.attempts, message.error)
+        for message in posted
+    ] == [
         ("email", "ops@example.org", 30, 1, ""),
         ("webhook", "127.0.0.1", 30, 1, ""),
     ]
-    assert all(it.sent_at is not None for it in posted)
+    assert all(message.sent_at is not None for message in posted)
 
 
 @pytest.mark.django_db
@@ -140,7 +143,7 @@ def test_a_process_that_is_killed_while_it_sends_loses_nothing(hook: Webhook, se
     _alerts(2)
 
     def die(execute: Any, sql: str, *rest: Any) -> Any:
-        if sql.startswith('SELECT "orders_alert"'):  # the first thing that is read for the message
+        if sql.startswith('SELECT "orders_alert"'):  # the first query for the message
             raise SystemExit
         return execute(sql, *rest)
 
@@ -190,9 +193,9 @@ def test_an_outage_says_how_many_steps_wait(inbox: Mailbox, hook: Webhook, setti
         order = make_order({}, process_state="pending")
         StepState.objects.filter(process=order, name="mix").update(waiting_since=ago(5))
     assert _notify() == 2
-    mail = inbox.emails[0]
-    assert mail["Subject"].strip() == "sasweb: kitchen does not answer, 3 steps are waiting"
-    assert "resubmit" not in mail.get_content()
+    email = inbox.emails[0]
+    assert email["Subject"].strip() == "sasweb: kitchen does not answer, 3 steps are waiting"
+    assert "resubmit" not in email.get_content()
     (call,) = hook.received
     assert (call["agent"], call["waiting"], call["orders"]) == ("kitchen", 3, [])
 

@@ -162,11 +162,11 @@ def test_a_step_that_waits_for_a_retry_is_tried_at_once_but_a_declined_payment_s
 @pytest.mark.pattern("A9")
 def test_a_priority_applies_to_the_order_its_steps_and_its_outstanding_requests() -> None:
     order = an_order({"reserve-stock": "running"}, process_state="processing")
-    free = make_request(step_of(order, "reserve-stock"))
+    request = make_request(step_of(order, "reserve-stock"))
     assert set_priority(order_id=order.pk, priority=9, actor=OLGA).status is ResultStatus.DONE
     assert set_priority(order_id=order.pk, priority=9, actor=OLGA).status is ResultStatus.ALREADY
-    free.refresh_from_db()
-    assert (stored(order).priority, step_of(order, "create-shipment").priority, free.priority) == (9, 9, 9)
+    request.refresh_from_db()
+    assert (stored(order).priority, step_of(order, "create-shipment").priority, request.priority) == (9, 9, 9)
     assert stored(order).process_state == "processing"
     assert event_of(order, "priority_set").detail == {"before": 5, "after": 9}
     for wrong in (-1, 10):
@@ -215,7 +215,7 @@ def test_one_of_several_simultaneous_operators_acts_and_the_others_change_nothin
         return acts[act]().status
 
     statuses = all_at_once(4, do)
-    assert sorted(one.value for one in statuses) == ["already", "already", "already", "done"]
+    assert sorted(status.value for status in statuses) == ["already", "already", "already", "done"]
     kinds = {
         "skip": "step_skipped",
         "settle": "settled_done",

@@ -44,7 +44,7 @@ def test_an_order_settled_as_done_continues_with_the_given_result() -> None:
         order_id=order.pk, step="authorise-payment", result=answered, actor=OLGA, reason="seen at the bank"
     )
     assert again.status is ResultStatus.ALREADY
-    make_reply(step, "refused")  # what comes after all changes nothing
+    make_reply(step, "refused")  # a reply that still comes changes nothing
     pass_over()
     assert step_of(order, "authorise-payment").state == "completed"
     assert asked(order) == {"create-shipment"}
@@ -94,4 +94,4 @@ def test_a_known_outcome_cannot_be_settled() -> None:
     before = everything(order)
     options: dict[str, Any] = {"order_id": order.pk, "step": "create-shipment", "actor": OLGA, "reason": "r"}
     results = [settle_done(result={}, **options), settle_not_done(**options), settle_compensated(**options)]
-    assert {one.status for one in results} == {ResultStatus.REFUSED} and everything(order) == before
+    assert {result.status for result in results} == {ResultStatus.REFUSED} and everything(order) == before

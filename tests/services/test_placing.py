@@ -69,8 +69,8 @@ def test_a_key_belongs_to_its_client_and_every_call_without_one_is_a_new_order(p
 @pytest.mark.pattern("S3")
 def test_twenty_simultaneous_orders_with_one_key_are_one_order(product: None) -> None:
     placed = all_at_once(20, lambda _: place_order(client="guest", order=an_order(), idempotency_key="k"))
-    assert len({one.order_id for one in placed}) == 1
-    assert sum(not one.replayed for one in placed) == 1
+    assert len({order.order_id for order in placed}) == 1
+    assert sum(not order.replayed for order in placed) == 1
     assert SubmissionMessage.objects.count() == 1
 
 

@@ -18,8 +18,8 @@ def test_a_set_aside_submission_is_replayed_once_its_cause_is_fixed(product: Non
     Product.objects.update(currency="HUF")
     assert take_in()["rejected"] == 1
     Product.objects.update(currency="EUR")
-    aside = SetAside.objects.get()
-    result = replay_submission(set_aside_id=aside.pk, by="operator:ada")
+    set_aside = SetAside.objects.get()
+    result = replay_submission(set_aside_id=set_aside.pk, by="operator:ada")
     assert (result.status, result.message) == (
         ResultStatus.DONE,
         f"Order {placed.order_id} is back on the submission queue.",
@@ -27,7 +27,7 @@ def test_a_set_aside_submission_is_replayed_once_its_cause_is_fixed(product: Non
     alert = Alert.objects.get()
     assert (alert.kind, alert.closed_by, alert.resolution) == ("set_aside", "operator:ada", "replayed")
     assert SetAside.objects.get().replayed_at is not None
-    again = replay_submission(set_aside_id=aside.pk, by="operator:ada")
+    again = replay_submission(set_aside_id=set_aside.pk, by="operator:ada")
     assert (again.status, SubmissionMessage.objects.count()) == (ResultStatus.ALREADY, 1)
     assert take_in()["accepted"] == 1
     assert OrderProcess.objects.get().order_id == placed.order_id
@@ -41,7 +41,7 @@ def test_a_replayed_submission_that_is_still_bad_is_set_aside_again_with_a_new_a
     take_in()
     replay_submission(set_aside_id=SetAside.objects.get().pk, by="ada")
     assert take_in()["rejected"] == 1
-    assert [one.replayed_at is None for one in SetAside.objects.order_by("pk")] == [False, True]
+    assert [set_aside.replayed_at is None for set_aside in SetAside.objects.order_by("pk")] == [False, True]
     assert len(alerts_of(placed.order_id)) == 2
     assert Alert.objects.filter(closed_at=None).count() == 1
 

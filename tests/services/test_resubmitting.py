@@ -51,7 +51,7 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
     assert (row.process_state, row.locked_by, row.complete_by) == ("pending", None, None)
     assert (row.failure_count, row.goal, row.announced) == (0, "complete", True)
     assert alert_closed(order) == ("operator:ada", "resubmitted")
-    assert told(order) == ["failed"]  # no scheduler had told the application yet
+    assert told(order) == ["failed"]  # no scheduler had notified the application yet
     event = event_of(order, "resubmitted")
     assert (event.step, event.actor_name, event.detail) == (
         "box",
@@ -59,7 +59,7 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
         {"reason": "fixed the ribbon"},
     )
     a_scheduler().run_once()
-    request = AgentRequest.objects.get()  # it goes on from that step, and from no other
+    request = AgentRequest.objects.get()  # the order continues from that step only
     assert (request.step, request.attempt, request.key) == ("box", 4, f"{order.pk}/box/{generation}")
 
 
@@ -150,7 +150,7 @@ def test_a_reply_that_comes_while_its_step_is_being_resubmitted_completes_it_wit
     operator = new_session()
     operator.begin()
     assert operator.do(lambda: resubmit_order(order_id=order.pk, by="ada")).status is ResultStatus.DONE
-    assert a_scheduler().run_once().done["orders"] == 0  # the order is in the operator's hands
+    assert a_scheduler().run_once().done["orders"] == 0  # the operator has locked the order
     operator.commit()
     a_scheduler().run_once()
     assert states(order) == {"mix": "completed", "heat-oven": "completed", "bake": "running"}

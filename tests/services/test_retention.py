@@ -1,4 +1,4 @@
-"""What has passed its time is deleted, and nothing else."""
+"""Records that are too old are deleted, and nothing else."""
 
 from datetime import timedelta
 
@@ -24,8 +24,8 @@ def test_only_old_records_are_deleted() -> None:
     OutgoingMessage.objects.create(kind="sign_up", state="queued", give_up_at=moment, due_at=moment)
     assert delete_what_is_old() == 4
     assert delete_what_is_old() == 0
-    left = OutgoingMessage.objects.order_by("state", "-ended_at").values_list("state", flat=True)
-    assert list(left) == ["failed", "failed", "queued", "sent", "skipped"]
+    remaining = OutgoingMessage.objects.order_by("state", "-ended_at").values_list("state", flat=True)
+    assert list(remaining) == ["failed", "failed", "queued", "sent", "skipped"]
     OutgoingMessage.objects.filter(state="failed").update(ended_at=now - timedelta(days=91))
     assert delete_what_is_old() == 2
     assert StatusMessage.objects.count() == 1

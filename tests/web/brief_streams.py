@@ -1,4 +1,4 @@
-"""The web process with streams that are short and few, for tests: another application, so no setting of the product."""
+"""The web application with short and few streams, for tests. It is separate, so the product needs no setting for it."""
 
 from orders.live.hub import HubConfig
 from sasweb import asgi

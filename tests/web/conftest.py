@@ -1,4 +1,4 @@
-"""A small catalogue, two customers with tokens and somebody without, and people at the console."""
+"""A small catalogue, two customers with tokens, a client without one, and people at the console."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +18,7 @@ Desk = Callable[[str], Client]
 
 
 def sign_in(name: str) -> APIClient:
-    """A client of the API with a token of a new account of that name, in `client.user` and `client.token`."""
+    """An API client with the token of a new account; `client.user` and `client.token` hold both."""
     user = User.objects.create(username=name)
     token = token_of(user)
     client = api_client(token)
@@ -50,7 +50,7 @@ def anybody(catalogue: None) -> APIClient:
 
 @pytest.fixture
 def inbox(db: None, settings: Any) -> Iterator[Mailbox]:
-    """Everybody's mailbox."""
+    """The mailbox that receives every email."""
     with mailbox(settings) as box:
         yield box
 
@@ -63,5 +63,5 @@ def desk(db: None) -> Desk:
 
 @pytest.fixture
 def places(db: None) -> dict[str, str]:
-    """Every URL of the console but the sign-in, by name, with the rows that they are about."""
+    """Every URL of the console except the sign-in page, by name, with the rows they are about."""
     return make_places()

@@ -22,9 +22,9 @@ HOSTILE = "<script>alert(1)</script>"
 
 def an_order(steps: dict[str, Any], *, email: str = EMAIL, **process: Any) -> OrderProcess:
     """An order of the shop's own workflow, with its row in the orders database."""
-    made = make_order(steps, workflow=FULFIL, **process)
-    make_purchase(made.pk, email=email, placed_at=made.created_at or ago(0))
-    return made
+    order = make_order(steps, workflow=FULFIL, **process)
+    make_purchase(order.pk, email=email, placed_at=order.created_at or ago(0))
+    return order
 
 
 def in_error(**step: Any) -> OrderProcess:

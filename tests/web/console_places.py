@@ -1,4 +1,4 @@
-"""The console's URLs, each with a row in the database that it is about."""
+"""The console's URLs, with the database rows they are about."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ PUBLIC = {"sign-in"}
 
 
 def make_places() -> dict[str, str]:
-    """Every URL of the console but the sign-in, by name, with the rows that they are about."""
+    """Every URL of the console except the sign-in page, by name, with the rows they are about."""
     order = make_order({"mix": "failed"}, process_state="error")
     open_alerts([NewAlert(order.order_id, "step_failed", "refused", "no flour", "mix", "kitchen")])
     Circuit.objects.create(agent="kitchen")
@@ -36,9 +36,9 @@ def make_places() -> dict[str, str]:
         "service": "mail",
         "role": "jobs",
     }
-    found = {}
+    places = {}
     for pattern in urls.urlpatterns:
         if pattern.name not in PUBLIC:
-            wanted = {name: about[name] for name in pattern.pattern.converters}
-            found[str(pattern.name)] = reverse(f"console:{pattern.name}", kwargs=wanted)
-    return found
+            arguments = {name: about[name] for name in pattern.pattern.converters}
+            places[str(pattern.name)] = reverse(f"console:{pattern.name}", kwargs=arguments)
+    return places

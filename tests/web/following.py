@@ -1,4 +1,4 @@
-"""Short words for following an order: who asks, what happens to it, and what a server holds open meanwhile."""
+"""Helpers for following an order: cookies and paths, events of the order, and the connections that a server holds."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from tests.support.people import signed_in
 
 
 def cookie(who: APIClient) -> str:
-    """The session of somebody who has signed in with a browser."""
+    """The session cookie of somebody who has signed in with a browser."""
     browser = signed_in(who.user)
     return f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
 
@@ -31,7 +31,7 @@ def as_guest(order_id: UUID) -> str:
 
 
 def happen(order_id: UUID, *, silently: bool = False) -> str:
-    """Something happens to an order; returns its new version."""
+    """Records an event of an order, and returns the order's new version."""
     with transaction.atomic():
         state_store.record_events(
             [EventRow(order_id, "step_started", Actor(ActorKind.SCHEDULER, "scheduler:test"))]
@@ -42,9 +42,9 @@ def happen(order_id: UUID, *, silently: bool = False) -> str:
 
 
 def listening(name: str) -> list[int]:
-    """The backends of a server's listeners: the last they ran is LISTEN, or the question whether they still hear.
+    """The process IDs of a server's listeners: their last statement is LISTEN, or the check that they are alive.
 
-    A pooled connection asks the same question just before it is used, so wait for the number that you expect.
+    A pooled connection runs the same check just before it is used, so wait for the number that you expect.
     """
     rows = fetch(
         """

@@ -1,4 +1,4 @@
-"""Short words for what the web's tests send, and for what every answer of a kind must be like."""
+"""Helpers for the web tests: what they send, and what every response of a kind must look like."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,7 +31,7 @@ def run_submission() -> None:
 
 
 def change_state(order_id: Any, state: str) -> None:
-    """Has an order be in a state without anything having happened to it."""
+    """Sets an order's state in the database, although nothing has happened to the order."""
     locked = (
         {"locked_by": "scheduler:test", "complete_by": "2030-01-01T00:00Z"} if state == "processing" else {}
     )
@@ -39,7 +39,7 @@ def change_state(order_id: Any, state: str) -> None:
 
 
 def assert_problem(response: Any, code: str) -> dict[str, Any]:
-    """Fails unless the answer is that problem, in the one form that all have. Returns its members."""
+    """Fails unless the response is this problem, in the form that all problems share. Returns its members."""
     problem = PROBLEMS[code]
     assert (response.status_code, response.headers["Content-Type"]) == (
         problem.status,
@@ -59,14 +59,14 @@ def assert_problem(response: Any, code: str) -> dict[str, Any]:
 
 
 def mistakes(response: Any) -> list[str]:
-    """Where a request is not valid: its JSON pointers, parameters and headers."""
+    """Where a request is invalid: its JSON pointers, parameters and headers."""
     problem = assert_problem(response, "validation_failed")
     assert all(error["detail"] for error in problem["errors"])
     return [error.get("pointer", error.get("parameter", error.get("header"))) for error in problem["errors"]]
 
 
 def in_threads(number: int, work: Callable[[int], T]) -> list[Future[T]]:
-    """Starts work in threads, each with a database connection of its own that is closed at the end."""
+    """Starts work in threads, each with its own database connection, which it closes at the end."""
 
     def run(index: int) -> T:
         try:

@@ -1,10 +1,10 @@
-"""A page as what matters of it to a strict content security policy, and to where it leads."""
+"""A page, reduced to what a strict content security policy forbids, where it leads, and its images."""
 
 from html.parser import HTMLParser
 
 
 class Markup(HTMLParser):
-    """What a page must not have in it (`offences`), where it leads to, and its images."""
+    """What a page must not contain (`offences`), where it leads (`addresses`), and its images."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -14,12 +14,14 @@ class Markup(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.offences += [f"<{tag} {name}>" for name in given if name == "style" or name.startswith("on")]
-        if tag == "style" or (tag == "script" and "src" not in given):
+        attributes = dict(attrs)
+        self.offences += [
+            f"<{tag} {name}>" for name in attributes if name == "style" or name.startswith("on")
+        ]
+        if tag == "style" or (tag == "script" and "src" not in attributes):
             self.offences.append(f"<{tag}>")
         self.addresses += [
             value or "" for name, value in attrs if name in ("href", "src", "action", "srcset")
         ]
         if tag == "img":
-            self.images.append(given)
+            self.images.append(attributes)

@@ -1,4 +1,4 @@
-"""The real web server, as a process of its own on a free port."""
+"""The real web server, in its own process on a free port."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 class Answer(NamedTuple):
-    """An answer, with its body as bytes and, where it is JSON, as what it means."""
+    """A response, with its body as bytes and, if it is JSON, parsed."""
 
     status: int
     headers: Mapping[str, str]
@@ -68,7 +68,7 @@ class Server:
         headers: Mapping[str, str] | None = None,
         timeout: float = 20.0,
     ) -> Answer:
-        """One request on a connection of its own. A body of pieces is sent in chunks."""
+        """Sends one request on its own connection. A body in pieces is sent in chunks."""
         client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             client.request(method, path, body=body, headers=dict(headers or {}))
@@ -78,7 +78,7 @@ class Server:
             client.close()
 
     def connect(self) -> socket.socket:
-        """A bare connection."""
+        """A raw TCP connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=20)
 
     def answers(self) -> bool:
@@ -89,7 +89,7 @@ class Server:
             return False
 
     def stop(self, *, timeout: float = 60.0) -> float:
-        """Asks the server to stop; returns how many seconds it took. It must end by itself, with status 0."""
+        """Asks the server to stop, and returns how many seconds that took. It must exit by itself, with status 0."""
         begun = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(timeout=timeout)
@@ -97,14 +97,14 @@ class Server:
         return time.monotonic() - begun
 
     def end(self) -> None:
-        """Ends what is left of the server."""
+        """Kills the server if it still runs."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
 
 def free_port() -> int:
-    """A port that nobody has at this moment."""
+    """A port that is free at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Orders of the shop in any state, and short words for what a customer does."""
+"""Orders of the shop in any state, and helpers for what a customer does."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -52,7 +52,7 @@ def shop_order(
 
 
 def note(order: OrderProcess, kind: str, step: str = "", attempt: int = 0, **detail: Any) -> None:
-    """Something that happened to an order."""
+    """Records an event of an order."""
     Event.objects.create(
         order_id=order.order_id,
         kind=kind,
@@ -65,7 +65,7 @@ def note(order: OrderProcess, kind: str, step: str = "", attempt: int = 0, **det
 
 
 def guest_page(order: OrderProcess | UUID) -> str:
-    """The address of a guest's order."""
+    """The path of a guest's order page."""
     return f"/o/{make_token(order.order_id if isinstance(order, OrderProcess) else order)}/"
 
 

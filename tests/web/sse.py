@@ -1,4 +1,4 @@
-"""A reader of server-sent events, on a bare connection to the real server."""
+"""A reader of server-sent events, on a raw connection to the real server."""
 
 import time
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ class Stream:
 
     def __init__(self, server: Server, path: str, **headers: str) -> None:
         self._socket = server.connect()
-        given = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-        self._socket.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{given}\r\n".encode())
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+        self._socket.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode())
         self._bytes = b""
         self.is_over = False
         self.status = 0
         self.headers: dict[str, str] = {}
 
     def open(self, *, seconds: float = 15.0) -> "Stream":
-        """Reads the head of the answer."""
+        """Reads the head of the response."""
         head = self._until(b"\r\n\r\n", seconds).decode().split("\r\n")
         self.status = int(head[0].split(" ")[1])
         self.headers = {
@@ -50,7 +50,7 @@ class Stream:
         return Heard({name: value.strip() for name, _, value in lines}, time.monotonic())
 
     def next_version(self, *, seconds: float = 10.0) -> Heard:
-        """The next block that tells of a version."""
+        """The next block that has a version."""
         ends = time.monotonic() + seconds
         while heard := self.next(seconds=max(0.01, ends - time.monotonic())):
             if heard.version:
@@ -63,14 +63,14 @@ class Stream:
     def _until(self, mark: bytes, seconds: float) -> bytes:
         while mark not in self._bytes:
             self._receive(seconds)
-        found, _, self._bytes = self._bytes.partition(mark)
-        return found
+        before, _, self._bytes = self._bytes.partition(mark)
+        return before
 
     def _take(self, size: int, seconds: float) -> bytes:
         while len(self._bytes) < size:
             self._receive(seconds)
-        found, self._bytes = self._bytes[:size], self._bytes[size:]
-        return found
+        taken, self._bytes = self._bytes[:size], self._bytes[size:]
+        return taken
 
     def _receive(self, seconds: float) -> None:
         self._socket.settimeout(seconds)
@@ -81,7 +81,7 @@ class Stream:
 
 
 def is_quiet(stream: Stream, *, seconds: float) -> bool:
-    """Whether nothing comes on a stream in that time."""
+    """Whether the stream is silent for that long."""
     try:
         stream.next(seconds=seconds)
     except TimeoutError:

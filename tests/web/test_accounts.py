@@ -1,4 +1,4 @@
-"""Signing up, in and out, passwords and addresses: every way through, and what each page must not do."""
+"""Signing up, in and out, passwords and addresses: every flow, and what no page may do."""
 
 import re
 from typing import Any
@@ -53,7 +53,7 @@ def signed_in(client: Client, ada: User) -> Client:
 
 
 def sign_in(client: Client, password: str = PASSWORD, email: str = EMAIL, **more: str) -> Any:
-    """What the form of the sign-in page sends."""
+    """Sends the form of the sign-in page."""
     return client.post("/account/sign-in/", {"username": email, "password": password, **more})
 
 
@@ -63,7 +63,7 @@ def twice(password: str) -> dict[str, str]:
 
 
 def errors_of(response: Any) -> dict[str, list[str]]:
-    """What a form that came back says is wrong, by field."""
+    """The errors of a form that was shown again, by field."""
     assert response.status_code == 200
     return dict(response.context["form"].errors)
 
@@ -72,12 +72,12 @@ def errors_of(response: Any) -> dict[str, list[str]]:
 
 
 def test_an_emailed_link_and_a_password_create_an_account_and_sign_in(client: Client, inbox: Mailbox) -> None:
-    asked = client.post("/account/sign-up/", {"email": " Ada@Example.COM "}, follow=True)
-    assert asked.redirect_chain == [("/account/sign-up/sent/", 302)]
+    response = client.post("/account/sign-up/", {"email": " Ada@Example.COM "}, follow=True)
+    assert response.redirect_chain == [("/account/sign-up/sent/", 302)]
     assert not User.objects.exists()
-    (sent,) = inbox.deliver()
-    assert sent["To"] == EMAIL
-    (link,) = links(sent)
+    (email,) = inbox.deliver()
+    assert email["To"] == EMAIL
+    (link,) = links(email)
     assert EMAIL in client.get(link).content.decode()
     done = client.post(link, twice(PASSWORD))
     assert (done.status_code, done["Location"]) == (302, "/account/")
@@ -162,8 +162,8 @@ def test_signing_out_is_a_post_and_ends_the_session(signed_in: Client) -> None:
 
 def test_signing_in_leads_back_to_the_requested_page(client: Client, ada: User) -> None:
     for path in OWN:
-        asked = client.get(f"/account/{path}")
-        assert asked["Location"] == f"/account/sign-in/?next=/account/{path}"
+        response = client.get(f"/account/{path}")
+        assert response["Location"] == f"/account/sign-in/?next=/account/{path}"
     assert sign_in(client, next="/account/addresses/")["Location"] == "/account/addresses/"
 
 
@@ -177,7 +177,7 @@ def test_a_forgotten_password_is_replaced_and_every_session_ends(
     elsewhere.post("/account/forgotten/", {"email": EMAIL.upper()})
     link = inbox.link()
     opened = elsewhere.get(link)
-    assert opened["Location"] != link  # its secret has left the address
+    assert opened["Location"] != link  # the secret is no longer in the url
     done = elsewhere.post(opened["Location"], twice(OTHER))
     assert done["Location"] == "/account/sign-in/"
     assert signed_in.get("/account/").status_code == 302
@@ -218,14 +218,14 @@ def test_an_email_that_cannot_be_sent_is_tried_again(inbox: Mailbox, client: Cli
 
 def test_an_address_is_added_changed_and_deleted(signed_in: Client, ada: User) -> None:
     assert signed_in.post("/account/addresses/new/", LONDON)["Location"] == "/account/addresses/"
-    kept = Address.objects.get()
-    assert (kept.user, kept.city, kept.is_default) == (ada, "London", True)
+    address = Address.objects.get()
+    assert (address.user, address.city, address.is_default) == (ada, "London", True)
     page = signed_in.get("/account/addresses/").content.decode()
     assert "United Kingdom" in page
-    signed_in.post(f"/account/addresses/{kept.pk}/", LONDON | {"city": "Bath"})
-    kept.refresh_from_db()
-    assert (kept.city, kept.is_default) == ("Bath", True)
-    signed_in.post(f"/account/addresses/{kept.pk}/delete/")
+    signed_in.post(f"/account/addresses/{address.pk}/", LONDON | {"city": "Bath"})
+    address.refresh_from_db()
+    assert (address.city, address.is_default) == ("Bath", True)
+    signed_in.post(f"/account/addresses/{address.pk}/delete/")
     assert not Address.objects.exists()
 
 
@@ -271,11 +271,11 @@ def test_a_customer_can_save_only_so_many_addresses(signed_in: Client, ada: User
 
 def test_another_customers_address_is_not_found(signed_in: Client) -> None:
     bob = User.objects.create_user("bob@example.com", "bob@example.com", PASSWORD)
-    kept = Address.objects.create(user=bob, is_default=True, **LONDON)
+    address = Address.objects.create(user=bob, is_default=True, **LONDON)
     for act in (signed_in.get, signed_in.post):
-        assert act(f"/account/addresses/{kept.pk}/", LONDON).status_code == 404
-    assert signed_in.post(f"/account/addresses/{kept.pk}/delete/").status_code == 404
-    assert Address.objects.filter(pk=kept.pk, city="London").exists()
+        assert act(f"/account/addresses/{address.pk}/", LONDON).status_code == 404
+    assert signed_in.post(f"/account/addresses/{address.pk}/delete/").status_code == 404
+    assert Address.objects.filter(pk=address.pk, city="London").exists()
     assert LONDON["street"] not in signed_in.get("/account/addresses/").content.decode()
 
 
@@ -304,8 +304,8 @@ def test_no_page_is_cached_or_has_an_inline_script_or_style(client: Client, ada:
 def test_no_form_is_accepted_without_its_token(ada: User, path: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(ada)
-    sent = {"username": EMAIL, "password": PASSWORD, "email": EMAIL, **LONDON}
-    assert client.post(f"/account/{path}", sent).status_code == 403
+    fields = {"username": EMAIL, "password": PASSWORD, "email": EMAIL, **LONDON}
+    assert client.post(f"/account/{path}", fields).status_code == 403
     assert not Address.objects.exists()
 
 

@@ -1,4 +1,4 @@
-"""The admin site: products and accounts can be edited, with an audit; everything else is read-only."""
+"""The admin site: products and accounts can be edited, and the edits are audited; everything else is read-only."""
 
 import re
 from typing import Any

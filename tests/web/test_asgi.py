@@ -1,4 +1,4 @@
-"""The router in front of the threads, with readers and senders that are slower than any real one."""
+"""The router in front of the threads, with readers and senders that are slower than any real ones."""
 
 import asyncio
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ def asgi(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 def scope(path: str, *, method: str = "GET", **headers: str) -> dict[str, Any]:
-    given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    extra = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     return {
         "type": "http",
         "http_version": "1.1",
         "method": method,
         "path": path,
         "query_string": b"",
-        "headers": [(b"host", b"localhost"), *given],
+        "headers": [(b"host", b"localhost"), *extra],
     }
 
 
@@ -38,14 +38,14 @@ async def never(*_: object) -> dict[str, Any]:
     raise AssertionError
 
 
-async def answer_to(asgi: ModuleType, asked: dict[str, Any], receive: Any = never) -> list[dict[str, Any]]:
-    """The messages of an answer that comes soon."""
+async def answer_to(asgi: ModuleType, request: dict[str, Any], receive: Any = never) -> list[dict[str, Any]]:
+    """The messages of the response, which must come soon."""
     messages: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:
         messages.append(message)
 
-    await asyncio.wait_for(asgi.application(asked, receive, send), SOON)
+    await asyncio.wait_for(asgi.application(request, receive, send), SOON)
     return messages
 
 
@@ -74,8 +74,8 @@ def test_senders_that_never_send_hold_no_thread_and_no_connection(
     asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asgi, "BODY_TIMEOUT", 0.05)
-    asked = scope("/api/v1/orders", method="POST", content_length="10")
-    assert asyncio.run(answer_to(asgi, asked))[0]["status"] == 408
+    request = scope("/api/v1/orders", method="POST", content_length="10")
+    assert asyncio.run(answer_to(asgi, request))[0]["status"] == 408
 
 
 def test_the_server_is_notified_when_the_application_has_started_and_stopped(

@@ -1,4 +1,4 @@
-"""The cart: what is in it, at today's prices, for whom, and without JavaScript."""
+"""The cart: what is in it, at current prices, who sees it, and that it needs no JavaScript."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
 
 
 def put_in(client: Client, sku: str = "tidal-lines", quantity: object = 1) -> str:
-    """Puts something in, as the button does, and returns the page that follows."""
+    """Adds a print to the cart, as the button does, and returns the page that follows."""
     response = client.post("/cart/add/", {"sku": sku, "quantity": str(quantity)}, follow=True)
     assert response.redirect_chain == [("/cart/", 302)]
     return response.content.decode()
@@ -141,7 +141,7 @@ def test_a_cart_takes_a_fixed_number_of_statements(
         Product(sku=f"p{number}", title="P", artist="A", price=1) for number in range(20)
     )
     put_in(client)
-    client.get("/cart/")  # the message is told
+    client.get("/cart/")  # shows the message for the last time
     with django_assert_num_queries(2):  # session, products
         client.get("/cart/")
     for number in range(20):

@@ -1,4 +1,4 @@
-"""The chaos panel: there only in development, and it does to the sandbox and to workers what its buttons say."""
+"""The chaos panel: it exists only in development, and its buttons do what they say to the sandbox and to workers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,14 +23,14 @@ WELL = {"latency": 0, "errors": 0, "hangs": 0, "lost": 0, "refusals": 0}
 
 @pytest.fixture
 def system(tmp_path: Path, settings: Any) -> Iterator[System]:
-    """A sandbox, and the installation's settings as if it were its own; DEBUG is on."""
-    made = System(tmp_path, forks=False)
+    """A sandbox, with settings as if it were this installation's own; DEBUG is on."""
+    installation = System(tmp_path, forks=False)
     settings.DEBUG = True
     settings.CONFIG = replace(
-        settings.CONFIG, var_dir=tmp_path, sandbox_bind=made.environment["SANDBOX_BIND"]
+        settings.CONFIG, var_dir=tmp_path, sandbox_bind=installation.environment["SANDBOX_BIND"]
     )
-    yield made
-    made.end()
+    yield installation
+    installation.end()
 
 
 @pytest.fixture
@@ -53,17 +53,17 @@ def test_it_is_absent_without_debug_and_without_a_sandbox(
 
 
 def test_it_sets_a_services_faults_and_clears_them(admin: Client, system: System) -> None:
-    asked = WELL | {"down": "on", "latency": 250, "errors": 30}
-    page = admin.post(f"{PANEL}faults/carrier/", asked, follow=True)
+    faults = WELL | {"down": "on", "latency": 250, "errors": 30}
+    page = admin.post(f"{PANEL}faults/carrier/", faults, follow=True)
     assert "The faults of carrier have been set." in page.content.decode()
-    (form,) = [one for one in page.context["forms"] if one.service == "carrier"]
+    (form,) = [form for form in page.context["forms"] if form.service == "carrier"]
     assert form.initial == {"down": True} | WELL | {"latency": 250, "errors": 30}
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.act, entry.target) == ("ann", "chaos-faults", "carrier")
     assert (entry.before["down"], entry.after["down"]) == (False, True)
     assert entry.after["latency_ms"] == [0, 250]
     page = admin.post(f"{PANEL}clear/", follow=True)
-    assert [one.initial["down"] for one in page.context["forms"]] == [False] * 4
+    assert [form.initial["down"] for form in page.context["forms"]] == [False] * 4
     assert AuditEntry.objects.filter(act="chaos-clear").get().before["carrier"]["error_rate"] == 0.3
 
 
@@ -87,12 +87,12 @@ def test_it_kills_a_process_of_this_installation_and_of_no_other(
     until(lambda: running.pids_of("scheduler", var_dir=tmp_path) == [mine.pid], what="the scheduler")
     until(
         lambda: running.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid],
-        what="another's scheduler",
+        what="the other installation's scheduler",
     )
     assert admin.get(PANEL).context["workers"] == {"submission": 0, "scheduler": 1, "agents": 0, "jobs": 0}
     page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
     assert f"Killed process {mine.pid} of scheduler." in page.content.decode()
-    until(lambda: running.pids_of("scheduler", var_dir=tmp_path) == [], what="its end")
+    until(lambda: running.pids_of("scheduler", var_dir=tmp_path) == [], what="the end of the scheduler")
     assert running.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid]
     assert AuditEntry.objects.get().result == f"killed process {mine.pid}"
     page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
@@ -105,7 +105,7 @@ def test_it_counts_orders_and_effects(admin: Client) -> None:
     make_order(process_state="processed", finished_at="2020-01-01T00:00Z")
     page = admin.get(PANEL)
     assert page.context["orders"]["error"] == 1
-    assert page.context["orders"]["processed"] == 0  # not of the last hour
+    assert page.context["orders"]["processed"] == 0  # it did not finish within the last hour
     assert page.context["effects"] == {"warehouse": 0, "payments": 0, "carrier": 0, "mail": 0}
 
 

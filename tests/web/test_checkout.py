@@ -1,4 +1,4 @@
-"""The checkout: one order however often the button is pressed, at the shop's prices, and no form is ever lost."""
+"""The checkout: one order however often the button is pressed, at the shop's prices, and no input is ever lost."""
 
 import re
 
@@ -111,7 +111,7 @@ def test_a_button_pressed_many_times_at_once_places_one_order(
         return browser.post("/checkout/", form | {"city": cities[index]}).headers["Location"]
 
     places = {future.result(timeout=60) for future in in_threads(len(cities), press)}
-    # Who came when the cart was empty already, and did not see the order yet, is led to the cart.
+    # A press that finds the cart empty, but does not see the order yet, leads to the cart.
     assert len(places - {"/cart/"}) == 1
     assert SubmissionMessage.objects.count() == SubmissionKey.objects.count() == 1
 

@@ -1,4 +1,4 @@
-"""Who may do what in the console: a table of role × address × method, over every address that there is."""
+"""Who may do what in the console: a table of access level × url × method, for every url there is."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from tests.web.console_places import PUBLIC
 
 pytestmark = pytest.mark.django_db
 ROLES = ("customer", "viewer", "operator", "admin")
-"""Each may what the ones before may."""
+"""Each may do what the ones before it may do."""
 PAGE = ("viewer", None)
 DO = (None, "operator")
 TABLE: dict[str, tuple[str | None, str | None]] = {
@@ -56,7 +56,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         ("second-factor-set-up", "second-factor-codes", "second-factor-remove"), (None, "viewer")
     ),
 }
-"""Who may read an address, and who may act at it, by its name; None: nobody, there is no such method."""
+"""Who may read a url, and who may act at it, by its name. None: nobody, the url has no such method."""
 
 
 def state() -> list[Any]:
@@ -79,7 +79,7 @@ def may(role: str, least: str | None) -> bool:
 
 
 def kept_as(name: str, path: str, who: str) -> tuple[str, str]:
-    """The act and the target that a refusal at an address is kept under."""
+    """The act and the target under which a refusal at a url is recorded."""
     return audit.act_and_target(name, resolve(path).kwargs, who if name.startswith("second-factor") else path)
 
 
@@ -144,10 +144,10 @@ def test_a_forged_request_changes_nothing_and_is_recorded(places: dict[str, str]
         assert "Nothing was done" in answer.content.decode()
     assert state() == before
     entries = list(AuditEntry.objects.all())
-    assert {(one.actor, one.act, one.target, one.allowed) for one in entries} == {
+    assert {(entry.actor, entry.act, entry.target, entry.allowed) for entry in entries} == {
         ("admin", *kept_as(name, places[name], "admin"), False) for name in acts
     }
-    assert all(one.result.startswith("forged: ") for one in entries)
+    assert all(entry.result.startswith("forged: ") for entry in entries)
 
 
 def test_a_forged_request_in_the_shop_is_not_recorded_as_an_operators_act() -> None:
@@ -167,7 +167,7 @@ def test_a_viewer_sees_no_button_that_she_may_not_press(places: dict[str, str]) 
             continue
         forms = page.content.decode().split("<form")[1:]
         posts = [form for form in forms if 'method="post"' in form.split(">", 1)[0]]
-        assert len(posts) == 1, (name, posts)  # the one that signs out
+        assert len(posts) == 1, (name, posts)  # the form that signs out
 
 
 def test_an_operator_is_refused_in_the_consoles_frame_and_a_customer_in_the_shops(

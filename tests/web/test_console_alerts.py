@@ -1,4 +1,4 @@
-"""The pages of alerts and bulk actions: what they say, what a form may do, and who is refused."""
+"""The pages of alerts and bulk actions: what they show, what a form may do, and who is refused."""
 
 import csv
 import re
@@ -34,7 +34,7 @@ Desk = Callable[..., Client]
 
 @pytest.fixture
 def desk(db: None) -> Desk:
-    """A browser in which somebody of this role has signed in."""
+    """Signs in somebody with this access level, and returns the browser."""
 
     def sign_in(role: str, name: str = "olga") -> Client:
         return signed_in(person(role, name))
@@ -50,7 +50,7 @@ def text_of(answer: Any) -> str:
 
 
 def form_of(page: Any) -> dict[str, Any]:
-    """The fields of the form that a page asks to be sent."""
+    """The fields of the bulk action's form on a page."""
     body = page.content.decode()
     form = body[body.index('action="/console/bulk/create/"') :]
     fields: dict[str, Any] = {}
@@ -63,7 +63,7 @@ def form_of(page: Any) -> dict[str, Any]:
 
 
 def ask_for(client: Client, query: str, **changes: Any) -> Any:
-    """Looks at what a bulk action would do, and sends its form."""
+    """Opens the form of a bulk action, and sends it."""
     page = client.get(f"/console/bulk/new/?{query}")
     assert page.status_code == 200
     return client.post("/console/bulk/create/", form_of(page) | changes)
@@ -159,9 +159,9 @@ def test_a_group_is_resubmitted_as_a_whole_and_later_alerts_are_shown_separately
     page = client.get(f"/console/alerts/{group.pk}/")
     (query,) = re.findall(r'/console/bulk/new/\?(group=[^"]*?upto=\d+)"', page.content.decode())
     (later,) = failed_orders(1, message="it said no")
-    made = ask_for(client, query.replace("&amp;", "&"), reason="fixed")
+    response = ask_for(client, query.replace("&amp;", "&"), reason="fixed")
     action = BulkAction.objects.get()
-    assert made.headers["Location"] == f"/console/bulk/{action.pk}/"
+    assert response.headers["Location"] == f"/console/bulk/{action.pk}/"
     assert (action.total, action.group, action.by, action.reason) == (3, group, "olga", "fixed")
     assert items_in(action, "waiting") == ids
     carry_on(action)
@@ -169,7 +169,7 @@ def test_a_group_is_resubmitted_as_a_whole_and_later_alerts_are_shown_separately
     page = client.get(f"/console/alerts/{group.pk}/").content.decode()
     apart = page[page.index("New failures since it started") : page.index('id="orders-of"')]
     assert f"/console/orders/{joined}/" in apart
-    assert all(f"/console/orders/{one}/" not in apart for one in (*ids, later))
+    assert all(f"/console/orders/{order_id}/" not in apart for order_id in (*ids, later))
 
 
 @pytest.mark.pattern("O2", "F33")
@@ -240,8 +240,8 @@ def test_filtered_and_selected_orders_are_resubmitted_if_they_are_in_error(desk:
     assert BulkAction.objects.latest("id").query["code"] == "http_503"
     ask_for(client, f"orders={ids[1]}&orders={pending}")
     assert items_in(BulkAction.objects.latest("id"), "waiting") == [ids[1]]
-    none = client.get(f"/console/bulk/new/?orders={pending}")
-    assert "nothing to resubmit" in text_of(none)
+    page = client.get(f"/console/bulk/new/?orders={pending}")
+    assert "nothing to resubmit" in text_of(page)
     for nothing in ("", "orders=4711", "group=4711", "group=x", "group=²"):
         assert client.get(f"/console/bulk/new/?{nothing}").status_code == 404
 

@@ -1,4 +1,4 @@
-"""The console's audit log: what it keeps, that nothing is taken from it, and how it is read."""
+"""The console's audit log: what it records, that nothing can be removed, and how it is read."""
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -41,23 +41,23 @@ BODIES: dict[str, dict[str, str]] = {
     "unforce-circuit": {},
     "bulk-act": {},
 }
-"""Acts that leave an entry, with what is sent."""
+"""Acts that leave an entry, with the form that is sent."""
 
 
 def test_an_allowed_act_and_a_refused_attempt_are_recorded_under_the_same_name(
     places: dict[str, str],
 ) -> None:
     admin, viewer = signed_in(person("admin")), signed_in(person("viewer"))
-    kept: dict[str, set[tuple[str, str]]] = {"admin": set(), "viewer": set()}
+    recorded: dict[str, set[tuple[str, str]]] = {"admin": set(), "viewer": set()}
     for name, body in BODIES.items():
         for who, client in (("admin", admin), ("viewer", viewer)):
             earlier = AuditEntry.objects.count()
             client.post(places[name], body)
             (entry,) = AuditEntry.objects.order_by("id")[earlier:]
-            kept[who].add((entry.act, entry.target))
-    assert kept["admin"] == kept["viewer"]
+            recorded[who].add((entry.act, entry.target))
+    assert recorded["admin"] == recorded["viewer"]
     order_id = StepState.objects.values_list("process_id", flat=True)[0]
-    assert {("skip", f"order {order_id}"), ("pause-agent", "agent kitchen")} < kept["viewer"]
+    assert {("skip", f"order {order_id}"), ("pause-agent", "agent kitchen")} < recorded["viewer"]
     viewer.post(places["bulk-create"], {"do": "compensate"})
     assert AuditEntry.objects.latest("id").act == "bulk compensate"
     viewer.post(places["bulk-create"], data=b"no form", content_type="multipart/form-data; boundary=")
@@ -69,8 +69,8 @@ def test_an_act_that_a_service_refused_is_recorded_as_refused(places: dict[str, 
     client.post(places["order-compensate"], BODIES["order-compensate"])
     client.post(places["force-circuit"], BODIES["force-circuit"] | {"reason": " "})
     client.post(places["pause-agent"], BODIES["pause-agent"])
-    kept = AuditEntry.objects.order_by("id").values_list("act", "allowed", "result")
-    assert list(kept) == [
+    recorded = AuditEntry.objects.order_by("id").values_list("act", "allowed", "result")
+    assert list(recorded) == [
         ("compensate", False, "To confirm, type cancel."),
         ("force-circuit", False, "Give a reason for forcing the circuit."),
         ("pause-agent", True, "The agent kitchen is paused. Its steps wait until it is resumed."),
@@ -119,7 +119,7 @@ def entries() -> None:
 def test_the_url_of_the_audit_log_holds_its_filters(entries: None, query: str, actors: list[str]) -> None:
     client = signed_in(person("viewer"))
     page = client.get(f"/console/audit/?{query}")
-    assert [one.actor for one in page.context["entries"]] == actors
+    assert [entry.actor for entry in page.context["entries"]] == actors
     lines = b"".join(client.get(f"/console/audit.csv?{query}").streaming_content).decode().splitlines()
     assert len(lines) == 1 + len(actors)
 
@@ -127,7 +127,7 @@ def test_the_url_of_the_audit_log_holds_its_filters(entries: None, query: str, a
 def test_the_changes_of_an_act_are_shown_field_by_field(entries: None) -> None:
     page = signed_in(person("viewer")).get("/console/audit/?act=edit")
     (entry,) = page.context["entries"]
-    assert [(one.field, one.before, one.after) for one in entry.changes] == [("b.c", "x", "y")]
+    assert [(change.field, change.before, change.after) for change in entry.changes] == [("b.c", "x", "y")]
     assert "<del>x</del>" in page.content.decode()
 
 
@@ -136,7 +136,7 @@ def test_pages_of_the_audit_log_follow_one_another() -> None:
     client, seen, address = signed_in(person("viewer")), [], "/console/audit/?actor=olga"
     for _ in range(3):
         page = client.get(address)
-        seen += [one.act for one in page.context["entries"]]
+        seen += [entry.act for entry in page.context["entries"]]
         address = f"/console/audit/?{page.context['after']}"
     assert seen == [f"act {n}" for n in reversed(range(120))]
     assert page.context["after"] == ""

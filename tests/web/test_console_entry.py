@@ -1,4 +1,4 @@
-"""The way into the console: sessions that end, and the second factor."""
+"""Entering the console: signing in, sessions that end, and the second factor."""
 
 import time
 from io import StringIO
@@ -34,9 +34,9 @@ def with_device(user: User) -> TOTPDevice:
 
 
 def code_of(device: TOTPDevice, step: int = 0) -> str:
-    """The code of a moment; `step` is how many half minutes from now. Signing in may have changed the drift."""
+    """The code that is valid `step` half minutes from now."""
     if device.pk:
-        device.refresh_from_db()
+        device.refresh_from_db()  # signing in may have changed its drift
     totp = TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift)
     totp.time = time.time() + 30 * step
     return f"{totp.token():06d}"
@@ -47,7 +47,7 @@ def give(client: Client, code: str, **more: str) -> Any:
 
 
 def move(client: Client, **seconds: float) -> None:
-    """Sets times of a session to so many seconds ago."""
+    """Sets times in a session to this many seconds ago."""
     session = client.session
     for key, ago in seconds.items():
         session[key] = time.time() - ago
@@ -60,16 +60,16 @@ def move(client: Client, **seconds: float) -> None:
 def test_a_stranger_is_sent_to_the_consoles_sign_in_page_and_back() -> None:
     person("viewer", password=PASSWORD)
     client = Client()
-    asked = client.get(f"{AUDIT}?act=resubmit")
-    assert asked.status_code == 302
-    assert asked["Location"] == "/console/sign-in/?next=/console/audit/%3Fact%3Dresubmit"
-    page = client.get(asked["Location"])
+    redirect = client.get(f"{AUDIT}?act=resubmit")
+    assert redirect.status_code == 302
+    assert redirect["Location"] == "/console/sign-in/?next=/console/audit/%3Fact%3Dresubmit"
+    page = client.get(redirect["Location"])
     assert page.context["next"] == f"{AUDIT}?act=resubmit"
-    sent = {"username": "viewer", "password": PASSWORD, "next": f"{AUDIT}?act=resubmit"}
-    assert client.post("/console/sign-in/", sent)["Location"] == f"{AUDIT}?act=resubmit"
+    form = {"username": "viewer", "password": PASSWORD, "next": f"{AUDIT}?act=resubmit"}
+    assert client.post("/console/sign-in/", form)["Location"] == f"{AUDIT}?act=resubmit"
     assert client.get(AUDIT).status_code == 200
-    sent |= {"password": "wrong", "next": "https://evil.example/"}
-    wrong = Client().post("/console/sign-in/", sent)
+    form |= {"password": "wrong", "next": "https://evil.example/"}
+    wrong = Client().post("/console/sign-in/", form)
     assert wrong.status_code == 200
     assert "evil" not in wrong.content.decode()
 
@@ -162,13 +162,13 @@ def test_the_code_is_asked_for_at_each_sign_in_and_leads_back(required: None) ->
     user = person("operator")
     device = with_device(user)
     client = signed_in(user)
-    asked = client.get(AUDIT)
-    assert asked["Location"] == f"{FACTOR}?next=%2Fconsole%2Faudit%2F"
+    redirect = client.get(AUDIT)
+    assert redirect["Location"] == f"{FACTOR}?next=%2Fconsole%2Faudit%2F"
     code = code_of(device)
     assert give(client, code, next=AUDIT)["Location"] == AUDIT
     assert client.get(AUDIT).status_code == 200
     again = signed_in(user)
-    assert give(again, code).status_code == 403  # each code is good once
+    assert give(again, code).status_code == 403  # each code works once
     assert again.get(AUDIT).status_code == 302
 
 
@@ -191,9 +191,9 @@ def test_a_recovery_code_works_once() -> None:
 
 def test_another_persons_recovery_code_is_refused() -> None:
     user, other = person("operator"), person("operator", "other")
-    for one in (user, other):
-        with_device(one)
-        codes = second_factor.renew_recovery_codes(one)
+    for account in (user, other):
+        with_device(account)
+        codes = second_factor.renew_recovery_codes(account)
     assert give(signed_in(user), codes[0]).status_code == 403
 
 
@@ -206,7 +206,7 @@ def test_a_hundred_guesses_are_slowed_down_and_the_right_code_waits_too(recovery
     guess = "aaaa-bbbb-cccc-dddd" if recovery else f"{(int(code_of(device)) + 5) % 1_000_000:06d}"
     answers = [give(client, guess).status_code for _ in range(100)]
     assert answers[0] == 403
-    assert answers.count(403) <= 8  # 2 to the power of 7 is more seconds than this takes
+    assert answers.count(403) <= 8  # this test takes less than 2 to the power of 7 seconds
     assert answers[-1] == 429
     right = give(client, codes[1] if recovery else code_of(device, 1))
     assert right.status_code == 429
@@ -219,10 +219,10 @@ def test_a_hundred_guesses_are_slowed_down_and_the_right_code_waits_too(recovery
 def test_removing_a_second_factor_ends_every_session_that_used_it(required: None) -> None:
     user = person("operator")
     device = with_device(user)
-    one, other = signed_in(user), signed_in(user)
-    assert give(one, code_of(device)).status_code == 302
+    client, other = signed_in(user), signed_in(user)
+    assert give(client, code_of(device)).status_code == 302
     assert give(other, code_of(device, 1)).status_code == 302
-    assert one.post(f"{FACTOR}remove/")["Location"] == FACTOR
+    assert client.post(f"{FACTOR}remove/")["Location"] == FACTOR
     assert other.get(AUDIT).status_code == 302
     assert "Set up" in other.get(FACTOR).content.decode()
 
@@ -235,12 +235,12 @@ def test_a_second_factor_is_asked_for_again_before_new_recovery_codes_are_shown(
     age = settings.SECOND_FACTOR_FRESH.total_seconds()
     move(client, **{second_factor.GIVEN_AT: age + 1})
     back = "http://testserver/console/audit/"
-    asked = client.post(f"{FACTOR}codes/", headers={"Referer": back})
-    assert asked["Location"] == f"{FACTOR}?next=http%3A%2F%2Ftestserver%2Fconsole%2Faudit%2F"
+    redirect = client.post(f"{FACTOR}codes/", headers={"Referer": back})
+    assert redirect["Location"] == f"{FACTOR}?next=http%3A%2F%2Ftestserver%2Fconsole%2Faudit%2F"
     elsewhere = client.post(f"{FACTOR}codes/", headers={"Referer": "https://evil.example/"})
     assert elsewhere["Location"] == f"{FACTOR}?next=%2Fconsole%2F"
     assert not StaticToken.objects.exists()
-    page = client.get(asked["Location"])
+    page = client.get(redirect["Location"])
     assert "Confirm that it is you" in page.content.decode()
     assert give(client, code_of(device, 1), next=back)["Location"] == back
     assert client.post(f"{FACTOR}codes/").status_code == 200

@@ -26,8 +26,8 @@ def test_a_step_is_skipped_only_when_its_name_was_typed(desk: Desk) -> None:
     assert step_of(order, "send-confirmation").state == "failed"
     client.post(address, {"reason": "she has no mail", "typed": " send-confirmation "})
     assert step_of(order, "send-confirmation").state == "skipped"
-    kept = AuditEntry.objects.filter(act="skip").order_by("id").values_list("allowed", flat=True)
-    assert list(kept) == [False, False, True]
+    allowed = AuditEntry.objects.filter(act="skip").order_by("id").values_list("allowed", flat=True)
+    assert list(allowed) == [False, False, True]
 
 
 def test_a_resubmission_waits_shows_that_and_can_be_undone(desk: Desk) -> None:
@@ -145,14 +145,14 @@ def test_the_desk_shows_failed_compensations_and_settles_them_with_proof(desk: D
 
 
 def test_a_submission_that_was_set_aside_is_shown_with_its_reason_and_replayed_once(desk: Desk) -> None:
-    kept = SetAside.objects.create(
+    set_aside = SetAside.objects.create(
         order_id=uuid7(), client="guest", body={"x": HOSTILE}, reason=HOSTILE, posted_at=ago(60)
     )
     client = desk("operator")
     page = client.get("/console/set-aside/").content.decode()
     assert HOSTILE not in page and "&lt;script&gt;" in page
     for _ in range(2):
-        client.post(f"/console/set-aside/{kept.pk}/replay/")
-    assert SubmissionMessage.objects.get().order_id == kept.order_id
+        client.post(f"/console/set-aside/{set_aside.pk}/replay/")
+    assert SubmissionMessage.objects.get().order_id == set_aside.order_id
     assert "No submission is set aside." in client.get("/console/set-aside/").content.decode()
     assert AuditEntry.objects.filter(act="replay").count() == 2

@@ -1,4 +1,4 @@
-"""The console's list of orders: filters, pages, search, and the file."""
+"""The console's list of orders: filters, pages, search, and the export."""
 
 import csv
 import io
@@ -19,12 +19,13 @@ from tests.web.console_orders import an_order, in_error, open_alert
 pytestmark = pytest.mark.django_db
 
 
-def found(**asked: str) -> set[UUID]:
+def matches(**query: str) -> set[UUID]:
+    """The orders that a query of the list finds."""
     at = ahead(0)
     return {
-        one.order_id
-        for one in search.page(
-            OrderFilterForm(asked).filter, after=None, limit=50, retry_limits=retry_limits(), now=at
+        order.order_id
+        for order in search.page(
+            OrderFilterForm(query).filter, after=None, limit=50, retry_limits=retry_limits(), now=at
         ).orders
     }
 
@@ -56,27 +57,27 @@ def test_each_filter_finds_exactly_its_orders() -> None:
         process_state="pending",
         not_before=ahead(900),
     )
-    asked = an_order({"reserve-stock": "running"}, process_state="processing")
-    make_request(step_of(asked, "reserve-stock"))
+    requested = an_order({"reserve-stock": "running"}, process_state="processing")
+    make_request(step_of(requested, "reserve-stock"))
     done = an_order(
         {}, process_state="processed", finished_at=ago(1), order_id=UUID(int=uuid7().int - (3 << 102))
     )
     OrderProcess.objects.filter(pk=done.pk).update(created_at=ago(7200))
-    wanted: list[tuple[dict[str, str], set[OrderProcess]]] = [
-        ({}, {failed, compensating, running, waiting, retrying, declined, asked, done}),
+    expected: list[tuple[dict[str, str], set[OrderProcess]]] = [
+        ({}, {failed, compensating, running, waiting, retrying, declined, requested, done}),
         ({"state": "error"}, {failed, compensating}),
         ({"state": "processed"}, {done}),
         ({"kind": "error"}, {failed}),
         ({"kind": "compensation failed"}, {compensating}),
         ({"kind": "running"}, {running}),
-        ({"kind": "waiting for agent"}, {waiting, asked}),
+        ({"kind": "waiting for agent"}, {waiting, requested}),
         ({"kind": "retrying"}, {retrying}),
         ({"kind": "waiting for customer"}, {declined}),
         ({"kind": "processed"}, {done}),
         ({"step": "create-shipment"}, {failed}),
         ({"agent": "payments"}, {waiting, declined}),
         ({"waiting": "payments"}, {waiting}),
-        ({"waiting": "1"}, {waiting, retrying, declined, asked}),
+        ({"waiting": "1"}, {waiting, retrying, declined, requested}),
         ({"code": "no_route"}, {failed}),
         ({"priority": "8"}, {waiting}),
         ({"older": "1h"}, {done}),
@@ -92,28 +93,28 @@ def test_each_filter_finds_exactly_its_orders() -> None:
         ({"q": "'; drop table"}, set()),
         ({"unknown": "x", "state": "error"}, {failed, compensating}),
     ]
-    for asked_for, orders in wanted:
-        assert found(**asked_for) == {order.pk for order in orders}, asked_for
-        chosen = OrderFilterForm(asked_for).filter
+    for query, orders in expected:
+        assert matches(**query) == {order.pk for order in orders}, query
+        chosen = OrderFilterForm(query).filter
         ids = set(search.matching(chosen, most=100, retry_limits=retry_limits(), now=ahead(0)))
-        assert ids == {order.pk for order in orders}, asked_for
+        assert ids == {order.pk for order in orders}, query
         counted = search.count(chosen, now=ahead(0))
-        assert counted in (None, len(orders)), asked_for
+        assert counted in (None, len(orders)), query
 
 
 def test_pages_follow_one_another_without_gap_or_overlap() -> None:
-    made = [an_order({"reserve-stock": "running"}, process_state="processing").pk for _ in range(7)]
-    for asked in ({}, {"kind": "running"}, {"agent": "warehouse"}):
+    ids = [an_order({"reserve-stock": "running"}, process_state="processing").pk for _ in range(7)]
+    for query in ({}, {"kind": "running"}, {"agent": "warehouse"}):
         seen: list[UUID] = []
         after = None
         while True:
             page = search.page(
-                OrderFilterForm(asked).filter, after=after, limit=3, retry_limits=retry_limits(), now=ahead(0)
+                OrderFilterForm(query).filter, after=after, limit=3, retry_limits=retry_limits(), now=ahead(0)
             )
-            seen += [one.order_id for one in page.orders]
+            seen += [order.order_id for order in page.orders]
             if (after := page.after) is None:
                 break
-        assert seen == sorted(made, reverse=True), asked
+        assert seen == sorted(ids, reverse=True), query
 
 
 def test_the_list_takes_a_limited_number_of_queries_and_explains_why_it_is_empty(

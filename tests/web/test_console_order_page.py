@@ -53,7 +53,7 @@ def test_only_the_newest_events_are_shown_until_all_are_requested(desk: Desk) ->
 
 
 def acts(order: OrderProcess) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Every act: who may do it, where, and with what."""
+    """Every act: who may do it, its url, and its form."""
     at = f"/console/orders/{order.pk}/"
     yield "operator", f"{at}resubmit/", {}
     yield "operator", f"{at}retry/", {}

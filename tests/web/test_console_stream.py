@@ -1,4 +1,4 @@
-"""The console's live updates by the real server: operators are told that something has changed, and nobody else is."""
+"""The console's live updates from the real server: operators are notified of changes, and nobody else is."""
 
 import time
 from collections.abc import Iterator
@@ -26,14 +26,14 @@ CONSOLE = "/events/console/"
 @pytest.fixture(scope="module")
 def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder: Path = tmp_path_factory.mktemp("console")
-    one = Server(folder / "log", database_url=database_url(), REQUIRE_SECOND_FACTOR="false")
+    process = Server(folder / "log", database_url=database_url(), REQUIRE_SECOND_FACTOR="false")
     try:
-        until(one.answers, what="the server")
-        yield one
-        one.stop()
-        assert "Traceback" not in one.log.read_text()
+        until(process.answers, what="the server")
+        yield process
+        process.stop()
+        assert "Traceback" not in process.log.read_text()
     finally:
-        one.end()
+        process.end()
 
 
 @pytest.fixture
@@ -64,11 +64,11 @@ def test_an_operator_is_notified_of_a_change(server: Server, streams: list[Strea
     assert stream.headers["content-type"] == "text/event-stream; charset=utf-8"
     first = stream.next_version(seconds=30)
     happen(order.order_id)
-    told = stream.next_version(seconds=30)
-    # The last part changes by itself with time; the first ones are what has happened.
-    while told.version.rsplit("-", 1)[0] == first.version.rsplit("-", 1)[0]:
-        told = stream.next_version(seconds=30)
-    assert told.fields["event"] == "progress"
+    update = stream.next_version(seconds=30)
+    # The last part of a version changes with time; the others change when something happens.
+    while update.version.rsplit("-", 1)[0] == first.version.rsplit("-", 1)[0]:
+        update = stream.next_version(seconds=30)
+    assert update.fields["event"] == "progress"
 
 
 def test_nobody_else_is_notified(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""The console's frame and its pages about the system: what they say, and to whom."""
+"""The console's frame and its pages about the system: what they show, and to whom."""
 
 import re
 from html.parser import HTMLParser
@@ -31,12 +31,12 @@ class Text(HTMLParser):
         self.words.append(data)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = dict(attributes)
+        values = dict(attributes)
         self._space(tag)
         if tag == "a":
-            self.links.append(given.get("href") or "")
-        if "id" in given:
-            self.ids.append(given["id"] or "")
+            self.links.append(values.get("href") or "")
+        if "id" in values:
+            self.ids.append(values["id"] or "")
 
     def handle_endtag(self, tag: str) -> None:
         self._space(tag)
@@ -67,7 +67,7 @@ def running(agent: str) -> Circuit:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_for_those_who_may_look(path: str) -> None:
+def test_a_page_needs_the_access_level_viewer(path: str) -> None:
     assert Client().get(path).status_code == 302
     assert signed_in(person("customer")).get(path).status_code == 403
     page = read("viewer", path)
@@ -165,7 +165,7 @@ def test_the_agents_page_shows_cause_probe_ramp_and_operators_hold() -> None:
     assert "Draining: 0 steps waiting, ramp at" in page
     assert "Paused by olga. Nothing new is sent to it. Reason: their night" in page
     assert "no process" in page
-    assert "Pause payments" not in page  # a viewer has nothing to press
+    assert "Pause payments" not in page  # a viewer has no buttons
 
 
 @pytest.mark.pattern("A8")
@@ -180,7 +180,7 @@ def test_an_operator_pauses_and_resumes_an_agent_and_both_are_audited() -> None:
     client.post("/console/agents/payments/resume/")
     circuit.refresh_from_db()
     assert not circuit.paused
-    assert circuit.closed_at is not None  # what waited is met by a ramp
+    assert circuit.closed_at is not None  # waiting steps are let through gradually
     entries = list(AuditEntry.objects.order_by("id"))
     assert [(entry.act, entry.target, entry.result) for entry in entries] == [
         (
@@ -222,8 +222,8 @@ def test_an_admin_forces_a_circuit_for_a_time_and_with_a_reason() -> None:
         {"state": "half_open", "seconds": "900", "reason": "x"},
     ):
         client.post(force, wrong)
-    long = client.post(force, {"state": "open", "seconds": "1e9", "reason": "x"}, follow=True)
-    assert "Choose how long" in long.content.decode()
+    response = client.post(force, {"state": "open", "seconds": "1e9", "reason": "x"}, follow=True)
+    assert "Choose how long" in response.content.decode()
     circuit.refresh_from_db()
     assert circuit.forced == ""
     assert list(AuditEntry.objects.order_by("id").values_list("act", "allowed")) == [

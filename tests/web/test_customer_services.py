@@ -1,4 +1,4 @@
-"""What a customer may do with an order: cancel it in time, pay in another way; and what comes of it in the end."""
+"""What a customer may do with an order: cancel it in time, or pay in another way; and how the order ends."""
 
 from typing import Any
 
@@ -215,8 +215,7 @@ def test_an_order_that_is_not_inserted_or_is_paid_cannot_be_cancelled(ada: APICl
 
 
 def test_nobody_can_cancel_somebody_elses_order(ada: APIClient, bob: APIClient) -> None:
-    order = shop_order({}, customer=ada.user)
-    guests = shop_order({})
-    for one in (order, guests):
-        assert_problem(bob.post(f"{ORDERS}/{one.order_id}/cancel"), "not_found")
-        assert stored(one).goal == "complete"
+    adas, guests = shop_order({}, customer=ada.user), shop_order({})
+    for order in (adas, guests):
+        assert_problem(bob.post(f"{ORDERS}/{order.order_id}/cancel"), "not_found")
+        assert stored(order).goal == "complete"

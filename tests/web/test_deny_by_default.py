@@ -1,4 +1,4 @@
-"""Every address asks who is there, unless it is named here: a new page is closed until somebody opens it."""
+"""Every url requires a sign-in unless it is listed here, so a new page is closed until somebody opens it."""
 
 from collections.abc import Iterable, Iterator
 
@@ -28,21 +28,21 @@ PUBLIC = {
 def views(
     patterns: Iterable[URLPattern | URLResolver], namespace: str = ""
 ) -> Iterator[tuple[str, URLPattern]]:
-    """Every view with the namespace that it is in."""
-    for one in patterns:
-        if isinstance(one, URLResolver):
-            yield from views(one.url_patterns, one.namespace or namespace)
+    """Every view, with its namespace."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from views(pattern.url_patterns, pattern.namespace or namespace)
         else:
-            yield namespace, one
+            yield namespace, pattern
 
 
 def test_only_the_urls_listed_here_are_public() -> None:
     assert "django.contrib.auth.middleware.LoginRequiredMiddleware" in settings.MIDDLEWARE
-    found: dict[str, set[str | None]] = {}
+    public: dict[str, set[str | None]] = {}
     for namespace, pattern in views(get_resolver().url_patterns):
         if namespace != "api" and not getattr(pattern.callback, "login_required", True):
-            found.setdefault(namespace, set()).add(pattern.name)
-    assert found == PUBLIC
+            public.setdefault(namespace, set()).add(pattern.name)
+    assert public == PUBLIC
 
 
 @pytest.mark.django_db
@@ -57,7 +57,7 @@ def test_the_api_takes_its_own_tokens_and_answers_strangers_itself(client: Clien
 
 
 @pytest.mark.django_db
-def test_a_session_of_the_shop_is_no_token_of_the_api(client: Client) -> None:
+def test_a_shop_session_does_not_authenticate_at_the_api(client: Client) -> None:
     client.force_login(User.objects.create_user(EMAIL))
     assert client.get(ORDERS).status_code == 401
     assert client.get("/admin/").status_code == 302

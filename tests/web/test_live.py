@@ -1,4 +1,4 @@
-"""Live updates by the real server: told within a second, by one listener, whoever else reads slowly or not at all."""
+"""Live updates from the real server: within a second, by one listener, even if other readers are slow."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from tests.web.sse import Stream, is_quiet
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PROMPT = 2.5
-"""Seconds within which a watcher hears of a change: less than until the server polls, which is after 3 s."""
+"""Seconds within which a reader is notified of a change: less than the 3 s after which the server polls."""
 MANY = 240
 
 
@@ -89,9 +89,9 @@ def test_an_owner_is_notified_of_a_change_within_a_second(
     assert known and f'W/"{known.version}"' == etag
     assert is_quiet(stream, seconds=0.3)
     version = happen(order_id)
-    told = stream.next(seconds=PROMPT)
-    assert told is not None
-    assert told.fields == {"id": version, "event": "progress", "data": json.dumps({"version": version})}
+    update = stream.next(seconds=PROMPT)
+    assert update is not None
+    assert update.fields == {"id": version, "event": "progress", "data": json.dumps({"version": version})}
 
 
 def test_a_roles_changes_are_streamed_and_a_queued_order_can_be_followed(
@@ -170,7 +170,7 @@ def test_no_customer_and_no_process_has_more_streams_than_its_share(
     assert ninth.status == 503 and int(ninth.headers["retry-after"]) >= 1
     for stream in streams:
         stream.close()
-    until(lambda: brief.request("GET", as_owner(uuid4())).status == 404, what="room")
+    until(lambda: brief.request("GET", as_owner(uuid4())).status == 404, what="room for another stream")
     again = Stream(brief, as_owner(order_id), Cookie=mine).open()
     streams.append(again)
     assert again.status == 200
@@ -207,7 +207,7 @@ def open_many(server: Server, order_ids: list[UUID]) -> list[Stream]:
 
 
 def many_orders(ada: APIClient) -> list[UUID]:
-    """As many streams as a process has, six of each order."""
+    """The orders of `MANY` streams, six streams for each order."""
     order_ids = [UUID(place(ada)["id"]) for _ in range(MANY // 6)]
     run_submission()
     return order_ids * 6
@@ -277,9 +277,9 @@ def test_a_stop_ends_every_stream_quickly(ada: APIClient, tmp_path: Path) -> Non
 def test_the_version_is_the_same_wherever_it_is_read(ada: APIClient, order_id: UUID) -> None:
     queued = UUID(place(ada)["id"])
     versions: dict[UUID, Any] = order_selectors.order_versions([order_id, queued])
-    for one in (order_id, queued):
-        read = order_selectors.order(order_id=one, customer_id=ada.user.pk)
-        assert read is not None and versions[one] == read.version
+    for each_id in (order_id, queued):
+        read = order_selectors.order(order_id=each_id, customer_id=ada.user.pk)
+        assert read is not None and versions[each_id] == read.version
     with connection.cursor() as cursor:
         cursor.execute("UPDATE orders_orderprocess SET process_state = 'error', locked_by = NULL")
     assert order_selectors.order_versions([order_id])[order_id].endswith("-error")

@@ -40,7 +40,7 @@ def ada(client: Client) -> User:
 
 
 def place(client: str, *skus: str) -> UUID:
-    """An order by a client, as the submission queue knows it."""
+    """Places an order for a client, and returns its ID."""
     order = new_order(*(skus or SKUS[:1]), quantity=2)
     return place_order(client=client, order=order).order_id
 
@@ -48,7 +48,7 @@ def place(client: str, *skus: str) -> UUID:
 def shown(page: Any) -> list[UUID]:
     """The orders on a page."""
     assert page.status_code == 200
-    return [one["my_order"].order.id for one in page.context["orders"]]
+    return [row["my_order"].order.id for row in page.context["orders"]]
 
 
 def test_orders_are_listed_newest_first_including_queued_orders(client: Client, ada: User) -> None:
@@ -118,8 +118,8 @@ def test_a_page_takes_a_fixed_number_of_statements(client: Client, ada: User) ->
 
 def test_an_order_of_many_posters_shows_four_and_says_how_many_more(client: Client, ada: User) -> None:
     place(f"user:{ada.pk}", *SKUS)
-    (one,) = client.get(PATH).context["orders"]
-    assert (len(one["my_order"].pictures), one["my_order"].more, one["my_order"].pieces) == (4, 2, 12)
+    (row,) = client.get(PATH).context["orders"]
+    assert (len(row["my_order"].pictures), row["my_order"].more, row["my_order"].pieces) == (4, 2, 12)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ DECLINED = {"code": "card_declined", "waits_for": "customer"}
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("view", "words"),
     [
         (order("pending"), customer_states.RECEIVED),
         (order("pending", step("not_started", 0)), customer_states.RECEIVED),
@@ -175,5 +175,5 @@ DECLINED = {"code": "card_declined", "waits_for": "customer"}
         (order("compensated", step("compensated"), goal="compensate"), customer_states.CANCELLED),
     ],
 )
-def test_no_order_looks_better_than_it_is(given: CustomerOrder, words: customer_states.StateWords) -> None:
-    assert customer_states.state(given) == words
+def test_no_order_looks_better_than_it_is(view: CustomerOrder, words: customer_states.StateWords) -> None:
+    assert customer_states.state(view) == words

@@ -1,4 +1,4 @@
-"""Console, commands and API read the same selectors: a fact that one of them shows is the same in all of them."""
+"""Console, commands and API read the same selectors: a fact is the same in all of them."""
 
 import re
 

@@ -192,10 +192,10 @@ def test_a_group_is_resubmitted_by_a_bulk_action(operator: APIClient) -> None:
     path = f"{API}/alerts/groups/{group}/resubmit"
     refused = assert_problem(operator.post(path, {"count": 50}), "count_not_confirmed")
     assert "51 orders" in refused["detail"]
-    made = operator.post(path, {"count": 51, "reason": "stock came in"})
-    assert made.status_code == 202
-    action = operator.get(made["Location"]).json()
-    assert action == made.json()
+    response = operator.post(path, {"count": 51, "reason": "stock came in"})
+    assert response.status_code == 202
+    action = operator.get(response["Location"]).json()
+    assert action == response.json()
     assert (action["kind"], action["state"], action["total"], action["by"]) == (
         *("resubmit", "running", 51, "operator"),
     )

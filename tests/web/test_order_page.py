@@ -1,4 +1,4 @@
-"""The page of an order: what it says in every state, and what may be done from it."""
+"""The page of an order: what it says in every state, and what a customer can do there."""
 
 import html
 import re
@@ -109,7 +109,7 @@ def test_a_declined_payment_says_what_to_do_and_until_when(client: Client) -> No
     )
     text = words(client, order)
     assert "Pay another way" not in text
-    assert "retrying" not in text  # the first try of another card is no retry
+    assert "retrying" not in text  # the first try of another card is not a retry
     again = client.post(f"{guest_page(order)}pay/", {"payment_method": "card_ok"}, follow=True)
     assert "There’s nothing to pay" in again.content.decode()
     assert Event.objects.filter(kind="paid_again").count() == 1
@@ -207,8 +207,8 @@ def test_the_usual_time_comes_from_finished_orders(client: Client) -> None:
     cache.clear()
     now = timezone.now()
     for _ in range(20):
-        done_one = shop_order(process_state="processed")
-        OrderProcess.objects.filter(pk=done_one.pk).update(
+        finished = shop_order(process_state="processed")
+        OrderProcess.objects.filter(pk=finished.pk).update(
             created_at=now - timedelta(minutes=3), finished_at=now
         )
     assert "This usually takes about 3 minutes" in words(client, order)
@@ -259,7 +259,7 @@ def test_after_the_point_of_no_return_cancelling_is_refused(client: Client) -> N
     assert stored(order).goal == "complete"
 
 
-def test_the_fragment_is_the_part_of_the_page_and_has_the_version_of_the_api() -> None:
+def test_the_fragment_is_part_of_the_page_and_has_the_orders_version() -> None:
     user, ada = customer()
     order = shop_order(customer=user)
     note(order, "received")

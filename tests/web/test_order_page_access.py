@@ -1,4 +1,4 @@
-"""The page of an order: for whom it is, and how a guest finds it again."""
+"""The page of an order: who may see it, and how a guest finds it again."""
 
 import re
 from email.message import EmailMessage
@@ -40,7 +40,7 @@ def test_a_customer_sees_her_order_and_nobody_else_does() -> None:
             answer = client.post(f"/orders/{order.order_id}/{part}", {"payment_method": "card_ok"})
             assert answer.status_code == 404
     assert stored(order).goal == "complete"
-    assert Client().get(guest_page(order)).status_code == 404  # a token is for orders of guests only
+    assert Client().get(guest_page(order)).status_code == 404  # a token works only for a guest's order
 
 
 def test_a_guests_order_cannot_be_seen_by_its_number() -> None:

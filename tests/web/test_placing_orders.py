@@ -1,4 +1,4 @@
-"""`POST orders`: what is accepted, what it becomes, and everything that is refused."""
+"""`POST orders`: what is accepted, what becomes of it, and everything that is refused."""
 
 import json
 from typing import Any
@@ -223,7 +223,7 @@ words = anything | likely
 mail = st.builds("{}@{}".format, likely, likely) | st.emails()
 
 
-# Without a transaction round all examples: one may last 5 s at most.
+# No transaction around all examples: a transaction may last 5 s at most.
 @pytest.mark.pattern("S3")
 @pytest.mark.django_db(transaction=True)
 @settings(

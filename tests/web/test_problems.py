@@ -126,8 +126,8 @@ def test_a_valid_request_id_is_kept(anybody: APIClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "short", "a" * 65, "with blanks in it", "<script>alert(1)</script>", "ünder-12345"]
+    "invalid_id", ["", "short", "a" * 65, "with blanks in it", "<script>alert(1)</script>", "ünder-12345"]
 )
-def test_an_invalid_request_id_is_replaced(anybody: APIClient, given: str) -> None:
-    request_id = anybody.get(PRODUCTS, headers={"X-Request-ID": given})["X-Request-ID"]
+def test_an_invalid_request_id_is_replaced(anybody: APIClient, invalid_id: str) -> None:
+    request_id = anybody.get(PRODUCTS, headers={"X-Request-ID": invalid_id})["X-Request-ID"]
     assert re.fullmatch("[0-9a-f]{32}", request_id)

@@ -1,4 +1,4 @@
-"""The real server: what only it can get wrong. Bodies of every kind, clients that leave, waiting, the orderly stop."""
+"""What only the real server can get wrong: bodies of every kind, clients that leave, waiting, the orderly stop."""
 
 import json
 import threading
@@ -52,7 +52,7 @@ def signed(ada: APIClient) -> dict[str, str]:
 
 
 def workers_memory(server: Server) -> int:
-    """The most memory that any process of the server has had, in bytes."""
+    """The peak memory of the server's largest worker, in bytes."""
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
     lines = [line for pid in children for line in Path(f"/proc/{pid}/status").read_text().splitlines()]
     return max(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
@@ -95,9 +95,9 @@ def test_a_client_that_announces_too_large_a_body_is_refused_before_it_sends_it(
         f"Content-Length: {10 * MIB}",
         "Expect: 100-continue",
     ]
-    with server.connect() as bare:
-        bare.sendall("\r\n".join([*head, "", ""]).encode())
-        assert bare.recv(65_536).startswith(b"HTTP/1.1 413 ")
+    with server.connect() as raw:
+        raw.sendall("\r\n".join([*head, "", ""]).encode())
+        assert raw.recv(65_536).startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_head_request_has_a_length_and_no_body(server: Server) -> None:
@@ -114,20 +114,20 @@ def test_odd_urls_do_no_harm(server: Server, target: str) -> None:
 
 
 def test_non_ascii_bytes_in_a_url_do_no_harm(server: Server) -> None:
-    with server.connect() as bare:
-        bare.sendall(b"GET /api/v1/products?\xff=\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert bare.recv(65_536).startswith(b"HTTP/1.1 400 ")
+    with server.connect() as raw:
+        raw.sendall(b"GET /api/v1/products?\xff=\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert raw.recv(65_536).startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_connection_serves_many_requests(server: Server) -> None:
-    with server.connect() as bare:
+    with server.connect() as raw:
         for _ in range(3):
-            bare.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert bare.recv(65_536).endswith(b"ok\n")
+            raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert raw.recv(65_536).endswith(b"ok\n")
 
 
 def test_clients_that_leave_in_the_middle_cost_no_thread(server: Server, signed: dict[str, str]) -> None:
-    """More of them than there are threads, in the three places where one can leave."""
+    """More clients than there are threads, at each of three moments when a client can leave."""
     bundle = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
     url = json.loads(
         server.request("POST", ORDERS, body=json.dumps(BODY).encode(), headers={**JSON, **signed}).body
@@ -139,14 +139,14 @@ def test_clients_that_leave_in_the_middle_cost_no_thread(server: Server, signed:
         f"GET {url} HTTP/1.1\r\nHost: localhost\r\n{authorization}Prefer: wait=60\r\n\r\n",
     ):
         for _ in range(40):
-            with server.connect() as bare:
-                bare.sendall(start.encode())
+            with server.connect() as raw:
+                raw.sendall(start.encode())
     with ThreadPoolExecutor(32) as clients:
         answers = clients.map(
             lambda _: server.request("GET", "/api/v1/products", timeout=SOON).status, range(64)
         )
         assert set(answers) == {200}
-    # Nobody waits any more for those who left: there is room to wait again.
+    # No thread waits for the clients that left any more, so there is room to wait again.
     until(
         lambda: (
             "preference-applied" in server.request("GET", url, headers={**signed, "Prefer": "wait=1"}).headers
@@ -176,7 +176,7 @@ def test_a_waiting_client_is_answered_when_its_order_changes(
 
 
 def queries_of_others() -> list[str]:
-    """What the other sessions of this database last asked."""
+    """The last query of every other session of this database."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -197,10 +197,10 @@ def test_no_more_than_half_of_the_threads_wait_and_the_others_serve(
 
     with ThreadPoolExecutor(20) as clients:
         waiting = [clients.submit(wait, number) for number in range(20)]
-        for _ in range(4):  # who finds no room is answered at once
+        for _ in range(4):  # a request that finds no room is answered at once
             assert held.acquire(timeout=SOON)
         assert server.request("GET", "/api/v1/products", timeout=SOON).status == 200
-        assert [one.result(timeout=SOON) for one in waiting].count(True) == 16
+        assert [future.result(timeout=SOON) for future in waiting].count(True) == 16
 
 
 def test_the_server_stops_at_once_even_if_clients_wait(
@@ -218,7 +218,7 @@ def test_the_server_stops_at_once_even_if_clients_wait(
             ]
             until(lambda: any("orders_setaside" in query for query in queries_of_others()))
             assert server.stop() < SOON
-            assert {one.result(timeout=SOON).status for one in waiting} == {200}
+            assert {future.result(timeout=SOON).status for future in waiting} == {200}
         log = server.log.read_text()
         assert "Traceback" not in log, log
         assert "Forcing close" not in log, log

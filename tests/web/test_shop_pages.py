@@ -1,4 +1,4 @@
-"""The shop's public pages: what they show, by which URLs, at which cost."""
+"""The shop's public pages: what they show, at which URLs, and how many queries they take."""
 
 import pytest
 from django.test import Client

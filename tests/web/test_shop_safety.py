@@ -1,4 +1,4 @@
-"""Pictures and their URLs, and that nothing of a product's data can do harm in a page."""
+"""Pictures and their URLs; and no product's data can do harm in a page."""
 
 import re
 from typing import Any
@@ -61,7 +61,7 @@ def test_every_image_has_its_size_and_a_text_and_those_below_are_lazy(client: Cl
         assert image["alt"]
 
 
-# Harm.
+# Hostile data.
 
 
 @pytest.fixture
@@ -100,7 +100,9 @@ def test_no_page_has_an_inline_script_or_style_or_an_outside_url(
     assert markup.offences == []
     assert "<script>" not in text
     assert not [
-        one for one in markup.addresses if re.match(r"(?:https?:)?//(?!testserver)|javascript:|data:", one)
+        address
+        for address in markup.addresses
+        if re.match(r"(?:https?:)?//(?!testserver)|javascript:|data:", address)
     ]
     assert "default-src 'self'" in response.headers["Content-Security-Policy"]
     assert "unsafe" not in response.headers["Content-Security-Policy"]

@@ -1,4 +1,4 @@
-"""Nobody gets in by guessing, learns who has an account, or is led elsewhere; and no owner is locked out."""
+"""Nobody gets in by guessing, finds out who has an account, or is sent elsewhere; and no owner is locked out."""
 
 import re
 from typing import Any
@@ -32,12 +32,12 @@ def ada(db: None) -> User:
 
 
 def guess(client: Client, password: str = "not her password", email: str = EMAIL, **headers: str) -> Any:
-    """One try to sign in."""
+    """Tries to sign in once."""
     return client.post("/account/sign-in/", {"username": email, "password": password}, **headers)
 
 
 def without_tokens(page: Any) -> str:
-    """A page without what differs each time."""
+    """A page without the tokens, which differ each time."""
     return re.sub(r'(csrfmiddlewaretoken" value=)"\w+"', r"\1", page.content.decode())
 
 
@@ -47,7 +47,7 @@ def without_tokens(page: Any) -> str:
 def test_a_hundred_guesses_are_locked_out_and_the_owner_elsewhere_is_not(ada: User, client: Client) -> None:
     answers = [guess(client, f"guess {number}").status_code for number in range(100)]
     assert answers == [200] * (settings.AXES_FAILURE_LIMIT - 1) + [429] * (101 - settings.AXES_FAILURE_LIMIT)
-    assert guess(client, PASSWORD).status_code == 429  # even the right one does not help from there
+    assert guess(client, PASSWORD).status_code == 429  # from there, not even the right password helps
     assert guess(Client(REMOTE_ADDR="203.0.113.9"), PASSWORD).status_code == 302
     assert guess(client, PASSWORD).status_code == 429
 
@@ -154,7 +154,7 @@ def test_an_unknown_email_is_locked_like_a_known_one(ada: User, client: Client) 
 def test_a_guess_costs_one_hash_whether_there_is_an_account_or_not(
     ada: User, client: Client, monkeypatch: pytest.MonkeyPatch, email: str, work: str
 ) -> None:
-    """So the time of an answer does not tell: verifying a password and encoding one are the same work."""
+    """So the response time reveals nothing: verifying a password and encoding one are the same work."""
     hashes: list[str] = []
 
     def count(name: str) -> None:
@@ -180,9 +180,9 @@ def test_asking_for_an_email_does_not_reveal_whether_there_is_an_account(
     for email in (EMAIL, "nobody@example.com"):
         client = Client()
         with CaptureQueriesContext(connection) as queries:
-            asked = client.post(f"/account/{page}/", {"email": email}, follow=True)
-        text = without_tokens(asked).replace(email, "")
-        answers.append((asked.redirect_chain, text, len(queries)))
+            response = client.post(f"/account/{page}/", {"email": email}, follow=True)
+        text = without_tokens(response).replace(email, "")
+        answers.append((response.redirect_chain, text, len(queries)))
     assert answers[0] == answers[1]
 
 
@@ -190,11 +190,11 @@ def test_signing_up_again_emails_the_way_to_the_existing_account(
     ada: User, client: Client, inbox: Mailbox
 ) -> None:
     client.post("/account/sign-up/", {"email": EMAIL, "next": "/cart/"})
-    (mail,) = inbox.deliver()
-    assert mail["To"] == EMAIL
-    assert "already have an account" in mail.get_content()
-    assert "/account/sign-in/?next=%2Fcart%2F" in mail.get_content()
-    assert "/sign-up/" not in mail.get_content()
+    (email,) = inbox.deliver()
+    assert email["To"] == EMAIL
+    assert "already have an account" in email.get_content()
+    assert "/account/sign-in/?next=%2Fcart%2F" in email.get_content()
+    assert "/sign-up/" not in email.get_content()
     assert User.objects.count() == 1
 
 
@@ -216,7 +216,7 @@ def test_the_outbox_stores_no_secret(ada: User, client: Client, inbox: Mailbox) 
     assert list(stored.all()) == waiting
 
 
-# Being led elsewhere.
+# Redirects to other hosts.
 
 
 @pytest.mark.parametrize("following", ELSEWHERE)
@@ -226,8 +226,8 @@ def test_nobody_is_redirected_to_another_host(
     page = client.get("/account/sign-in/", {"next": following}).content.decode()
     assert "evil" not in page
     assert "javascript:" not in page
-    sent = {"username": EMAIL, "password": PASSWORD, "next": following}
-    assert Client().post("/account/sign-in/", sent)["Location"] == "/account/"
+    form = {"username": EMAIL, "password": PASSWORD, "next": following}
+    assert Client().post("/account/sign-in/", form)["Location"] == "/account/"
     out = Client()
     out.force_login(ada)
     assert out.post("/account/sign-out/", {"next": following})["Location"] == "/"

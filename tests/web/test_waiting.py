@@ -21,13 +21,13 @@ SOON = 20.0
 
 
 @pytest.fixture
-def stop_again() -> Iterator[None]:
+def clear_stopping() -> Iterator[None]:
     yield
     shutdown.STOPPING.clear()
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+def polled(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Set when a waiting request has polled the database."""
     event, ask = threading.Event(), order_selectors.order_version
 
@@ -55,11 +55,13 @@ def get_in_thread(client: APIClient, url: str, **headers: str) -> Callable[[], A
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("has_etag", [False, True], ids=["from the request on", "from a version on"])
-def test_the_response_arrives_with_the_change(ada: APIClient, asked: threading.Event, has_etag: bool) -> None:
+def test_the_response_arrives_with_the_change(
+    ada: APIClient, polled: threading.Event, has_etag: bool
+) -> None:
     url = place(ada)["links"]["self"]
     known = {"If-None-Match": ada.get(url)["ETag"]} if has_etag else {}
     answer = get_in_thread(ada, url, Prefer=f"wait={LONG}", **known)
-    assert asked.wait(SOON)
+    assert polled.wait(SOON)
     run_submission()
     response = answer()
     assert (response.status_code, response["Preference-Applied"]) == (200, f"wait={LONG}")
@@ -107,19 +109,19 @@ def test_nobody_waits_when_all_places_are_taken(ada: APIClient, monkeypatch: pyt
 
 @pytest.mark.django_db
 def test_a_wait_is_limited_to_a_minute(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked_for: list[float] = []
-    room = SimpleNamespace(wait=lambda _, *, request, seconds: asked_for.append(seconds) or True)
+    waits: list[float] = []
+    room = SimpleNamespace(wait=lambda _, *, request, seconds: waits.append(seconds) or True)
     monkeypatch.setattr(views, "ROOM", room)
     response = ada.get(place(ada)["links"]["self"], headers={"Prefer": "respond-async, wait=99999999999"})
-    assert (asked_for, response["Preference-Applied"]) == ([60], "wait=60")
+    assert (waits, response["Preference-Applied"]) == ([60], "wait=60")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_waiting_request_is_answered_when_the_process_stops(
-    ada: APIClient, asked: threading.Event, stop_again: None
+    ada: APIClient, polled: threading.Event, clear_stopping: None
 ) -> None:
     answer = get_in_thread(ada, place(ada)["links"]["self"], Prefer=f"wait={LONG}")
-    assert asked.wait(SOON)
+    assert polled.wait(SOON)
     shutdown.STOPPING.set()
     assert answer().took < SOON
 
@@ -131,17 +133,17 @@ def request_of(gone: threading.Event) -> Any:
 @pytest.mark.django_db
 def test_waiting_ends_when_the_client_disconnects() -> None:
     gone = threading.Event()
-    asked = 0
+    polls = 0
 
     def ask() -> bool:
-        nonlocal asked
-        asked += 1
-        if asked == 2:
+        nonlocal polls
+        polls += 1
+        if polls == 2:
             gone.set()
         return False
 
     assert WaitingRoom(1).wait(ask, request=request_of(gone), seconds=LONG)
-    assert asked == 2
+    assert polls == 2
 
 
 @pytest.mark.django_db
