@@ -48,27 +48,42 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 
 # The twelve rules
 
-    1. One transaction reads, decides and writes. A pass of the scheduler locks its orders, takes their replies, starts
-    the steps that are ready, and commits. It keeps nothing about an order for the next pass. 2. A pass is set-based: a
-    fixed number of statements, for one order or for a few hundred. 3. Requests are leased. A host that dies loses its
-    leases, and another host claims the requests when they lapse. The number of the delivery fences the lease: an
-    earlier holder can no longer answer. 4. A reply counts only for a step's last attempt, and only once, whatever
-    state the process is in. A host posts it only before complete-by, by the database's clock. Every writer of steps
-    locks their processes first, in the order of their ids. 5. The idempotency key is order/step/generation. Automatic
-    retries keep it, so a remote service that honours keys performs an effect once. The generation grows only when
-    nothing was done, so that a corrected call is a new one. 6. After complete-by there is silence. The host enforces
-    it for all agents: it posts nothing, not even an error. 7. The supervisor only changes rows. It touches no channel
-    and calls no service: schedulers carry out what it decides. A lease elects the leader, and its term is checked in
-    every transaction that writes. 8. Compensation runs backward over the same machine: every step whose outcome is
-    done or unknown, after all the steps that depend on it. Requests that no host has begun are recalled. A forward
-    call under way is awaited, and one whose outcome is unknown is given its settle time, because it may still take
-    effect. 9. Dispatch needs credit: about twice an agent's live capacity may be outstanding, and only a probe while
-    its circuit is open. A step without credit waits, with no complete-by and no failure counted, until its patience is
-    over: an outage costs time, not Errors. 10. Workflows are data with a version. An order finishes on the version
-    that it started with. A release that does not have that version leaves the order alone, for one that has it. 11.
-    Poison is isolated. An unexpected error halves the batch until one order is left; if that order fails twice, it
-    goes into Error with an alert. A request that was delivered twice without an answer is run alone. 12. Nobody holds
-    a lock forever: the server ends long and idle transactions. Every transaction can be repeated.
+    1.  One transaction reads, decides and writes. A pass of the scheduler locks its orders, takes their replies,
+        starts the steps that are ready, and commits. It keeps nothing about an order for the next pass.
+
+    2.  A pass is set-based: a fixed number of statements, for one order or for a few hundred.
+
+    3.  Requests are leased. When a host dies, its leases lapse, and another host claims its requests. Each claim
+        counts up the request's delivery number, and an answer must carry the latest: an earlier holder cannot answer.
+
+    4.  A reply counts only for a step's latest attempt, and only once, whatever state the process is in. A host posts
+        it only before complete-by, by the database's clock.
+
+    5.  The idempotency key is order/step/generation. Automatic retries keep it, so a remote service that honours keys
+        performs an effect once. The generation grows only when it is known that nothing was done; the corrected call
+        then counts as a new one.
+
+    6.  After complete-by there is silence. The host enforces it for all agents: it posts nothing, not even an error.
+
+    7.  The supervisor only changes rows. It touches no channel and calls no service: schedulers carry out what it
+        decides. A lease elects the leader, and every transaction that writes checks the leader's term.
+
+    8.  Compensation runs backward over the same machine. Every step whose outcome is done or unknown is compensated,
+        after all the steps that depend on it. Requests that no host has begun are recalled. A forward call under way
+        is awaited, and one whose outcome is unknown is given its settle time, because it may still take effect.
+
+    9.  Dispatch needs credit. About twice an agent's live capacity may be outstanding; while its circuit is open,
+        only a probe. A step without credit waits, with no complete-by and no failure counted, until its patience is
+        over: an outage costs time, not Errors.
+
+    10. Workflows are data with a version, and an order finishes on the version that it started with. A release that
+        does not have that version leaves the order to one that has.
+
+    11. Poison is isolated. After an unexpected error the batch is halved until one order is left; if that order fails
+        twice, it goes into Error with an alert. A request that was delivered twice without an answer is run alone.
+
+    12. Nobody holds a lock forever, and nobody deadlocks. Every writer of steps first locks their processes, in the
+        order of their ids. The server ends transactions that are long or idle, and every transaction can be repeated.
 
 # When something fails
 
