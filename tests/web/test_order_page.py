@@ -242,7 +242,7 @@ def test_text_of_customers_and_agents_is_shown_harmlessly(client: Client) -> Non
 def test_cancelling_asks_first_and_names_the_point_of_no_return(client: Client) -> None:
     order = shop_order(done("reserve-stock"))
     assert "You can cancel until we take the payment" in words(client, order)
-    assert "Yes, cancel it (possible until payment is taken)" in words(client, order, "cancel/")
+    assert "Yes, cancel it before payment is taken" in words(client, order, "cancel/")
     assert stored(order).goal == "complete"
     response = client.post(f"{guest_page(order)}cancel/", follow=True)
     assert "We’re cancelling your order" in response.content.decode()
