@@ -3,7 +3,6 @@
 The input is hostile even here, because any application may post to the queue.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from orders.engine.contracts import Json
+from orders.fields.email import LONGEST as LONGEST_EMAIL
+from orders.fields.email import is_valid as is_valid_email
 
 MOST_LINES = 100
 LARGEST_QUANTITY = 999
@@ -23,8 +24,6 @@ SHIP_TO = ("name", "street", "city", "postal_code", "country")
 FIRST_YEAR, LAST_YEAR = 2000, 2100
 """An order placed outside these years comes from a wrong clock."""
 
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_EMAIL = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 _BREAKS = frozenset({"Cc", "Zl", "Zp", "Cs"})
 
 
@@ -141,10 +140,10 @@ def _ship_to(value: object) -> Mapping[str, str]:
 
 
 def _email(value: object) -> str:
-    address = _text(value, "email", 254)
-    if not address.isascii() or not _EMAIL.fullmatch(address):
+    text = _text(value, "email", LONGEST_EMAIL)
+    if not is_valid_email(text):
         raise BadDescriptionError(f"email must be an email address in ASCII, not {_shown(value)}.")
-    return address
+    return text
 
 
 def _moment(value: object, where: str) -> datetime:
