@@ -113,18 +113,17 @@ def compose_cancellation(request: Request, *, sender: Sender) -> EmailMessage:
     lines = [
         f"Hello {_one_line(data['ship_to']['name'])},",
         "",
-        "Your order was cancelled, and will not be sent:",
+        "Your order was cancelled and will not be sent:",
         "",
         f"Order {request.order_id}",
         "",
         *_order_lines(data),
         "",
-        f"Any amount reserved or taken for it (at most {money(data['total'], data['currency'])}) has been returned."
-        " It may take your bank a few days to show it.",
+        "Anything that we reserved on your card or charged for it"
+        f" (at most {money(data['total'], data['currency'])}) has been released or refunded."
+        " Your bank may take a few days to show it. You don't need to do anything.",
         "",
-        "You don't need to do anything.",
-        "",
-        "We are sorry that it didn't work out this time.",
+        "We hope to see you again.",
     ]
     return _compose(request, sender=sender, subject="Your order was cancelled", text=lines)
 

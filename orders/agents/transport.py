@@ -62,7 +62,7 @@ def classify(
     | cause                                           | fault      | because                                      |
     |-------------------------------------------------|------------|----------------------------------------------|
     | no connection, DNS, TLS handshake, certificate  | Transient  | nothing was sent, and outages end            |
-    | connection cut, time-out                        | Transient  | a retry with the same key finds out          |
+    | connection cut, timeout                         | Transient  | a retry with the same key finds out          |
     | broken HTTP                                     | Transient  | a retry with the same key finds out          |
     | 408, 425, 429, 500, 502, 503, 504               | Transient  | the service says so; Retry-After is honoured |
     | 409                                             | Transient  | the first call with this key is still going  |

@@ -74,7 +74,7 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 
     9.  Dispatch needs credit. About twice an agent's live capacity may be outstanding; while its circuit is open,
         only a probe. A step without credit waits, with no complete-by and no failure counted, until its patience is
-        over: an outage costs time, not Errors.
+        over: an outage delays orders, and fails none.
 
     10. Workflows are data with a version, and an order finishes on the version that it started with. A release that
         does not have that version leaves the order to one that has.
@@ -106,7 +106,7 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     scheduler/                   the Scheduler; one order's pass; pure decisions: progress, compensation, dispatch
     agent_host/                  the AgentHost; one call with its retries; its view of the circuits; its records
     supervisor/                  the Supervisor; pure remedies; leadership
-    retry_rules                  how often a step may fail and how long it waits
+    retry_rules                  for all steps alike: how many failures, and how long the backoff
     circuits/                    the breakers: pure rules, rows, credit, and what operators override
     state_store/                 the one door through which processes, steps and events are written
     channels/                    the one door through which messages are written and taken

@@ -117,7 +117,7 @@ class ActingCommand(OperatorCommand):
             "--by",
             type=actor,
             default=None,
-            help="who acts, for the order's history (default: operator: and your user name)",
+            help="who acts, for the order's history (default: operator:NAME, with the name of your system account)",
         )
 
     def confirm(self, question: str, *, yes: bool) -> None:

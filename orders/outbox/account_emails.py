@@ -19,7 +19,7 @@ from orders.outbox.content import Email
 
 
 def compose_sign_up(message: OutgoingMessage) -> list[Email]:
-    """Tells the owner of an email address how to finish signing up or, if she did so before, how to sign in."""
+    """Tells the owner of an email address how to finish signing up or, if they did so before, how to sign in."""
     email, site = message.recipient, message.arguments["site"]
     following = message.arguments.get("following", "")
     if any(_accounts(email)):

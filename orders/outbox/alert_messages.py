@@ -34,9 +34,10 @@ class Summary:
     def subject(self) -> str:
         if self.group.kind == AlertKind.OUTAGE:
             steps = "1 step is" if self.waiting == 1 else f"{self.waiting} steps are"
-            return f"sasweb: {self.group.agent} does not answer, {steps} waiting"
+            return f"sasweb: {self.group.agent} is not answering; {steps} waiting"
         where = f" at {self.step} ({self.group.agent})" if self.step else ""
-        return f"sasweb: {self.count} × {ALERT_KINDS[AlertKind(self.group.kind)]}{where}"
+        alerts = "1 new alert" if self.count == 1 else f"{self.count} new alerts"
+        return f"sasweb: {ALERT_KINDS[AlertKind(self.group.kind)]}{where}: {alerts}"
 
 
 def compose(message: OutgoingMessage) -> list[Content]:
@@ -81,7 +82,7 @@ def _email_body(summary: Summary) -> str:
     lines = [
         f"{group.code}: {summary.message}",
         "",
-        f"{summary.count} new, {summary.open} open.",
+        f"{summary.count} new, {summary.open} open in all.",
         summary.url,
     ]
     if group.kind == AlertKind.OUTAGE:
@@ -94,8 +95,21 @@ def _email_body(summary: Summary) -> str:
         more = summary.open - len(summary.orders)
         lines += ["", "Orders:", *(f"  manage.py order {order_id}" for order_id in summary.orders)]
         lines += [f"  and {more} more"] if more > 0 else []
-        lines += ["", f"Once the cause is fixed, resubmit them: {summary.url}, or manage.py resubmit ORDER"]
+        lines += ["", _advice(summary)]
     return "\n".join(lines) + "\n"
+
+
+def _advice(summary: Summary) -> str:
+    """What to do about the orders of a group. A submission that was set aside is not an order yet."""
+    if summary.group.kind == AlertKind.SET_ASIDE:
+        return (
+            "Fix the cause, then put them back on the queue: manage.py set_aside lists them,"
+            " and manage.py set_aside replay N replays one."
+        )
+    return (
+        f"Once the cause is fixed, resubmit them at {summary.url},"
+        f" or with manage.py resubmit --all --group {summary.group.pk}."
+    )
 
 
 def _webhook_body(summary: Summary) -> Mapping[str, Any]:

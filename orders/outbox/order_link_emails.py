@@ -28,9 +28,9 @@ def compose(message: OutgoingMessage) -> list[Email]:
         return []
     path = reverse("shop:guest-order", args=[guest_links.make_token(message.order_id)])
     body = _(
-        "Hello,\n\nhere is the link to your order {order}:\n\n{link}\n\n"
+        "Hello,\n\nHere is the link to your order {order}:\n\n{link}\n\n"
         "Anyone who has this link can see your order, so please keep it to yourself.\n"
-        "If you did not ask for it, you can ignore this email.\n"
+        "If you did not order from us, you can ignore this email.\n"
     )
     return [
         Email(

@@ -120,7 +120,7 @@ def may_cancel(tracked: TrackedOrder) -> bool:
 
 
 def _begun(tracked: TrackedOrder) -> datetime:
-    """When the customer last did her part: placed the order, or paid another way."""
+    """When the customer last did their part: placed the order, or paid another way."""
     payments = [
         occurrence.at
         for (kind, _step), occurrence in tracked.occurrences.items()

@@ -28,14 +28,14 @@ def down_sentence(status: AgentStatus) -> str:
 def hold_sentence(status: AgentStatus) -> str:
     """Says why an agent gets no calls: it is paused, or its circuit is not closed."""
     if status.circuit.paused:
-        return f"The agent {status.name} is paused by {status.held_by or 'an operator'}; {_waiting(status)}."
-    return f"The circuit of {status.name} is {circuit_words(status)}; {_waiting(status)}."
+        return f"The agent {status.name} was paused by {status.held_by or 'an operator'}; {_waiting(status)}."
+    return f"The circuit of the agent {status.name} is {circuit_words(status)}; {_waiting(status)}."
 
 
 def draining_sentence(status: AgentStatus) -> str:
     """Says that an agent is back and is working through the steps that waited."""
     return (
-        f"The agent {status.name} is back, at {status.ramp_percent} % of its usual load; {_waiting(status)}."
+        f"The agent {status.name} is back, at {status.ramp_percent}% of its usual load; {_waiting(status)}."
     )
 
 
@@ -54,7 +54,7 @@ def circuit_reasons(status: AgentStatus, now: datetime) -> Iterator[str]:
     if probe := _probe(status, now):
         yield probe
     if status.is_draining:
-        yield f"draining, ramp at {status.ramp_percent} %"
+        yield f"draining, ramp at {status.ramp_percent}%"
 
 
 def _probe(status: AgentStatus, now: datetime) -> str:

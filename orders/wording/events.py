@@ -23,7 +23,7 @@ LONGEST_DETAIL = 4_000
 REASONS: Mapping[str, str] = {
     Reason.CUSTOMER_CANCELLED: "the customer cancelled",
     Reason.CUSTOMER_DID_NOT_RESOLVE: "the customer did not choose another way to pay in time",
-    Reason.STEP_REMEDY: "the step's remedy",
+    Reason.STEP_REMEDY: "a step failed for good, and its remedy is to cancel the order",
 }
 """Why an order is cancelled and refunded, unless an operator gave a reason."""
 
@@ -38,7 +38,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.STEP_REFUSED: "Step {step} was refused{error}",
     EventKind.STEP_DECLINED: "Step {step} was declined{error}; the customer has {wait} to resolve it",
     EventKind.STEP_FAILED: "Step {step} failed, and its outcome is unknown{error}",
-    EventKind.STEP_TIMED_OUT: "Step {step} got no answer by its complete-by time, attempt {attempt}{ruling}",
+    EventKind.STEP_TIMED_OUT: "Step {step} got no answer by its complete-by time (attempt {attempt}){ruling}",
     EventKind.STEP_RECALLED: "Step {step} was recalled before any agent took it",
     EventKind.STEP_DEFERRED: "Step {step} was deferred, because its agent is unavailable{cause}",
     EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
@@ -48,16 +48,16 @@ SENTENCES: Mapping[str, str] = {
     EventKind.COMPENSATION_STARTED: "Compensation of {step} started, attempt {attempt}",
     EventKind.COMPENSATION_FAILED: "Compensation of {step} failed{error}",
     EventKind.COMPENSATION_TIMED_OUT: (
-        "Compensation of {step} got no answer by its complete-by time, attempt {attempt}{ruling}"
+        "Compensation of {step} got no answer by its complete-by time (attempt {attempt}){ruling}"
     ),
     EventKind.CALL_FAILED: "Call {call} of {step} failed{error}{took}",
     EventKind.REPLY_IGNORED: "A late or repeated reply to attempt {attempt} of {step} was ignored{outcome}",
-    EventKind.WAITING: "Waiting, next try in {wait}",
+    EventKind.WAITING: "Waiting; next attempt in {wait}",
     EventKind.WAITING_FOR_AGENT: "Step {step} is waiting until {agent} can take it",
-    EventKind.ORDER_OVERRAN: "The order passed its own complete-by time, {overruns} of {limit}",
+    EventKind.ORDER_OVERRAN: "The order missed its own complete-by time ({overruns} of {limit})",
     EventKind.PROCESSED: "Processed: every step is completed",
     EventKind.COMPENSATED: "Cancelled and refunded: every step that had an effect is compensated",
-    EventKind.ERROR: "The order is in error, and operators are alerted{error}",
+    EventKind.ERROR: "The order went into Error, and operators were alerted{error}",
     EventKind.RESUBMITTED: "{subject} was resubmitted{reason}",
     EventKind.EDITED: "Step {step} was edited ({fields}){reason}",
     EventKind.HURRIED: "Step {step} will be retried now",
@@ -71,10 +71,10 @@ SENTENCES: Mapping[str, str] = {
 """`_parts` fills in the names in braces from the event."""
 
 RULINGS: Mapping[str, str] = {
-    "retry": ": {failure}, next try in {wait}",
-    "wait": ": {failure}, next try after a longer wait of {wait}",
-    "compensate": ": {failure}, the order will be cancelled and refunded",
-    "fail": ": {failure}, no more tries",
+    "retry": ": {failure}; next attempt in {wait}",
+    "wait": ": {failure}; next attempt after a longer wait of {wait}",
+    "compensate": ": {failure}; the order will be cancelled and refunded",
+    "fail": ": {failure}; no further attempt",
     "defer": ": it waits until its agent is available, and no failure is counted",
     "settle": ": it will be compensated once its call can no longer take effect",
 }

@@ -1,4 +1,4 @@
-"""The sentences that tell a customer how her order is going."""
+"""The sentences that tell a customer how their order is going."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -41,7 +41,9 @@ class Look(NamedTuple):
 LOOKS: Mapping[Situation, Look] = {
     Situation.RECEIVED: Look("busy", "clock", lazy("Received"), lazy("Thank you. We have your order.")),
     Situation.WORKING: Look("busy", "running", lazy("In progress"), lazy("Thank you. We’re working on it.")),
-    Situation.RETRYING: Look("warn", "retry", lazy("Trying again"), lazy("This is taking a moment longer.")),
+    Situation.RETRYING: Look(
+        "warn", "retry", lazy("Trying again"), lazy("This is taking longer than usual.")
+    ),
     Situation.DECLINED: Look("bad", "card", lazy("Waiting for you"), lazy("Your card was declined.")),
     Situation.STOPPED: Look(
         "warn",
@@ -68,11 +70,12 @@ SENTENCES: Mapping[Situation, Words] = {
         "Nothing has been charged, and we’re keeping your posters for you. Choose another way to pay."
     ),
     Situation.STOPPED: lazy(
-        "Someone on our team is on it and will let you know. You won’t be charged twice, and there’s nothing"
+        "We’ve alerted our team, and they’ll let you know. You won’t be charged twice, and there’s nothing"
         " you need to do."
     ),
     Situation.CANCELLING: lazy(
-        "This is done once everyone who worked on your order has confirmed it. There’s nothing you need to do."
+        "We’re waiting for the warehouse, the payment service and the carrier to confirm it."
+        " There’s nothing you need to do."
     ),
     Situation.CANCEL_STUCK: lazy("Someone on our team is taking care of the rest and will let you know."),
 }

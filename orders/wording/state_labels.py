@@ -67,10 +67,10 @@ BULK_KINDS: Mapping[str, str] = {
 ALERT_KINDS: Mapping[str, str] = {
     AlertKind.STEP_FAILED: "a step failed for good",
     AlertKind.COMPENSATION_FAILED: "a compensation failed for good",
-    AlertKind.ORDER_OVERRAN: "the order kept passing its complete-by time",
+    AlertKind.ORDER_OVERRAN: "the order kept missing its complete-by time",
     AlertKind.UNPROCESSABLE: "the order cannot be processed as it is stored",
     AlertKind.SET_ASIDE: "a submission can never be inserted",
-    AlertKind.OUTAGE: "a remote service does not answer, and its steps wait",
+    AlertKind.OUTAGE: "a remote service is not answering, so its steps wait",
 }
 MESSAGE_KINDS: Mapping[str, str] = {
     MessageKind.ALERT: "alert",

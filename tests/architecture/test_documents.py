@@ -174,7 +174,7 @@ FIGURES = [
     ("docs/architecture.md", r"the job is a shift of (\d+) s", jobs.SHIFT),
     ("docs/architecture.md", r"holds the leader lease \((\d+) s\)", SupervisorConfig(instance="").lease),
     ("docs/architecture.md", r"in the database is older than (\d+) s", jobs_watch.STALE_AFTER),
-    ("docs/architecture.md", r"transaction time-out of (\d+) s", 5),
+    ("docs/architecture.md", r"transaction timeout of (\d+) s", 5),
     ("docs/failure-modes.md", r"nothing is read beyond (\d+) KB", transport.LARGEST_ANSWER / 1024),
     ("docs/failure-modes.md", r"lease lapses after (\d+) s", HOST.lease),
     ("docs/failure-modes.md", r"after (\w+) deliveries", leases.SUSPECT_DELIVERIES),
@@ -190,7 +190,7 @@ FIGURES = [
     ("docs/operations.md", r"apart, for (\d+) days", queue.patience(MessageKind.ALERT) / timedelta(days=1)),
     (
         "docs/operations.md",
-        r"to customers: for (\d+) day",
+        r"to customers: (\d+) day",
         queue.GIVE_UP_CUSTOMERS_AFTER / timedelta(days=1),
     ),
     ("docs/operations.md", r"more than (\d+) orders", bulk.COUNT_FROM),

@@ -61,7 +61,7 @@ def test_a_declined_card_is_explained_and_another_card_pays(shop: Shop, open_pag
     expect(page.locator(".progress__text")).to_contain_text("Choose another way to pay")
     assert is_the_same(page)
     page.get_by_label("A card that works").check()
-    page.get_by_role("button", name="Try this payment").click()
+    page.get_by_role("button", name="Pay this way").click()
     expect(headline(page)).to_have_text(COMPLETE)
 
 
@@ -70,7 +70,7 @@ def test_an_outage_is_shown_as_a_delay_and_its_end_is_shown_too(shop: Shop, open
     shop.faults("carrier", down=True)
     page = open_page("/")
     place(page)
-    expect(headline(page)).to_have_text("This is taking a moment longer.")
+    expect(headline(page)).to_have_text("This is taking longer than usual.")
     sentence = page.locator(".progress__text")
     expect(sentence).to_contain_text(
         "The carrier is slow to answer, so we’re asking again. There’s nothing you need to do."

@@ -36,7 +36,7 @@ def circuit(**fields: object) -> None:
 def test_alerts_says_what_waits_in_an_outage_and_that_nothing_needs_resubmitting() -> None:
     outage()
     ran = run("alerts")
-    assert ran.out.startswith("outage, 3 steps waiting: a remote service does not answer")
+    assert ran.out.startswith("outage, 3 steps waiting: a remote service is not answering")
     assert (
         "to do nothing to resubmit; waiting steps continue automatically when the agent is back" in ran.words
     )
@@ -68,25 +68,25 @@ def test_a_recommended_command_can_be_pasted_whatever_code_a_remote_service_give
             {"state": "open", "opened_at": -600, "probe_at": 600},
             "open",
             "http_503 no answer, for 10 min",
-            "The circuit of kitchen is open",
+            "The circuit of the agent kitchen is open",
         ),
         (
             {"state": "half_open", "opened_at": -600, "probe_at": 600},
             "half open",
             "a probe is under way and counts as lost in",
-            "The circuit of kitchen is half open",
+            "The circuit of the agent kitchen is half open",
         ),
         (
             {"forced": "open", "forced_until": 600, "held_by": "eve", "held_reason": "moving"},
             "open, forced",
             "forced by eve, for another",
-            "The circuit of kitchen is open, forced",
+            "The circuit of the agent kitchen is open, forced",
         ),
         (
             {"paused": True, "held_by": "eve", "held_reason": "moving"},
             "closed, paused",
             "paused by eve: moving",
-            "The agent kitchen is paused by eve",
+            "The agent kitchen was paused by eve",
         ),
     ],
 )

@@ -18,7 +18,7 @@ LIMIT = 600.0
 
 
 def main(names: Sequence[str]) -> int:
-    """The exit status: 1 if a mutant survives, or if a test fails without one; 2 for a name that there is not."""
+    """The exit status: 1 if a mutant survives, or if a test fails without one; 2 for an unknown name."""
     if unknown := [name for name in names if name not in BY_NAME]:
         print(f"there is no mutant {', '.join(unknown)}; there are: {', '.join(BY_NAME)}", file=sys.stderr)
         return 2

@@ -74,12 +74,15 @@ def test_a_group_of_alerts_is_reported_once_by_email_and_webhook(
     assert _notify() == 0
     assert len(inbox.emails) == 2
     email = inbox.emails[0]
-    assert email["Subject"].strip() == "sasweb: 30 × a step failed for good at create-shipment (carrier)"
+    assert (
+        email["Subject"].strip()
+        == "sasweb: a step failed for good at create-shipment (carrier): 30 new alerts"
+    )
     group = AlertGroup.objects.get(code="http_503")
     url = f"https://shop.example/console/alerts/{group.pk}/"
     text = email.get_content()
     assert url in text
-    assert "30 new, 30 open." in text
+    assert "30 new, 30 open in all." in text
     assert text.count("manage.py order ") == 20
     assert "and 10 more" in text
     calls = [(call["code"], call["count"], call["url"]) for call in hook.received]
@@ -194,7 +197,7 @@ def test_an_outage_says_how_many_steps_wait(inbox: Mailbox, hook: Webhook, setti
         StepState.objects.filter(process=order, name="mix").update(waiting_since=ago(5))
     assert _notify() == 2
     email = inbox.emails[0]
-    assert email["Subject"].strip() == "sasweb: kitchen does not answer, 3 steps are waiting"
+    assert email["Subject"].strip() == "sasweb: kitchen is not answering; 3 steps are waiting"
     assert "resubmit" not in email.get_content()
     (call,) = hook.received
     assert (call["agent"], call["waiting"], call["orders"]) == ("kitchen", 3, [])

@@ -112,7 +112,7 @@ def test_the_notice_says_that_nothing_is_owed_and_no_action_is_needed() -> None:
     text = mail.get_content()
     assert "cancelled" in mail["Subject"]
     assert mail["X-Order-Id"] == str(ORDER)
-    for part in ("was cancelled", "EUR 127.00", "has been returned", "need to do anything"):
+    for part in ("was cancelled", "EUR 127.00", "has been released or refunded", "need to do anything"):
         assert part in text
 
 

@@ -141,7 +141,7 @@ def test_a_forged_request_changes_nothing_and_is_recorded(places: dict[str, str]
     for name in acts:
         answer = client.post(places[name], headers={"Origin": "https://evil.example"})
         assert answer.status_code == 403, name
-        assert "Nothing was done" in answer.content.decode()
+        assert "Nothing has changed" in answer.content.decode()
     assert state() == before
     entries = list(AuditEntry.objects.all())
     assert {(entry.actor, entry.act, entry.target, entry.allowed) for entry in entries} == {

@@ -38,11 +38,11 @@ def test_a_resubmission_waits_shows_that_and_can_be_undone(desk: Desk) -> None:
     action = BulkAction.objects.get()
     assert stored(order).process_state == "error"
     page = other.get("/console/orders/").content.decode()
-    assert "resubmits" in page and f"/console/bulk/{action.pk}/undo/" in page
+    assert "<span>will be resubmitted" in page and f"/console/bulk/{action.pk}/undo/" in page
     assert f"/console/orders/{order.pk}/resubmit/" not in page
     other.post(f"/console/bulk/{action.pk}/undo/")
     page = client.get("/console/orders/").content.decode()
-    assert f"/console/orders/{order.pk}/resubmit/" in page and "resubmits" not in page
+    assert f"/console/orders/{order.pk}/resubmit/" in page and "<span>will be resubmitted" not in page
     assert stored(order).process_state == "error"
 
 

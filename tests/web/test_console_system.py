@@ -101,7 +101,7 @@ def test_the_overview_says_what_is_wrong_and_each_number_leads_to_its_rows() -> 
     for words in (
         r"The supervisor last swept \d+ s ago.",
         r"The supervisor is late: its last sweep was \d+ seconds ago.",
-        "The circuit of payments is open; 0 steps are waiting for it.",
+        "The circuit of the agent payments is open; 0 steps are waiting for it.",
         "No process runs the agent mail; 0 steps are waiting for it.",
         "1 alert is open.",
         r"An order has been waiting for a scheduler for 1\d min( \d+ s)?. Is the scheduler process running\?",
@@ -192,7 +192,7 @@ def test_an_operator_pauses_and_resumes_an_agent_and_both_are_audited() -> None:
         (
             "resume-agent",
             "agent payments",
-            "The agent payments is resumed. Waiting steps are let through gradually.",
+            "The agent payments has been resumed. Waiting steps are let through gradually.",
         ),
     ]
     assert [(entry.before["paused"], entry.after["paused"]) for entry in entries] == [

@@ -62,7 +62,7 @@ class SettleForm(forms.Form):
         label="What happened",
         choices=[
             (DONE, "It was done. The order continues with the response below."),
-            (NOT_DONE, "It was not done. The next attempt may use a new key."),
+            (NOT_DONE, "It was not done. The next attempt uses a new key."),
         ],
         widget=forms.RadioSelect,
         error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose whether the step was done."),

@@ -37,9 +37,10 @@ NARROWED_BY = ("code", "agent", "kind", "group")
 
 class Command(ActingCommand):
     help = (
-        "Try the failed steps of an order in Error again; the order continues from there. With --all it starts a"
-        " bulk action for every order with an open alert of that code: after 10 seconds, in waves of 1, 10, 100 and"
-        " all the rest. Exit codes: 0 done, 1 refused or failed again, 2 wrong use or no such order, 3 nothing to do."
+        "Try the failed steps of an order in Error again; the order continues from there. With --all, it"
+        " starts a bulk action for all orders with an open alert of --code or --group: after 10 seconds, in waves of"
+        " 1, 10, 100 and all the rest. Exit codes: 0 done, 1 refused or failed again, 2 wrong use or no such order,"
+        " 3 nothing to do."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,7 +48,9 @@ class Command(ActingCommand):
         parser.add_argument("id", nargs="?", help="the order's id, or a unique part of its beginning or end")
         parser.add_argument("--step", help="only this step, not all that failed")
         parser.add_argument("--reason", default="", help="why, for the order's history")
-        parser.add_argument("--all", action="store_true", help="every order with an open alert of --code")
+        parser.add_argument(
+            "--all", action="store_true", help="every order with an open alert of --code or --group"
+        )
         parser.add_argument("--code", help="the error code of the alerts, as `alerts` shows it")
         parser.add_argument("--agent", help="with --all: only the alerts of this agent")
         parser.add_argument(
@@ -66,7 +69,7 @@ class Command(ActingCommand):
     def work(self, options: dict[str, Any]) -> int:
         if options["all"]:
             if options["id"] or options["step"] or not (options["code"] or options["group"]):
-                raise Stop("--all needs --code or --group, and takes no ID and no --step")
+                raise Stop("--all needs --code or --group, and takes neither an ID nor --step")
             return self._resubmit_all(options)
         if not options["id"] or options["wait"] or any(options[name] is not None for name in NARROWED_BY):
             raise Stop("give the ID of an order, or --all with --code or --group")

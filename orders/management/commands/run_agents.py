@@ -12,7 +12,7 @@ from orders.management.role_command import RoleCommand
 
 
 class Command(RoleCommand):
-    help = "Run agents: they make the calls to remote services, until they are stopped."
+    help = "Run agents, which make the calls to remote services. Runs until it is stopped."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("agents", nargs="*", metavar="NAME", help="an agent to run (default: all agents)")

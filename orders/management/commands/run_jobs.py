@@ -16,7 +16,7 @@ from sasweb.launcher import jobs_cluster, jobs_watch
 
 
 class Command(BaseCommand):
-    help = "Run the periodic jobs, including the supervisor, until they are stopped."
+    help = "Run the periodic jobs, including the supervisor. Runs until it is stopped."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

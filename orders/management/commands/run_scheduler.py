@@ -6,7 +6,7 @@ from orders.management.role_command import RoleCommand
 
 
 class Command(RoleCommand):
-    help = "Run a scheduler: it claims orders and dispatches their steps, until it is stopped."
+    help = "Run a scheduler, which claims orders and dispatches their steps. Runs until it is stopped."
 
     def handle(self, **options: object) -> None:
         self.run_worker("scheduler", wiring.scheduler().run_once, Topic.SCHEDULER)

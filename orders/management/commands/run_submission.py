@@ -6,7 +6,7 @@ from orders.management.role_command import RoleCommand
 
 
 class Command(RoleCommand):
-    help = "Run a submission process: it takes orders off the submission queue and inserts them, until it is stopped."
+    help = "Run a submission process, which inserts the orders on the submission queue. Runs until it is stopped."
 
     def handle(self, **options: object) -> None:
         self.run_worker("submission", wiring.submission().run_once, Topic.SUBMISSION)

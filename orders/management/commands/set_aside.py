@@ -52,7 +52,7 @@ class Command(ActingCommand, ReadingCommand):
         if options["action"] == "replay":
             return self._replay_all(options) if options["all"] else self._replay(options)
         if options["number"] is not None or options["all"]:
-            raise Stop("a number or --all is only for replay")
+            raise Stop("a number and --all are only for replay")
         page = set_aside_submissions()
         if options["json"]:
             self.show_json({"set_aside": page.items, "has_more": page.has_more})

@@ -76,9 +76,9 @@ NAMES = tuple(field.name for field in fields(OrderFilter) if field.name != "prob
 def describe(order_filter: OrderFilter) -> str:
     """Which orders the filter selects, for people: "orders in state error, at step create-shipment"."""
     phrases = {
-        "q": "found by %(value)s",
+        "q": "matching %(value)s",
         "state": "in state %(value)s",
-        "kind": "that stand at %(value)s",
+        "kind": "with standing %(value)s",
         "step": "at step %(value)s",
         "agent": "at agent %(value)s",
         "code": "with an open alert %(value)s",

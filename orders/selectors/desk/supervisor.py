@@ -55,6 +55,11 @@ class SupervisorStatus:
         """Whether the supervisor is not doing its work."""
         return is_late(self.swept_seconds)
 
+    @property
+    def period(self) -> float:
+        """Seconds between two sweeps."""
+        return settings.CONFIG.supervisor_period
+
 
 def is_late(swept_seconds: float | None) -> bool:
     """Whether the last sweep, that many seconds ago, is too old. None means that there never was a sweep."""

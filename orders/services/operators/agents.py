@@ -39,7 +39,7 @@ def resume_agent(*, agent: str, actor: Actor, reason: str = "") -> Result:
         actor,
         reason,
         lambda: overrides.resume(agent, by=actor.name),
-        done=f"The agent {agent} is resumed. Waiting steps are let through gradually.",
+        done=f"The agent {agent} has been resumed. Waiting steps are let through gradually.",
         already=f"The agent {agent} was not paused.",
     )
 
