@@ -1,4 +1,4 @@
-"""What every family of tests may ask for."""
+"""Fixtures for all tests."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from tests.support.two_sessions import BAD_PLANS, Session
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """Gives the transactions of the test processes two minutes. The product's own processes keep their 5 s.
 
-    What ends in a moment takes longer than 5 s on a busy machine, and some tests are one transaction from end to end.
+    A quick transaction may take longer than 5 s on a busy machine, and some tests are one transaction from end to end.
     """
     options = connections["default"].settings_dict["OPTIONS"]
     options["options"] = options["options"].replace("timeout=5s", "timeout=120s")
@@ -21,31 +21,31 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(params=BAD_PLANS.values(), ids=BAD_PLANS.keys())
 def switched_off(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """Planner settings to switch off, one set after the other."""
+    """Planner settings to switch off; the test runs once for each set."""
     return request.param
 
 
 @pytest.fixture(autouse=True)
 def without_second_factor(settings: Any) -> None:
-    """Operators of the tests sign in by password alone, unless a test is about their second factor."""
+    """Lets operators sign in by password alone, unless a test is about their second factor."""
     settings.REQUIRE_SECOND_FACTOR = False
 
 
 @pytest.fixture(autouse=True)
 def quick_hashing(settings: Any) -> None:
-    """Passwords of the tests are hashed with Argon2 as those of the product are, but in a thousandth of the time."""
+    """Hashes passwords with Argon2 as the product does, but in a thousandth of the time."""
     settings.PASSWORD_HASHERS = ["tests.support.people.QuickHasher"]
 
 
 @pytest.fixture
 def new_session(transactional_db: None) -> Iterator[Callable[[], Session]]:
-    """Opens sessions whose steps the test puts in order; what they left open is rolled back at the end."""
+    """Opens sessions whose steps the test puts in order; rolls back open transactions at the end."""
     opened: list[Session] = []
 
-    def open_one() -> Session:
+    def open_session() -> Session:
         opened.append(Session())
         return opened[-1]
 
-    yield open_one
+    yield open_session
     for session in opened:
         session.close()

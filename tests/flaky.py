@@ -1,12 +1,12 @@
-"""Runs families of tests side by side, and looks closely at what fails: ten more times, under the same load.
+"""Runs families of tests side by side, and repeats each test that fails: ten more times, under the same load.
 
     python -m tests.flaky [PYTEST ARGUMENT … [+ PYTEST ARGUMENT …]]     runs the families
     python -m tests.flaky --table                                       prints the table of the tests that failed
 
-A test that fails beside other tests and passes alone has not been proved right: what makes it fail is load, and load is
-what this product is about. So a test that failed runs ten more times while all families run again beside it. If it
-fails once more, the run has failed. If it does not, the run goes on, and the test is in the table, which is printed at
-the end and kept in `reports/flaky.txt`. Every line of that table is a bug in a test or in the product.
+A test that fails beside other tests and passes alone is not proved right: load makes it fail, and load is what this
+product is about. So each failed test runs ten more times while all families run again beside it. If it fails once more,
+the run fails. Otherwise the run goes on, and the test appears in the table that is printed at the end and kept in
+`reports/flaky.txt`. Every line of that table is a bug in a test or in the product.
 
 The exit status is pytest's own, or 1 if a test failed again.
 """
@@ -32,20 +32,20 @@ ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "reports" / "flaky.txt"
 TIMES = 10
 MOST = 20
-"""More failures than this are no matter of chance, and running each ten more times would take an hour."""
+"""More failures than this are not chance, and to run each of them ten more times would take an hour."""
 OWN_SERVER = [sys.executable, "-m", "sasweb.embedded_postgres", "--"]
 FAILURES_TO, REPEAT = "SAS_FAILURES_TO", "SAS_REPEAT"
 STARTING, STOPPING = 180.0, 60.0
-"""Seconds that the second run may take until its first test runs, and to end when it is told to."""
+"""Seconds that the second run may take until its first test runs, and until it ends after a signal."""
 
 Failures = dict[str, list[str]]
-"""The reason of each failure of a test, by the test's id."""
+"""The reasons for each test's failures, by the test's id."""
 Family = list[str]
 """Pytest's arguments."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the families and then what failed; gives the exit status."""
+    """Runs the families and then the failed tests again; returns the exit status."""
     if list(arguments) == ["--table"]:
         print(TABLE.read_text() if TABLE.exists() else "No test failed beside the others.")
         return 0
@@ -69,7 +69,7 @@ def run_side_by_side(families: Sequence[Family]) -> list[tuple[int, Failures]]:
     """Runs all families at once.
 
     The first prints as it goes, on the server of DATABASE_URL. Each of the others has a server of its own, since their
-    databases have the same names, and what it prints follows when all have ended.
+    databases have the same names, and its output follows when all have ended.
     """
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(families)) as pool:
         outputs = [None, *(stack.enter_context(TemporaryFile()) for _ in families[1:])]
@@ -86,14 +86,14 @@ def _print(output: IO[bytes] | None) -> None:
 
 
 def run_again(failures: Failures) -> int:
-    """Runs each test that failed ten more times, and adds it to the table; gives the exit status."""
+    """Runs each failed test ten more times, and adds it to the table; returns the exit status."""
     status, again = run([*failures, "-n", "0"], repeat=TIMES)
     write_table(failures, again)
     return status
 
 
 def run(family: Family, *, repeat: int = 1, output: IO[bytes] | None = None) -> tuple[int, Failures]:
-    """Runs pytest; gives its exit status and what failed."""
+    """Runs pytest; returns its exit status and the failures."""
     with TemporaryDirectory(prefix="sasweb-failures-") as folder:
         path = Path(folder) / "failures.json"
         marks = {FAILURES_TO: str(path), REPEAT: str(repeat)}
@@ -108,7 +108,7 @@ def run(family: Family, *, repeat: int = 1, output: IO[bytes] | None = None) -> 
 
 @contextlib.contextmanager
 def load(family: Family) -> Iterator[None]:
-    """Runs the same family again and again meanwhile, on a database server of its own. How it ends does not matter."""
+    """Repeats a family until the block ends, on a database server of its own. Its results do not matter."""
     with TemporaryDirectory(prefix="sasweb-load-") as folder:
         output = Path(folder) / "output"
         process = _start_load(family, output)
@@ -139,7 +139,7 @@ def _without_server() -> dict[str, str]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a run and everything that it started. When interrupted, pytest tears its fixtures down."""
+    """Ends a run and everything that it started. Pytest tears its fixtures down when it is interrupted."""
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signum)
@@ -153,7 +153,7 @@ def _pytest(family: Family) -> list[str]:
 
 
 def write_table(failures: Failures, again: Failures) -> None:
-    """Adds the tests that failed to the table: how often they failed again, and why they failed at first."""
+    """Adds the failed tests to the table: how often each failed again, and why it failed at first."""
     lines = [
         f"{len(again.get(test, []))} of {TIMES} more  {test}\n              {reasons[0]}"
         for test, reasons in failures.items()
@@ -164,7 +164,7 @@ def write_table(failures: Failures, again: Failures) -> None:
 
 
 class FailureLog:
-    """Collects the reason of each failure, and writes them to the file that the environment names."""
+    """Collects the reason for each failure, and writes the reasons to the file that the environment names."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -190,7 +190,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Runs a test as often as the environment says.
 
-    Every time all fixtures are new, those of the session too: what a failure leaves behind must not fail the next.
+    Every run has new fixtures, including those of the session: what a failure leaves behind must not fail the next run.
     """
     times = _times(os.environ)
     if times == 1:

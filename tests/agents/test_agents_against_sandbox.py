@@ -320,8 +320,8 @@ def test_each_fault_of_the_mail_server_is_classified(
     fault: dict[str, Any], kind: type[Fault], code: str, sandbox: Sandbox
 ) -> None:
     sandbox.faults("mail", **fault)
-    found = fault_of(lambda: perform(mail_agent(sandbox), forward("send-confirmation")))
-    assert (type(found), found.code) == (kind, code)
+    raised = fault_of(lambda: perform(mail_agent(sandbox), forward("send-confirmation")))
+    assert (type(raised), raised.code) == (kind, code)
 
 
 def test_an_email_to_an_invalid_recipient_is_refused(sandbox: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""The project's source as text and syntax trees: which module imports which, found out without importing anything."""
+"""The project's source as text and syntax trees: which module imports which, without importing anything."""
 
 import ast
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ PACKAGES = ("orders", "sasweb", "sandbox")
 
 @dataclass(frozen=True)
 class Import:
-    """One name that a module imports, from the project or from elsewhere. `target` is the module that defines it."""
+    """One name that a module imports, from the project or elsewhere. `target` is the module that defines it."""
 
     module: str
     line: int
@@ -84,8 +84,8 @@ def within(*places: str) -> list[str]:
 
 @cache
 def reach(module: str) -> frozenset[str]:
-    """Every module of the product that a module imports, directly or through others. The packages that Python imports
-    on the way to a module do not count: here they only hold a docstring or re-export names."""
+    """Every module of the product that a module imports, directly or through others. Packages that Python imports on
+    the way to a module do not count: in this project they only have a docstring or re-export names."""
     reached: set[str] = set()
     todo = [module]
     while todo:

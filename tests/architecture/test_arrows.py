@@ -1,4 +1,4 @@
-"""Who may import whom (docs/architecture.md): the engine knows no business, roles know nothing of one another."""
+"""Who may import whom (docs/architecture.md): the engine knows no business, and roles know nothing of one another."""
 
 import ast
 from collections.abc import Callable, Iterable
@@ -91,9 +91,9 @@ ROOMS = {
         "orders.engine.channels.wakeups",
     ),
 }
-"""What each room of the house may import besides itself. A room that is not here is `wiring`, `jobs` or Django's."""
+"""What each package ("room") may import besides itself. The rooms missing here are `wiring`, `jobs` and Django's."""
 STILL_OPEN = {}
-"""Modules whose arrows are not yet those of the plan. To be emptied."""
+"""Modules whose imports do not follow the plan yet."""
 LARGEST_FILE = 350
 LARGEST_FUNCTION = 60
 
@@ -106,21 +106,24 @@ def offences(
     where: Iterable[str],
     *,
     is_wrong: Callable[[str], bool],
-    unless: Callable[[Import], bool] = lambda one: False,
+    unless: Callable[[Import], bool] = lambda imported: False,
 ) -> list[str]:
-    """The imports of these modules that are wrong, as lines to read."""
+    """The wrong imports of these modules, as lines to read."""
     return [
-        str(one) for module in where for one in imports(module) if is_wrong(one.target) and not unless(one)
+        str(imported)
+        for module in where
+        for imported in imports(module)
+        if is_wrong(imported.target) and not unless(imported)
     ]
 
 
 def only(*allowed: str) -> Callable[[str], bool]:
-    """Wrong is every module of the product that is not in these places."""
+    """Says of a module whether it is wrong: it belongs to the product but is not in these places."""
     return lambda target: is_ours(target) and not is_within(target, *allowed)
 
 
 def never(*forbidden: str) -> Callable[[str], bool]:
-    """Wrong is every module in these places."""
+    """Says of a module whether it is wrong: it is in one of these places."""
     return lambda target: is_within(target, *forbidden)
 
 
@@ -213,7 +216,11 @@ def test_an_agent_knows_the_contracts_and_its_transport_and_no_database() -> Non
 
 @pytest.mark.pattern("A1")
 def test_no_agent_knows_another_agent() -> None:
-    agents = {one.target for one in imports("orders.wiring") if is_within(one.target, "orders.agents")}
+    agents = {
+        imported.target
+        for imported in imports("orders.wiring")
+        if is_within(imported.target, "orders.agents")
+    }
     assert len(agents) >= 4
     for agent in agents:
         assert sorted(reach(agent) & (agents - {agent})) == []
@@ -239,7 +246,7 @@ def test_the_web_asks_services_and_selectors_and_knows_no_role_and_no_channel() 
     )
     faces = within("orders.api", "orders.storefront", "orders.console")
     errors = "orders.engine.errors"
-    assert offences(faces, is_wrong=never(*behind), unless=lambda one: one.target == errors) == []
+    assert offences(faces, is_wrong=never(*behind), unless=lambda imported: imported.target == errors) == []
 
 
 def test_services_know_neither_roles_nor_business_nor_web() -> None:
@@ -264,13 +271,13 @@ def test_operators_services_know_of_the_business_only_what_may_be_edited() -> No
     acts = within("orders.services.operators")
     assert len(acts) >= 4
     editing = "orders.workflow.editing"
-    assert offences(acts, is_wrong=never(*behind), unless=lambda one: one.target == editing) == []
+    assert offences(acts, is_wrong=never(*behind), unless=lambda imported: imported.target == editing) == []
 
 
 @pytest.mark.parametrize("room", sorted(ROOMS))
 def test_a_room_imports_only_what_it_may(room: str) -> None:
-    found = offences(within(room), is_wrong=only(room, *ROOMS[room]))
-    assert [line for line in found if line.split()[0].partition(":")[0] not in STILL_OPEN] == []
+    wrong_imports = offences(within(room), is_wrong=only(room, *ROOMS[room]))
+    assert [line for line in wrong_imports if line.split()[0].partition(":")[0] not in STILL_OPEN] == []
 
 
 @pytest.mark.pattern("C4")
@@ -278,18 +285,18 @@ def test_only_the_wiring_joins_roles_and_business() -> None:
     joins = [
         module
         for module in modules()
-        if any(is_within(one.target, *ROLES) for one in imports(module))
-        and any(is_within(one.target, *BUSINESS) for one in imports(module))
+        if any(is_within(imported.target, *ROLES) for imported in imports(module))
+        and any(is_within(imported.target, *BUSINESS) for imported in imports(module))
     ]
     assert joins == ["orders.wiring"]
 
 
 def test_commands_and_jobs_create_no_role_and_no_agent_themselves() -> None:
-    """They ask the wiring for one; the name of its class is for annotations."""
+    """They get them from the wiring; the names of the classes are for annotations."""
     outside = [*within("orders.management"), "orders.jobs"]
     assert offences(outside, is_wrong=never("orders.agents")) == []
     for module in outside:
-        names = {one.name for one in imports(module) if is_within(one.target, *ROLES)}
+        names = {imported.name for imported in imports(module) if is_within(imported.target, *ROLES)}
         calls = [node.func for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]
         assert [call.id for call in calls if isinstance(call, ast.Name) and call.id in names] == [], module
 
@@ -317,7 +324,7 @@ def test_a_module_is_small_and_imports_by_full_names(module: str) -> None:
 
 
 def test_every_form_of_import_is_seen() -> None:
-    """A test that looks for imports and finds none proves nothing unless it can see them."""
+    """A test that finds no imports proves nothing unless it can see them."""
     source = """
 import orders.services.order_changes
 import django.db as database
@@ -330,7 +337,7 @@ def later():
 if TYPE_CHECKING:
     from orders.agents.mail import Mail as Post
 """
-    assert [one.target for one in read_imports("made_up", ast.parse(source))] == [
+    assert [imported.target for imported in read_imports("made_up", ast.parse(source))] == [
         "orders.services.order_changes",
         "django.db",
         "orders.wiring",

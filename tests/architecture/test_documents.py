@@ -1,4 +1,4 @@
-"""The documents tell the truth: settings, commands, paths, imports and figures are those of the code."""
+"""The documents match the code: settings, commands, paths, imports and figures."""
 
 import ast
 import importlib
@@ -47,24 +47,24 @@ HOST = HostConfig(instance="")
 
 
 def table(text: str, heading: str) -> list[list[str]]:
-    """The rows of the first table after a heading, without its head."""
+    """The rows of the first table after a heading, without the header row."""
     rows = re.findall(r"^\|(.+)\|$", text.partition(f"\n{heading}\n")[2].partition("\n## ")[0], re.MULTILINE)
     return [[cell.strip() for cell in row.split(" | ")] for row in rows[2:]]
 
 
 def names_in(cell: str) -> list[str]:
-    """The names that a cell puts between backticks."""
+    """The names between backticks in a cell."""
     return re.findall(r"`([^`]+)`", cell)
 
 
 def text_of(document: Path) -> str:
-    """A document on one line, since a sentence may be broken anywhere."""
+    """A document on one line, since a sentence may wrap anywhere."""
     return " ".join(document.read_text().split())
 
 
 @pytest.fixture
 def defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> config.Config:
-    """The configuration without any variable, except for the folder that it writes to."""
+    """The configuration with no variable set except the folder that it writes to."""
     for name in config.Config.__dataclass_fields__:
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("VAR_DIR", str(tmp_path))
@@ -108,11 +108,11 @@ def test_the_commands_in_the_documents_exist() -> None:
         for name in re.findall(r"manage\.py ([a-z_0-9]+)", document.read_text())
     }
     assert sorted(named - commands - {"migrate", "check", "collectstatic"}) == []
-    listed = {
+    documented = {
         name for row in table(README, "## Operators") for name in re.findall(r"manage\.py (\w+)", row[0])
     }
     not_for_operators = {name for name in commands if name.startswith("run_")} | {"up", "load_demo"}
-    assert sorted(commands - not_for_operators - listed) == []
+    assert sorted(commands - not_for_operators - documented) == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -32,11 +32,11 @@ TAKING_BACK_A_CLICK = {
     "orders.vocabulary": {"UNDONE"},
     "orders.wording.state_labels": {"UNDONE"},
 }
-"""The only names that say undo. They are about bulk actions, which an operator can take back before they begin."""
+"""The only names that say undo. They are about bulk actions, which an operator can take back before they start."""
 
 
 def texts(*places: str) -> Iterator[tuple[str, str]]:
-    """The path and the text of each file in these places. Migrations are history, and history keeps its words."""
+    """The path and the text of each file in these places, except migrations: history keeps its words."""
     for place in places:
         path = ROOT / place
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -51,7 +51,7 @@ def texts(*places: str) -> Iterator[tuple[str, str]]:
 
 
 def uses(term: str, text: str) -> bool:
-    """Whether a text has the term: as words, as a_name or as AName, in the singular or the plural."""
+    """Whether a text uses the term: as words, as a_name or as AName, in the singular or the plural."""
     words = r"[\s_-]*".join(re.escape(word) for word in re.split(r"[\s-]", term))
     return re.search(rf"(?<![a-z]){words}(s|es|d|ed|r)?(?![a-z])", text, re.IGNORECASE) is not None
 
@@ -62,7 +62,7 @@ def split_camel_case(text: str) -> str:
 
 
 def lines_with(word: str, name: str, text: str) -> list[str]:
-    """Where a file has the word, also across a line break: `path:line`."""
+    """Where a file uses the word, even across a line break: `path:line`."""
     pattern = r"\s+".join(re.escape(part) for part in word.split())
     matches = re.finditer(rf"(?<![\w-]){pattern}(?![\w-])", text, re.IGNORECASE)
     return [f"{name}:{text.count(chr(10), 0, match.start()) + 1}" for match in matches]

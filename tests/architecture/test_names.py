@@ -33,15 +33,17 @@ def values(syntax: ast.AST) -> Iterator[tuple[str, int]]:
                 yield name, node.lineno
 
 
-def product_files() -> list[Path]:
-    paths = [path for package in (*PACKAGES, "bench") for path in sorted((ROOT / package).rglob("*.py"))]
+def source_files() -> list[Path]:
+    paths = [
+        path for package in (*PACKAGES, "bench", "tests") for path in sorted((ROOT / package).rglob("*.py"))
+    ]
     return [path for path in paths if "migrations" not in path.parts]
 
 
 def test_a_value_is_named_by_a_noun() -> None:
     named = {
         f"{path.relative_to(ROOT)}:{line} {name}"
-        for path in product_files()
+        for path in source_files()
         for name, line in values(ast.parse(path.read_text()))
         if name in NOT_NOUNS and not str(path.relative_to(ROOT)).startswith(ALLOWED.get(name, ()))
     }

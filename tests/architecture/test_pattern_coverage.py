@@ -1,5 +1,4 @@
-"""Every requirement of the pattern is proved by a test that is marked with it, and is accounted for in the
-documents."""
+"""Every requirement of the pattern has a test that is marked with it, and the documents account for it."""
 
 import ast
 import re
@@ -51,7 +50,7 @@ def proofs() -> dict[str, list[str]]:
 
 
 def named(text: str) -> set[str]:
-    """The requirements that a document names, singly or in a range (V2–V4)."""
+    """The requirements that a document names, one by one or in a range (V2–V4)."""
     requirements = set(re.findall(r"\b([TSCAVOQN]\d{1,2})\b", text))
     for kind, first, last in re.findall(r"\b([TSCAVOQN])(\d{1,2})[–-]\1(\d{1,2})\b", text):
         requirements |= {f"{kind}{number}" for number in range(int(first), int(last) + 1)}
@@ -72,8 +71,10 @@ def test_every_fault_case_has_a_test_and_says_in_the_documents_what_happens() ->
 
 
 def test_no_test_is_marked_with_a_requirement_or_fault_that_does_not_exist() -> None:
-    known = {*IDS, *FAULTS}
-    assert {requirement: where for requirement, where in proofs().items() if requirement not in known} == {}
+    known_ids = {*IDS, *FAULTS}
+    assert {
+        requirement: where for requirement, where in proofs().items() if requirement not in known_ids
+    } == {}
 
 
 def test_every_requirement_is_accounted_for_in_the_documents() -> None:

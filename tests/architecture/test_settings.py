@@ -39,7 +39,7 @@ WRONG = [
     ("ALERT_WEBHOOK_URL", "hooks.example", NOT_A_URL),
     ("PUBLIC_URL", "shop.example", NOT_A_URL),
 ]
-"""Variable, invalid value, what the line says is expected."""
+"""Variable, invalid value, expected value as the line says it."""
 ALSO_WRONG = [
     *[("BIND", value) for value in ("", ":8000", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:²", "a\nb")],
     *[("DEBUG", value) for value in ("", "2")],
@@ -54,7 +54,7 @@ ALSO_WRONG = [
 
 
 def environment(var_dir: Path, **variables: str) -> dict[str, str]:
-    """An environment that holds a folder for files, these variables, and nothing else."""
+    """An environment with a folder for files and these variables, and nothing else."""
     return {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "PYTHONDONTWRITEBYTECODE": "1"} | variables
 
 

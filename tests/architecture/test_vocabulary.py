@@ -30,7 +30,7 @@ def test_every_stored_word_is_written_somewhere(enumeration: type[StrEnum]) -> N
 
 
 def test_nobody_spells_the_kind_of_an_event_as_a_string() -> None:
-    """A kind that is no word of anything else, as `step_started` is, stands in the vocabulary alone."""
+    """A kind with no other meaning, such as `step_started`, appears only in the vocabulary."""
     others = {
         word.value
         for name, words in vars(vocabulary).items()
@@ -53,7 +53,7 @@ def test_nobody_spells_the_kind_of_an_event_as_a_string() -> None:
 
 
 def test_no_module_writes_an_event_of_a_kind_that_is_not_in_the_vocabulary() -> None:
-    """The kind is the second value of an `EventRow`; where it is a variable, mypy holds it to the enumeration."""
+    """The kind is the second value of an `EventRow`; where it is a variable, mypy checks it against the enumeration."""
     literal = [
         f"{module}:{node.lineno}"
         for module in modules()

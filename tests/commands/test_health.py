@@ -76,9 +76,9 @@ def test_agents_counts_in_json_too() -> None:
 
 
 def lease(**fields: object) -> None:
-    known = {"holder": "supervisor:test", "term": 4, "expires_at": ahead(3_700), "swept_at": ago(2)}
+    defaults = {"holder": "supervisor:test", "term": 4, "expires_at": ahead(3_700), "swept_at": ago(2)}
     report = {"found": 3, "recovered": 2, "escalated": 1}
-    LeaderLease.objects.create(name="supervisor", last_sweep=report, **(known | fields))
+    LeaderLease.objects.create(name="supervisor", last_sweep=report, **(defaults | fields))
 
 
 @pytest.mark.pattern("V6")

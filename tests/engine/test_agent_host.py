@@ -1,4 +1,4 @@
-"""The agent host takes requests and posts the answers of its agents (A1, A4, A6)."""
+"""The agent host takes requests and posts its agents' answers (A1, A4, A6)."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def test_a_host_claims_no_more_than_each_agent_has_capacity_for() -> None:
         a_request("heat-oven")
     kitchen, oven = ScriptedAgent("kitchen", capacity=2), ScriptedAgent("oven", capacity=3)
     assert a_host(kitchen, oven).run_once().done == {"claimed": 5, "ended": 5}
-    assert (len(kitchen.asked), len(oven.asked)) == (2, 3)
+    assert (len(kitchen.requests), len(oven.requests)) == (2, 3)
     assert AgentReply.objects.count() == 5
     assert list(AgentRequest.objects.values_list("deliveries", "leased_by").distinct()) == [(0, None)]
     assert AgentRequest.objects.count() == 5
@@ -51,12 +51,12 @@ def test_a_running_host_counts_the_calls_it_has_under_way() -> None:
 @pytest.mark.pattern("A1")
 def test_requests_go_by_priority_and_then_by_age() -> None:
     low, high, later = a_request(priority=1), a_request(priority=9), a_request(priority=9)
-    asked = []
+    performed = []
     for _ in range(3):
         agent = ScriptedAgent("kitchen", capacity=1)
         a_host(agent).run_once()
-        asked += keys(agent)
-    assert asked == [high.key, later.key, low.key]
+        performed += keys(agent)
+    assert performed == [high.key, later.key, low.key]
 
 
 @pytest.mark.pattern("A1")
@@ -65,7 +65,7 @@ def test_a_host_leaves_alone_the_requests_of_agents_that_it_does_not_run() -> No
     kitchen = ScriptedAgent("kitchen")
     assert a_host(kitchen).run_once().done == {"claimed": 0, "ended": 0}
     assert AgentRequest.objects.get().deliveries == 0
-    assert (kitchen.asked, kitchen.closed) == ([], True)
+    assert (kitchen.requests, kitchen.closed) == ([], True)
 
 
 @pytest.mark.pattern("A5")
@@ -73,7 +73,7 @@ def test_a_request_past_its_complete_by_is_never_begun() -> None:
     a_request(complete_by=ago(0.1))
     kitchen = ScriptedAgent("kitchen")
     assert a_host(kitchen).run_once().done["claimed"] == 0
-    assert (kitchen.asked, no_replies()) == ([], True)
+    assert (kitchen.requests, no_replies()) == ([], True)
 
 
 @pytest.mark.pattern("A1", "A7")
@@ -82,7 +82,7 @@ def test_a_request_that_another_host_holds_is_passed_over_and_a_suspect_waits_fo
     a_request(deliveries=2)
     kitchen = ScriptedAgent("kitchen")
     assert a_host(kitchen).run_once().done["claimed"] == 0
-    assert kitchen.asked == []
+    assert kitchen.requests == []
 
 
 # --- answers
@@ -106,11 +106,16 @@ def test_an_agent_receives_the_whole_request() -> None:
     request = a_request(attempt=4, body={"data": {"portions": 3}, "results": {"mix": {"dough": 1}}}, left=20)
     kitchen = ScriptedAgent("kitchen")
     a_host(kitchen).run_once()
-    (given,) = kitchen.asked
-    assert (given.order_id, given.step, given.operation) == (request.order_id, "mix", "mix-it")
-    assert (given.attempt, given.key, given.compensates, given.reverses) == (4, request.key, False, "")
-    assert (given.data, given.results) == ({"portions": 3}, {"mix": {"dough": 1}})
-    assert 15 < given.seconds_left <= 20
+    (received,) = kitchen.requests
+    assert (received.order_id, received.step, received.operation) == (request.order_id, "mix", "mix-it")
+    assert (received.attempt, received.key, received.compensates, received.reverses) == (
+        4,
+        request.key,
+        False,
+        "",
+    )
+    assert (received.data, received.results) == ({"portions": 3}, {"mix": {"dough": 1}})
+    assert 15 < received.seconds_left <= 20
 
 
 @pytest.mark.pattern("C10")
@@ -145,7 +150,7 @@ def test_a_nontransient_fault_is_posted_at_once_after_one_call(fault: Refused, o
     reply = a_reply()
     assert (reply.outcome, reply.calls) == (outcome, 1)
     assert reply.body == {"code": fault.code, "message": fault.message}
-    assert len(kitchen.asked) == 1
+    assert len(kitchen.requests) == 1
     assert happened(request.order_id) == [("call_failed", "mix")]
 
 

@@ -29,11 +29,11 @@ def test_a_transient_fault_is_tried_again_with_the_same_key_until_it_succeeds() 
     assert keys(kitchen) == [request.key] * 3
     assert (a_reply().outcome, a_reply().body, a_reply().calls) == ("done", {"dough": 1}, 3)
     failures = Event.objects.filter(kind="call_failed").order_by("id")
-    assert [(one.detail["try"], one.detail["code"], one.attempt) for one in failures] == [
+    assert [(event.detail["try"], event.detail["code"], event.attempt) for event in failures] == [
         (1, "busy", 1),
         (2, "busy", 1),
     ]
-    assert {(one.order_id, one.step, one.actor_name) for one in failures} == {
+    assert {(event.order_id, event.step, event.actor_name) for event in failures} == {
         (request.order_id, "mix", "agents:a")
     }
 
@@ -73,7 +73,7 @@ def test_a_wait_past_the_complete_by_ends_the_call_without_an_answer() -> None:
     a_request(left=20)
     kitchen = ScriptedAgent("kitchen", Transient("busy", "in an hour", retry_after=3_600))
     in_thread(a_host(kitchen).run_once).result(timeout=60)
-    assert len(kitchen.asked) == 1
+    assert len(kitchen.requests) == 1
     assert (no_replies(), AgentRequest.objects.exists()) == (True, False)
     assert Event.objects.get().detail["code"] == "busy"
 
@@ -89,9 +89,9 @@ def test_past_its_complete_by_a_call_is_stopped_and_posts_nothing(script: Any) -
     assert a_host(kitchen).run_once().done == {"claimed": 1, "ended": 1}
     assert no_replies()
     assert not AgentRequest.objects.exists()
-    assert len(kitchen.asked) >= 1
+    assert len(kitchen.requests) >= 1
     failures = Event.objects.filter(order_id=request.order_id, kind="call_failed")
-    assert {one.detail["code"] for one in failures} == {"no_answer" if script is hang else "busy"}
+    assert {event.detail["code"] for event in failures} == {"no_answer" if script is hang else "busy"}
     # The order itself is for the supervisor to find.
     assert step_of(request.order_id, "mix").state == "running"
     assert OrderProcess.objects.get().process_state == "processing"

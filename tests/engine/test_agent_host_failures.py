@@ -1,4 +1,4 @@
-"""Several agent hosts, hosts that go, requests that may kill a host, and connections that are cut (A1, A7)."""
+"""Several agent hosts, hosts that die, requests that may kill a host, and connections that are cut (A1, A7)."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.support.wait import until
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-# --- several hosts, and hosts that go
+# --- several hosts, and hosts that die
 
 
 @pytest.mark.pattern("A1", "C3")
@@ -135,8 +135,8 @@ def test_a_request_that_was_delivered_twice_without_an_answer_is_run_alone() -> 
     with running(a_host(kitchen, lease=1.2, **QUICK)):
         until(lambda: gate.began, what="the suspect's call")
         others = {a_request().key for _ in range(3)}
-        looked = AgentInstance.objects.get().seen_at
-        until(lambda: AgentInstance.objects.get().seen_at != looked, what="another heartbeat")
+        heartbeat = AgentInstance.objects.get().seen_at
+        until(lambda: AgentInstance.objects.get().seen_at != heartbeat, what="another heartbeat")
         beside = keys(kitchen)
         gate.open()
         until(lambda: AgentReply.objects.count() == 4, what="all replies")
@@ -171,7 +171,7 @@ def test_a_host_survives_its_connections_being_cut() -> None:
         until(lambda: gate.began, what="the call")
         assert end_other_connections() >= 1
         a_request()
-        until(lambda: len(kitchen.asked) == 2, what="a claim on a new connection")
+        until(lambda: len(kitchen.requests) == 2, what="a claim on a new connection")
         end_other_connections()
         gate.open()
         until(lambda: AgentReply.objects.count() == 2, what="both replies")
@@ -184,7 +184,9 @@ def test_a_host_reports_each_agents_health_while_it_runs() -> None:
     a_request()
     kitchen, oven = ScriptedAgent("kitchen", BUSY, {"ok": True}, capacity=4), ScriptedAgent("oven")
     with running(a_host(kitchen, oven, instance="agents:7", **QUICK)):
-        until(lambda: AgentInstance.objects.filter(agent="kitchen", calls=2).exists(), what="its report")
+        until(
+            lambda: AgentInstance.objects.filter(agent="kitchen", calls=2).exists(), what="the host's report"
+        )
         assert AgentInstance.objects.filter(agent="oven", calls=0, capacity=10).exists()
         reported = AgentInstance.objects.get(agent="kitchen")
     assert (reported.instance, reported.capacity, reported.failed_calls) == ("agents:7", 4, 1)
@@ -195,7 +197,7 @@ def test_a_host_reports_each_agents_health_while_it_runs() -> None:
 def test_expired_requests_that_nobody_holds_are_deleted() -> None:
     a_request(complete_by=ago(5))
     with running(a_host(ScriptedAgent("kitchen"), lease=1.2, **QUICK)):
-        until(lambda: not AgentRequest.objects.exists(), what="the request being deleted")
+        until(lambda: not AgentRequest.objects.exists(), what="the deletion of the request")
     assert no_replies()
 
 
@@ -203,7 +205,7 @@ def test_a_wake_up_is_enough_for_a_host_that_polls_rarely() -> None:
     kitchen = ScriptedAgent("kitchen")
     host = a_host(kitchen, poll=60.0)
     with running(host):
-        until(lambda: AgentInstance.objects.exists(), what="the host being up")
+        until(lambda: AgentInstance.objects.exists(), what="the host's start")
         a_request()
 
         def woken() -> bool:
@@ -211,4 +213,4 @@ def test_a_wake_up_is_enough_for_a_host_that_polls_rarely() -> None:
             return AgentReply.objects.exists()
 
         until(woken, what="the reply")
-    assert len(kitchen.asked) == 1
+    assert len(kitchen.requests) == 1

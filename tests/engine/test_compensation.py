@@ -1,4 +1,4 @@
-"""Compensation of a whole order, from every point it can have reached (C10): in reverse and to the end (I10)."""
+"""Compensation of a whole order from every point that it can reach (C10): in reverse and to the end (I10)."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -31,18 +31,19 @@ pytestmark = [pytest.mark.django_db, pytest.mark.pattern("C10")]
 
 
 def points() -> Iterator[Any]:
-    """Every point that an order of the workflow can have reached.
+    """Every point that an order of the workflow can reach.
 
-    The completed steps are closed under "comes after"; of those that could be begun each was not, or nobody knows.
+    Every step before a completed step is completed. Each step that is ready is either not started, or its outcome is
+    unknown.
     """
     names = [step.name for step in CAKE.steps]
-    for chosen in product([False, True], repeat=len(names)):
-        done = {name for name, is_done in zip(names, chosen, strict=True) if is_done}
+    for flags in product([False, True], repeat=len(names)):
+        done = {name for name, is_done in zip(names, flags, strict=True) if is_done}
         if not all(set(CAKE.by_name[name].after) <= done for name in done):
             continue
         open_now = [s.name for s in CAKE.steps if s.name not in done and set(s.after) <= done]
-        for asked_for in product([False, True], repeat=len(open_now)):
-            lost = {name for name, was in zip(open_now, asked_for, strict=True) if was}
+        for sent_flags in product([False, True], repeat=len(open_now)):
+            lost = {name for name, was_sent in zip(open_now, sent_flags, strict=True) if was_sent}
             label = "+".join(sorted(done)) or "nothing"
             yield pytest.param(done, lost, id=label + "".join(f"-{name}?" for name in sorted(lost)))
 
@@ -123,7 +124,7 @@ def test_a_running_step_is_awaited_before_the_steps_it_depends_on_are_compensate
     make_request(step_of(order, "box"), deliveries=1, leased_by="agents:a", leased_until=ahead(8))
     scheduler = a_scheduler()
     scheduler.run_once()
-    # `decorate` does not depend on `box`: it is compensated at once. `bake` and `mix` come before it.
+    # `decorate` does not depend on `box`, so it is compensated at once. `bake` and `mix` come before `box`, and wait.
     assert states(order) == {**BAKED, "decorate": "compensating", "box": "running"}
     assert (stored(order).process_state, stored(order).locked_by) == ("processing", "scheduler:a")
     answer(order=order)
@@ -179,7 +180,7 @@ def test_a_request_that_no_agent_has_begun_is_taken_back_and_needs_no_compensati
 
 
 def compensate_now(order: OrderProcess) -> None:
-    """What the service does to a Processing order, for one whose goal has turned already."""
+    """Does what the service does to a Processing order, for an order whose goal has already turned."""
     OrderProcess.objects.filter(pk=order.pk).update(
         process_state="pending", locked_by=None, complete_by=None, not_before=None
     )

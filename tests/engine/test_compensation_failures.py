@@ -1,4 +1,4 @@
-"""Compensating calls that are refused, unknown or out of time: tried again, or an alert of their own kind (C10)."""
+"""Compensating calls that are refused, unknown or out of time: retried, or an alert of their own kind (C10)."""
 
 import pytest
 
@@ -95,15 +95,15 @@ def test_a_compensation_is_tried_more_often_than_a_forward_step_before_it_is_an_
     tries = {forward.pk: 0, order.pk: 0}
     for _ in range(10):
         drain(scheduler)
-        for one in (forward, order):
-            running = one.steps.filter(name="mix", complete_by__isnull=False).exists()
-            tries[one.pk] += running
+        for tried in (forward, order):
+            running = tried.steps.filter(name="mix", complete_by__isnull=False).exists()
+            tries[tried.pk] += running
         AgentRequest.objects.all().delete()
-        for one in (forward, order):
-            expire(one)
+        for tried in (forward, order):
+            expire(tried)
         leader.run_once()
-        for one in (forward, order):
-            all_due(one)
+        for tried in (forward, order):
+            all_due(tried)
     assert tries == {forward.pk: 2, order.pk: 4}
     assert alerts_of(order) == [("compensation_failed", "mix", "timed_out")]
     mix = step_of(order, "mix")

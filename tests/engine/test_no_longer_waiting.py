@@ -85,7 +85,7 @@ def test_an_order_that_is_set_aside_waits_no_longer() -> None:
 
 
 def test_a_broken_order_among_those_that_wait_is_set_aside_alone() -> None:
-    """What waits is taken within the pass's batch, so that halving it finds the one (rule 11)."""
+    """A pass takes waiting orders within its batch, so that halving the batch finds the broken order (rule 11)."""
     orders = [make_order(PACKED | {"decorate": waited(9)}, not_before=ahead(99)) for _ in range(9)]
     StepState.objects.filter(process=orders[4], name="tell").update(name="frost")
     scheduler = a_scheduler(batch=8)

@@ -63,7 +63,9 @@ def test_a_request_handed_back_waits_again_and_counts_no_failure(
     clear()
     scheduler.run_once()
     assert step_of(order, "decorate").attempt == attempt + 1
-    assert AgentRequest.objects.get().key == f"{order.pk}/decorate/1"  # the same key: it may have been done
+    assert (
+        AgentRequest.objects.get().key == f"{order.pk}/decorate/1"
+    )  # the same key, since the call may have had its effect
 
 
 @pytest.mark.pattern("C10")
@@ -148,7 +150,7 @@ def test_the_leader_opens_the_alert_of_an_agent_that_nobody_runs_and_closes_it()
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.pattern("A9", "F29")
 def test_waiting_orders_drain_by_priority_on_the_ramp_within_the_credit() -> None:
-    """A thousand orders, five priorities; time is made by moving the circuit's."""
+    """A thousand orders, five priorities; the test moves the circuit's time instead of waiting."""
     ready = PACKED | {"decorate": {}}
     for priority in (1, 3, 5, 7, 9):
         clones(make_order(ready, priority=priority), 199)
@@ -163,7 +165,7 @@ def test_waiting_orders_drain_by_priority_on_the_ramp_within_the_credit() -> Non
     sent: list[int] = []
     priorities: list[int] = []
     for tenth in range(40):
-        # The circuit closed so long ago: the ramp of 30 s is over after ten passes.
+        # Each pass moves the circuit's closing into the past: the ramp of 30 s is over after ten passes.
         Circuit.objects.filter(agent="kitchen").update(
             closed_at=ahead(300) if tenth == 0 else ago(3.0 * tenth)
         )
@@ -171,7 +173,7 @@ def test_waiting_orders_drain_by_priority_on_the_ramp_within_the_credit() -> Non
         in_this_pass = list(AgentRequest.objects.filter(agent="kitchen").values_list("priority", flat=True))
         sent.append(len(in_this_pass))
         priorities += sorted(in_this_pass, reverse=True)
-        AgentRequest.objects.all().delete()  # all of them are answered, and more may follow
+        AgentRequest.objects.all().delete()  # as if all had been answered, so that more may follow
         if len(priorities) == 1000:
             break
     assert len(priorities) == 1000
@@ -204,7 +206,7 @@ def test_a_host_hands_requests_back_uncalled_while_the_circuit_is_open() -> None
     shut(cause_message="it is down")
     kitchen = ScriptedAgent("kitchen")
     a_host(kitchen).run_once()
-    assert (kitchen.asked, AgentRequest.objects.count(), replies()) == ([], 0, {"deferred": 3})
+    assert (kitchen.requests, AgentRequest.objects.count(), replies()) == ([], 0, {"deferred": 3})
     reply = AgentReply.objects.first()
     assert reply is not None
     assert (reply.calls, reply.body) == (0, {"code": "not_called", "message": "it is down"})
@@ -218,7 +220,7 @@ def test_a_host_makes_one_probe_of_a_half_open_circuit_and_closes_it() -> None:
     shut(state="half_open", probe_at=ahead(45))
     kitchen = ScriptedAgent("kitchen")
     a_host(kitchen).run_once()
-    assert (len(kitchen.asked), replies()) == (1, {"deferred": 2, "done": 1})
+    assert (len(kitchen.requests), replies()) == (1, {"deferred": 2, "done": 1})
     assert Circuit.objects.get().state == "closed"
 
 
@@ -228,7 +230,7 @@ def test_a_probe_that_fails_is_handed_back_too_and_opens_the_circuit_again() -> 
     shut(state="half_open", probe_at=ahead(45))
     kitchen = ScriptedAgent("kitchen", DOWN)
     a_host(kitchen).run_once()
-    assert (len(kitchen.asked), replies()) == (1, {"deferred": 1})
+    assert (len(kitchen.requests), replies()) == (1, {"deferred": 1})
     assert AgentReply.objects.get().calls == 1
     row = Circuit.objects.get()
     assert (row.state, row.openings, row.cause_code) == ("open", 2, "http_503")
@@ -237,7 +239,7 @@ def test_a_probe_that_fails_is_handed_back_too_and_opens_the_circuit_again() -> 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.pattern("O1", "F29")
 def test_an_outage_costs_waits_and_one_alert_and_every_order_continues_after_it() -> None:
-    """One host and one scheduler, from the first failure to the end; every wait for a probe is cut short."""
+    """One host and one scheduler, from the first failure to the end. The test cuts every wait for a probe short."""
     orders = [make_order({"heat-oven": "completed"}) for _ in range(20)]
     scheduler = a_scheduler()
     AgentInstance.objects.filter(agent="kitchen").delete()
@@ -250,7 +252,7 @@ def test_an_outage_costs_waits_and_one_alert_and_every_order_continues_after_it(
 
     kitchen = ScriptedAgent("kitchen", at_first_down, capacity=8)
 
-    def is_(state: str) -> Callable[[], bool]:
+    def circuit_is(state: str) -> Callable[[], bool]:
         def look() -> bool:
             scheduler.run_once()
             return Circuit.objects.filter(agent="kitchen", state=state).exists()
@@ -270,15 +272,15 @@ def test_an_outage_costs_waits_and_one_alert_and_every_order_continues_after_it(
 
     with running(a_host(kitchen, poll=0.02, heartbeat=0.2, grace=0.1)) as ended:
         until(lambda: AgentInstance.objects.filter(agent="kitchen").exists(), what="a heartbeat")
-        until(is_("open"), what="the circuit's opening")
-        until(all_wait, what="every step's waiting")
+        until(circuit_is("open"), what="the opening of the circuit")
+        until(all_wait, what="every step to wait")
         assert Alert.objects.filter(kind="outage", closed_at=None).count() == 1
-        calls = len(kitchen.asked)
+        calls = len(kitchen.requests)
         for _ in range(5):
             scheduler.run_once()
-        assert len(kitchen.asked) <= calls + 5  # nothing but probes, one a pass at most
+        assert len(kitchen.requests) <= calls + 5  # only probes, at most one per pass
         is_down = False
-        until(all_mixed, what="every order's going on")
+        until(all_mixed, what="every order to continue")
         assert not ended.done()
     assert fetch("SELECT count(*) FROM orders_orderprocess WHERE failure_count > 0") == [(0,)]
     assert not OrderProcess.objects.filter(process_state="error").exists()

@@ -1,4 +1,4 @@
-"""Which waiting step is the probe of an open circuit, and how long a step that is probed with stays patient."""
+"""Which waiting step is the probe of an open circuit, and how long the patience of such a step lasts."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ READY = {"mix": "completed", "heat-oven": "completed"}
 
 
 def waiting(seconds: float, **process: object) -> OrderProcess:
-    """An order whose step `bake` has waited that long for the oven."""
+    """An order whose step `bake` has waited this many seconds for the oven."""
     since = {"waiting_since": ago(seconds), "wanted_since": ago(seconds)}
     return make_order(READY | {"bake": since}, not_before=ahead(86_400 - seconds), **process)
 
@@ -25,7 +25,7 @@ def probe_is_due() -> None:
 
 
 def hand_back(order: OrderProcess) -> None:
-    """The probe failed: the host hands the request back."""
+    """Has the probe fail: the host hands the request back."""
     AgentRequest.objects.filter(order_id=order.pk).delete()
     make_reply(step_of(order, "bake"), "deferred", {"code": "no_answer", "message": "no answer"})
     a_scheduler().run_once()

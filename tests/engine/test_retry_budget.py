@@ -1,4 +1,4 @@
-"""The budget of retries, which new work does not need (A2)."""
+"""The retry budget, which new work does not need (A2)."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_retries_wait_for_the_budget_and_new_work_does_not() -> None:
     for _ in range(4):
         RetryBudget.objects.update(refilled_at=ahead(300))  # nothing is refilled
         scheduler.run_once()
-    # A part of each pass is kept for those, however many retries wait.
+    # Part of each pass is reserved for new orders, however many retries wait.
     assert {order.pk for order in new} == set(AgentRequest.objects.values_list("order_id", flat=True))
     assert waiting() == 50
     RetryBudget.objects.update(tokens=7.0, refilled_at=ahead(300))

@@ -1,4 +1,4 @@
-"""The scheduler, pass by pass: what it claims, which steps it starts, and what it asks of the agents (C1–C6)."""
+"""The scheduler, pass by pass: what it claims, which steps it starts, and what it requests from agents (C1–C6)."""
 
 from datetime import timedelta
 from typing import Any

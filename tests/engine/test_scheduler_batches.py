@@ -45,7 +45,7 @@ both_sessions = pytest.mark.django_db(transaction=True)
 
 
 def a_crowd(number: int) -> int:
-    """Orders in five states that give a scheduler all its kinds of work, that many of each; returns how many."""
+    """Makes this many orders in each of five states, for every kind of a scheduler's work; returns their number."""
     started = {"process_state": "processing", "reply_to": "app-1"}
     fresh = make_order(reply_to="app-1")
     again = make_order({"mix": {"attempt": 1, "outcome": "unknown"}, "heat-oven": "completed"})
@@ -81,7 +81,7 @@ def test_a_pass_handles_no_more_orders_than_its_batch_and_asks_for_another_pass(
     clones(make_order(), 9)
     scheduler = a_scheduler(batch=4)
     passes = [scheduler.run_once() for _ in range(3)]
-    assert [(one.busy, one.done["orders"]) for one in passes] == [(True, 4), (True, 4), (False, 2)]
+    assert [(counts.busy, counts.done["orders"]) for counts in passes] == [(True, 4), (True, 4), (False, 2)]
 
 
 @both_sessions
@@ -103,7 +103,7 @@ def test_two_schedulers_share_two_hundred_orders_and_every_step_is_requested_exa
                 not answer_everything()
                 and not OrderProcess.objects.exclude(process_state="processed").exists()
             ),
-            what="every order being processed",
+            what="every order to be processed",
         )
     finally:
         stop.set()
@@ -172,15 +172,15 @@ def test_an_order_on_a_version_that_this_release_does_not_know_waits() -> None:
     new = make_order({"mix": "running"}, process_state="processing", version=4)
     make_reply(step_of(new, "mix"))
     pending = make_order(version=4)
-    known = make_order()
+    known_order = make_order()
     before = everything(new), everything(pending)
     scheduler = a_scheduler()
     for _ in range(3):
         scheduler.run_once()
     assert (everything(new), everything(pending)) == before
     assert AgentReply.objects.count() == 1
-    assert stored(known).process_state == "processing"
-    # A release that knows it goes on with it.
+    assert stored(known_order).process_state == "processing"
+    # A release that knows the version continues the order.
     next_version = Workflow(name=CAKE.name, version=4, steps=CAKE.steps)
     drain(a_scheduler(workflows={**CAKES, (CAKE.name, 4): next_version}))
     assert (states(new)["mix"], stored(pending).process_state) == ("completed", "processing")
@@ -191,12 +191,12 @@ def test_replies_of_an_unknown_version_do_not_hold_up_those_of_a_known_one() -> 
     for _ in range(3):
         new = make_order({"mix": "running"}, process_state="processing", version=4)
         make_reply(step_of(new, "mix"))
-    known = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
-    make_reply(step_of(known, "mix"))
+    known_order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
+    make_reply(step_of(known_order, "mix"))
     scheduler = a_scheduler(batch=2)
     for _ in range(10):
         scheduler.run_once()
-    assert states(known)["mix"] == "completed"
+    assert states(known_order)["mix"] == "completed"
 
 
 @both_sessions

@@ -66,14 +66,14 @@ def test_after_the_last_step_the_order_is_processed() -> None:
 
 
 @pytest.mark.pattern("C7", "O1", "Q3")
-@pytest.mark.parametrize(("outcome", "known"), [("refused", "refused"), ("failed", "unknown")])
-def test_an_error_reply_sets_error_with_one_alert_an_event_and_a_status(outcome: str, known: str) -> None:
+@pytest.mark.parametrize(("reply", "outcome"), [("refused", "refused"), ("failed", "unknown")])
+def test_an_error_reply_sets_error_with_one_alert_an_event_and_a_status(reply: str, outcome: str) -> None:
     order = make_order({**BAKED, "box": "running"}, process_state="processing", reply_to="app-1")
     error = {"code": "no_ribbon", "message": "there is no ribbon left"}
-    make_reply(step_of(order, "box"), outcome, error)
+    make_reply(step_of(order, "box"), reply, error)
     a_scheduler().run_once()
     box, row = step_of(order, "box"), stored(order)
-    assert (box.state, box.outcome, box.error, box.complete_by) == ("failed", known, error, None)
+    assert (box.state, box.outcome, box.error, box.complete_by) == ("failed", outcome, error, None)
     assert (row.process_state, row.locked_by, row.goal) == ("error", None, "complete")
     alert = Alert.objects.get()
     assert (alert.order_id, alert.kind, alert.step, alert.agent) == (
@@ -83,11 +83,11 @@ def test_an_error_reply_sets_error_with_one_alert_an_event_and_a_status(outcome:
         "kitchen",
     )
     assert (alert.code, alert.message, alert.closed_at) == ("no_ribbon", "there is no ribbon left", None)
-    assert happened(order) == [(f"step_{outcome}", "box"), ("error", "box")]
+    assert happened(order) == [(f"step_{reply}", "box"), ("error", "box")]
     status = StatusMessage.objects.get()
     assert (status.queue, status.order_id, status.kind) == ("app-1", order.order_id, "failed")
     assert status.body == {"step": "box", "code": "no_ribbon"}
-    # Nothing is begun although `decorate` could be.
+    # Nothing is started, although `decorate` is ready.
     assert asked() == set()
 
 
@@ -155,7 +155,7 @@ def test_another_scheduler_continues_with_the_next_reply_after_the_first_has_van
     a_scheduler("scheduler:new").run_once()
     assert stored(order).locked_by == "scheduler:new"
     assert states(order) == {"mix": "completed", "heat-oven": "completed", "bake": "running"}
-    # It went on from there: nothing was asked a second time.
+    # It continued from there: nothing was requested a second time.
     assert set(StepState.objects.exclude(attempt=0).values_list("name", "attempt")) == {
         ("mix", 1),
         ("heat-oven", 1),
@@ -184,7 +184,7 @@ def test_orders_held_by_a_scheduler_whose_session_ended_are_claimed_by_another(
     dying = new_session()
     dying.begin()
     assert dying.do(lambda: a_scheduler("scheduler:gone").run_once()).done["orders"] == 1
-    assert a_scheduler().run_once().done["orders"] == 0  # passed over while it is in hand
+    assert a_scheduler().run_once().done["orders"] == 0  # passed over while the other session works on it
     dying.rollback()
     assert a_scheduler("scheduler:new").run_once().done["orders"] == 1
     assert stored(order).locked_by == "scheduler:new"

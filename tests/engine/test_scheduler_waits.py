@@ -1,4 +1,4 @@
-"""The scheduler and orders that wait: for their customer, or until a step may be tried again (C1, C7)."""
+"""The scheduler and orders that wait for their customer, or until a step may be tried again (C1, C7)."""
 
 import pytest
 

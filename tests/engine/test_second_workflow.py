@@ -1,4 +1,4 @@
-"""Workflows of other shapes than the shop's, from their creation to their end, through the real roles (C4).
+"""Workflows whose shapes are not the shop's, from creation to end, through the real roles (C4).
 
 Nothing here is about products, prices or payments: the engine knows no business.
 """
@@ -64,7 +64,7 @@ each_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.na
 
 
 def create(workflow: Workflow) -> UUID:
-    """What a submission does for an order that its intake has accepted."""
+    """Does what a submission does for an order that its intake has accepted."""
     submission = Submission(order_id=uuid7(), client="guest", body={}, posted_at=ahead(0))
     accepted = AcceptedOrder(
         submission=submission,
@@ -78,18 +78,18 @@ def create(workflow: Workflow) -> UUID:
 
 
 def turns(order_id: UUID, scripts: Mapping[str, list[Any]] | None = None, *, most: int = 40) -> list[Request]:
-    """Schedulers and hosts take turns, a new one each time, until nothing moves; returns what the agents were asked."""
+    """New schedulers and hosts take turns until nothing moves; returns the requests that the agents got."""
     agents = {step.agent for shape in SHAPES for step in shape.steps}
     lines = {name: list((scripts or {}).get(name, [])) for name in agents}
-    asked: list[Request] = []
+    requests: list[Request] = []
     for turn in range(most):
         drain(a_scheduler(f"scheduler:{turn}", workflows=WORKFLOWS))
         crew = [ScriptedAgent(name, *(lines[name] or [{"by": name}])) for name in sorted(agents)]
         if not a_host(*crew, instance=f"agents:{turn}").run_once().done["claimed"]:
-            return asked
+            return requests
         for agent in crew:
-            asked += agent.asked
-            lines[agent.name] = lines[agent.name][len(agent.asked) :]
+            requests += agent.requests
+            lines[agent.name] = lines[agent.name][len(agent.requests) :]
     raise AssertionError(f"still moving after {most} turns: {states(order_id)}")
 
 
@@ -106,12 +106,12 @@ def test_an_order_of_any_shape_is_processed_by_schedulers_and_hosts_that_each_do
     shape: Workflow,
 ) -> None:
     order_id = create(shape)
-    asked = turns(order_id)
+    requests = turns(order_id)
     assert stored(order_id).process_state == "processed"
     assert states(order_id) == {step.name: "completed" for step in shape.steps}
-    names = [request.step for request in asked]
+    names = [request.step for request in requests]
     assert (sorted(names), in_order(shape, names)) == (sorted(shape.by_name), True)
-    for request in asked:
+    for request in requests:
         declared = shape.by_name[request.step]
         assert request.key == f"{order_id}/{request.step}/1"
         assert request.operation == declared.operation
@@ -151,12 +151,14 @@ def test_an_order_of_any_shape_is_compensated_in_reverse_after_it_was_processed(
 @pytest.mark.pattern("C10", "C7", "O1", "O2", "A6")
 def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_compensated(shape: Workflow) -> None:
     order_id = create(shape)
-    last = shape.steps[-1]
-    before = sum(step.agent == last.agent for step in shape.steps) - 1
-    asked = turns(order_id, {last.agent: [{"by": last.agent}] * before + [Refused("no", "not today")]})
+    last_step = shape.steps[-1]
+    before = sum(step.agent == last_step.agent for step in shape.steps) - 1
+    requests = turns(
+        order_id, {last_step.agent: [{"by": last_step.agent}] * before + [Refused("no", "not today")]}
+    )
     assert stored(order_id).process_state == "error"
-    assert alerts_of(order_id) == [("step_failed", last.name, "no")]
-    assert [request.step for request in asked][-1] == last.name
+    assert alerts_of(order_id) == [("step_failed", last_step.name, "no")]
+    assert [request.step for request in requests][-1] == last_step.name
     compensate_order(order_id=order_id, by="ada")
     compensated = [request.step for request in turns(order_id)]
     assert stored(order_id).process_state == "compensated"
@@ -164,7 +166,7 @@ def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_compensated(sha
         step.name
         for step in shape.steps
         if step.compensation is Compensation.NOTICE
-        or (step.compensation is Compensation.REVERSE and step is not last)
+        or (step.compensation is Compensation.REVERSE and step is not last_step)
     )
     assert told(order_id) == ["started", "failed", "compensated"]
 
@@ -172,32 +174,35 @@ def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_compensated(sha
 @pytest.mark.pattern("O2", "A2", "A3", "V2", "C9")
 def test_an_order_survives_a_fault_a_timeout_and_a_refusal_and_does_each_step_once() -> None:
     order_id = create(CAKE)
-    done: dict[str, int] = {}
+    times_done: dict[str, int] = {}
 
     async def do_it(request: Request) -> Json:
-        done[request.key] = done.get(request.key, 0) + 1
+        times_done[request.key] = times_done.get(request.key, 0) + 1
         return {"by": "kitchen"}
 
-    # The first request is lost with its host; the supervisor finds that nobody answered.
+    # The first request is lost with its host; the supervisor finds the step unanswered.
     drain(a_scheduler(workflows=WORKFLOWS))
     AgentRequest.objects.all().delete()
     expire(order_id)
     leader = a_leader(workflows=WORKFLOWS)
     assert leader.run_once().done["steps_timed_out"] == 2
     all_due(order_id)
-    # Then a fault that passes, and later a definite no that an operator resolves.
+    # Then a transient fault, and later a refusal that an operator resolves.
     turns(order_id, {"kitchen": [Transient("busy", "later"), do_it, Refused("no", "no"), do_it]})
     assert stored(order_id).process_state == "error"
     assert resubmit_order(order_id=order_id, by="ada").status is ResultStatus.DONE
     turns(order_id, {"kitchen": [do_it]})
     row = stored(order_id)
     assert (row.process_state, set(states(order_id).values())) == ("processed", {"completed"})
-    assert set(done.values()) == {1}
+    assert set(times_done.values()) == {1}
     refused = happened(order_id, "step_refused")
     assert len(refused) == 1
-    again = refused[0][1]
-    keys = Event.objects.filter(order_id=order_id, kind="step_started", step=again).order_by("id")
-    assert [event.detail["key"] for event in keys] == [f"{order_id}/{again}/1", f"{order_id}/{again}/2"]
+    refused_step = refused[0][1]
+    keys = Event.objects.filter(order_id=order_id, kind="step_started", step=refused_step).order_by("id")
+    assert [event.detail["key"] for event in keys] == [
+        f"{order_id}/{refused_step}/1",
+        f"{order_id}/{refused_step}/2",
+    ]
     assert told(order_id) == ["started", "failed", "completed"]
     started_at: datetime | None = row.started_at
     assert started_at is not None and row.finished_at is not None and started_at < row.finished_at

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 Period = Callable[[float], None]
 LONG = 120.0
-"""Seconds of a shift that a test ends itself."""
+"""Seconds of a shift that the test ends itself."""
 
 
 @pytest.fixture
 def period(settings: Settings) -> Period:
-    """Sets SUPERVISOR_PERIOD and FAILURE_THRESHOLD of this installation."""
+    """Sets SUPERVISOR_PERIOD and FAILURE_THRESHOLD for the test."""
 
     def set_it(seconds: float, threshold: int = 3) -> None:
         settings.CONFIG = dataclasses.replace(
@@ -37,12 +37,12 @@ def period(settings: Settings) -> Period:
 
 @pytest.fixture
 def stop_shifts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Ends the shifts under way, as the cluster does when it stops."""
+    """Ends the running shifts, as the cluster does when it stops."""
     return lambda: monkeypatch.setattr(jobs_cluster._State, "is_stopping", True)
 
 
 def an_overdue_order(**process: Any) -> OrderProcess:
-    """An order of the shop whose first step nobody has answered, though somebody runs its agent."""
+    """An order of the shop whose first step is unanswered, although its agent runs."""
     staff(wiring.workflows())
     (workflow,) = wiring.workflows().values()
     first = {"state": "running", "complete_by": ago(1)}
@@ -102,7 +102,7 @@ def test_a_shift_stands_by_while_another_one_leads_and_takes_over_when_the_lease
     lease = LeaderLease.objects.get()
     assert (lease.holder, lease.term, lease.swept_at) == ("supervisor:other", 4, None)
     assert stored(order).process_state == "processing"
-    assert end_other_connections() == 1  # it stands by on a connection too
+    assert end_other_connections() == 1  # standing by also uses a connection
     LeaderLease.objects.update(expires_at=ago(1))
     until(lambda: recovered(order), what="the order's recovery")
     assert LeaderLease.objects.get().term == 5
@@ -119,10 +119,10 @@ def test_of_two_simultaneous_shifts_one_leads_and_the_other_succeeds_it(
     short, long = a_shift(0.3), a_shift(LONG)
     while not short.done():
         order = an_overdue_order()
-        until(lambda order=order: recovered(order), what="the recovery while both shifts work")
+        until(lambda order=order: recovered(order), what="a recovery while both shifts run")
     short.result(timeout=60)
     last = an_overdue_order()
-    until(lambda: recovered(last), what="the recovery by the shift that is left")
+    until(lambda: recovered(last), what="the recovery by the remaining shift")
     stop_shifts()
     long.result(timeout=60)
     assert (LeaderLease.objects.get().term, LeaderLease.objects.get().holder) in [(1, None), (2, None)]

@@ -1,4 +1,4 @@
-"""The submission role, pass by pass: both inserts or neither, and one order per message (S1–S3)."""
+"""The submission role, pass by pass: both inserts or neither, and one order for each message (S1–S3)."""
 
 from dataclasses import replace
 
@@ -64,7 +64,7 @@ def test_a_message_becomes_an_order_a_pending_process_and_a_record_for_each_step
 
 @pytest.mark.pattern("S2")
 def test_when_the_second_insert_into_the_state_store_fails_nothing_is_left_and_the_message_stays() -> None:
-    # The process is inserted, and then its steps cannot be: the agent's name is longer than its column.
+    # The process is inserted, but its steps are refused: the agent's name is longer than its column.
     bad_step = replace(CAKE.steps[0], agent="a" * 100)
     workflow = Workflow(name="bake-cake", version=3, steps=(bad_step, *CAKE.steps[1:]))
     order_id = post(reply_to="app-1")
@@ -163,7 +163,7 @@ def test_an_instance_passes_over_messages_that_another_holds(new_session: NewSes
     held, free = post(), post()
     other = new_session()
     other.begin()
-    assert [one.order_id for _, one in other.do(lambda: submissions.take(1))] == [held]
+    assert [submission.order_id for _, submission in other.do(lambda: submissions.take(1))] == [held]
     assert a_role().run_once().done == {"accepted": 1, "rejected": 0, "duplicates": 0}
     assert OrderProcess.objects.get().order_id == free
     other.rollback()
@@ -178,7 +178,11 @@ def test_a_queue_longer_than_a_batch_is_taken_oldest_first_in_several_passes() -
     ids = [post() for _ in range(25)]
     role = a_role(batch=10)
     passes = [role.run_once() for _ in range(3)]
-    assert [(one.busy, one.done["accepted"]) for one in passes] == [(True, 10), (True, 10), (False, 5)]
+    assert [(counts.busy, counts.done["accepted"]) for counts in passes] == [
+        (True, 10),
+        (True, 10),
+        (False, 5),
+    ]
     received = list(Event.objects.order_by("id").values_list("order_id", flat=True))
     assert [set(received[:10]), set(received[10:20]), set(received[20:])] == [
         set(ids[:10]),

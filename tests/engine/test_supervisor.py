@@ -87,7 +87,7 @@ def test_a_running_step_continues_while_an_overdue_step_beside_it_is_given_up() 
     a_leader().run_once()
     assert states(order) == {"heat-oven": "running"}
     assert stored(order).process_state == "pending"
-    wait = ahead(30)  # instead of its backoff, which may be over at once
+    wait = ahead(30)  # instead of a backoff that may end at once
     StepState.objects.filter(name="mix").update(not_before=wait)
     OrderProcess.objects.update(not_before=wait)
     make_reply(step_of(order, "heat-oven"))
@@ -169,7 +169,7 @@ def test_a_step_that_reaches_the_threshold_in_an_order_in_error_opens_no_second_
     assert alerts_of(order) == [("step_failed", "mix", "no")]
 
 
-# --- what it keeps its hands off
+# --- what it leaves alone
 
 
 @pytest.mark.pattern("V5")
@@ -207,7 +207,7 @@ def test_a_sweep_neither_reads_nor_writes_a_channel() -> None:
     assert not [
         query["sql"] for query in captured for name in (*channels, "pg_notify") if name in query["sql"]
     ]
-    assert told(orders[1]) == []  # a scheduler tells the application
+    assert told(orders[1]) == []  # a scheduler notifies the application
 
 
 @pytest.mark.pattern("V6", "C4")
@@ -227,8 +227,8 @@ def test_an_order_on_a_version_that_this_release_does_not_know_is_left_alone() -
 def test_overdue_orders_of_an_unknown_version_do_not_hold_up_those_of_a_known_one() -> None:
     for _ in range(3):
         processing({"mix": overdue(complete_by=ago(60))}, version=4)
-    known = processing({"mix": overdue()})
+    known_order = processing({"mix": overdue()})
     leader = a_leader(batch=2)
     for _ in range(5):
         leader.run_once()
-    assert stored(known).process_state == "pending"
+    assert stored(known_order).process_state == "pending"

@@ -40,7 +40,7 @@ def test_an_order_that_breaks_the_sweep_is_set_aside_alone_and_the_others_are_re
     frost = step_of(bad, "frost")
     assert (frost.state, frost.complete_by, frost.outcome) == ("failed", None, "unknown")
     assert "frost" in event_of(bad, "error").detail["reason"]
-    # It is not found again.
+    # The next sweep does not find it again.
     before = everything(bad)
     assert leader.run_once().done["found"] == 0
     assert everything(bad) == before

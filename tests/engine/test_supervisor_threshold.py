@@ -58,7 +58,7 @@ def test_a_step_that_was_never_called_is_escalated_as_timed_out() -> None:
     a_leader(threshold=1).run_once()
     assert alerts_of(order) == [("step_failed", "mix", "timed_out")]
     assert Alert.objects.get().message.endswith("1 times; no call to it was answered")
-    assert stored(order).announced is True  # there is nobody to tell
+    assert stored(order).announced is True  # there is nobody to notify
 
 
 @pytest.mark.pattern("V3")
@@ -127,7 +127,7 @@ def test_a_step_whose_remedy_is_to_compensate_compensates_the_order_without_an_a
         None,
     )
     assert happened(order) == [("step_timed_out", "box"), ("compensation_requested", "box")]
-    assert (alerts_of(order), asked()) == ([], set())  # it only asked for it
+    assert (alerts_of(order), asked()) == ([], set())  # the supervisor only sets the goal
     a_scheduler().run_once()
     assert asked() == {"decorate", "box"}
 
@@ -137,7 +137,7 @@ def test_a_step_whose_remedy_is_to_compensate_compensates_the_order_without_an_a
 
 @pytest.mark.pattern("V3", "V4")
 def test_when_one_steps_remedy_is_to_compensate_the_order_another_steps_failure_is_no_error() -> None:
-    """`decorate` has used up its waits, and the remedy of `box` is to compensate the order."""
+    """`decorate` has used up its extended waits, and the remedy of `box` is to compensate the order."""
     order = processing(
         {
             **BAKED,

@@ -96,10 +96,10 @@ def test_a_message_that_breaks_a_pass_only_once_is_not_set_aside() -> None:
     sound = OrderIntake(workflow=CAKE)
     broken = iter([True])
 
-    def at_first(given: Sequence[Submission]) -> Sequence[IntakeAnswer]:
+    def at_first(batch: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         if next(broken, False):
             raise ValueError("it collided with another instance")
-        return sound(given)
+        return sound(batch)
 
     order_id = post()
     total = drain(a_role(batch=1, intake=at_first))

@@ -1,4 +1,4 @@
-"""Steps whose agent has no room wait as long as their patience lasts, and count no failure (A8, A9)."""
+"""Steps whose agent has no room wait as long as their patience lasts, without counting a failure (A8, A9)."""
 
 import pytest
 
@@ -47,14 +47,14 @@ def test_a_step_without_credit_waits_with_no_complete_by_and_no_failure() -> Non
     assert (box.priority, asked(), told(order)) == (7, set(), [])
     assert happened(order) == [("waiting_for_agent", "decorate"), ("waiting_for_agent", "box")]
     since = box.waiting_since
-    for _ in range(3):  # it is not looked at again, and waits since then
+    for _ in range(3):  # later passes leave it alone, and its wait goes on
         assert scheduler.run_once().done["orders"] == 0
     assert step_of(order, "box").waiting_since == since
     assert len(happened(order)) == 2
 
 
 def test_a_step_whose_neighbour_is_under_way_waits_beside_it() -> None:
-    order = make_order()  # the oven is heated, the kitchen cannot mix
+    order = make_order()  # the oven can heat up, but the kitchen cannot mix
     scheduler = a_scheduler()
     shut()
     scheduler.run_once()
@@ -100,7 +100,7 @@ def test_credit_goes_by_priority_and_then_by_age() -> None:
     assert waiting() == 3
     clear()
     hire("kitchen", 1)  # room for two
-    high = make_order(PACKED | {"decorate": {}}, priority=9)  # a new one, that never waited
+    high = make_order(PACKED | {"decorate": {}}, priority=9)  # a new order, which has not waited
     scheduler.run_once()
     assert {order.pk for order in (high, old)} == set(AgentRequest.objects.values_list("order_id", flat=True))
     assert {low.pk, young.pk} == set(
@@ -213,6 +213,6 @@ def test_a_compensation_also_waits_for_its_agent_and_finally_opens_an_alert_of_i
 
 
 def test_every_step_of_the_cake_has_patience_for_a_day() -> None:
-    """What the tests here take for granted."""
+    """The other tests here rely on this."""
     assert {step.patience for step in CAKE.steps} == {DAY}
     assert Step.__dataclass_fields__["patience"].default == DAY

@@ -1,4 +1,4 @@
-"""Real processes against a real database; what they said is printed when a test fails."""
+"""Real processes against a real database. When a test fails, the report has their output."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support.system import System
 
 @pytest.fixture
 def system(transactional_db: None, tmp_path: Path) -> Iterator[System]:
-    """The system, with its sandbox running and no role yet. Everything is gone after the test."""
+    """The system with a running sandbox and no role yet. Every process ends with the test."""
     running = System(tmp_path)
     yield running
     running.end()
@@ -20,7 +20,7 @@ def system(transactional_db: None, tmp_path: Path) -> Iterator[System]:
 
 @pytest.fixture
 def proxy(transactional_db: None) -> Iterator[DatabaseProxy]:
-    """In front of the ordinary test database."""
+    """A proxy in front of the ordinary test database."""
     at = connection.settings_dict
     proxy = DatabaseProxy(Path(at["HOST"]), at["PORT"] or "5432", url=(at["USER"], at["NAME"]))
     yield proxy
@@ -29,7 +29,7 @@ def proxy(transactional_db: None) -> Iterator[DatabaseProxy]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # type: ignore[no-untyped-def]
-    """Adds the processes' last words to a failure's report."""
+    """Adds the last output of each process to the report of a failure."""
     report = yield
     system = getattr(item, "funcargs", {}).get("system")
     if report.when == "call" and report.failed and isinstance(system, System):

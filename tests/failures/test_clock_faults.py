@@ -1,4 +1,4 @@
-"""Clocks that are wrong: a worker's, and the database's."""
+"""Wrong clocks: a worker's, and the database's."""
 
 import pytest
 from django.db import connection
@@ -31,7 +31,7 @@ datetime.datetime = _Shifted
 @pytest.mark.pattern("A5", "V1", "F27")
 @pytest.mark.parametrize("shift", [3600, -3600])
 def test_workers_whose_clocks_are_an_hour_off_lose_no_order(system: System, shift: int) -> None:
-    """The database's clock alone decides what is overdue; a worker's is used for pauses only."""
+    """The database's clock alone decides what is overdue. A worker uses its own clock for pauses only."""
     system.start_all("submission", "jobs")
     for role in ("scheduler", "agents"):
         system.start(role, before=SHIFTED_CLOCK, CLOCK_SHIFT=f"{shift}")
@@ -60,7 +60,7 @@ TIMES = {
 
 
 def _move_all_times(seconds: int) -> None:
-    """As if the database's clock had jumped the other way."""
+    """Has the same effect as a jump of the database's clock in the other direction."""
     with connection.cursor() as cursor:
         for table, columns in TIMES.items():
             moves = ", ".join(f"{name} = {name} + {seconds} * interval '1 second'" for name in columns)
@@ -69,7 +69,7 @@ def _move_all_times(seconds: int) -> None:
 
 @pytest.mark.pattern("V1", "A7", "F27")
 def test_a_database_clock_that_jumps_five_minutes_loses_no_order(system: System) -> None:
-    """Forward: all that is under way is overdue at once and is tried again. Back: everything is awaited longer."""
+    """Forward: everything under way is overdue at once and is retried. Back: every wait lasts longer."""
     system.start_all()
     system.faults("carrier", latency_ms=[500, 1500])
     for seconds in (-300, 300):
@@ -77,7 +77,7 @@ def test_a_database_clock_that_jumps_five_minutes_loses_no_order(system: System)
         system.place(6)
         until(lambda before=before: Event.objects.count() > before + 20, what="work under way")
         _move_all_times(seconds)
-        # Before the next jump, or what the first made overdue would not be so any more, and be awaited for minutes.
+        # Before the next jump, or the steps that the first jump made overdue would no longer be, and wait for minutes.
         system.wait_until_ended()
     assert system.states() == ["processed"] * 12
     system.no_faults()

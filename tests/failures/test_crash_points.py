@@ -1,6 +1,6 @@
-"""Every named point of every role, in every mode: killed, broken, put to sleep, done and told that it failed.
+"""Every named point of every role, in every mode: killed, broken, put to sleep, or done but reported as failed.
 
-`bin/test` goes through every point once, in modes that a seed chooses, and through some pairs. All of it:
+`bin/test` goes through every point once, in modes that a seed chooses, and through some pairs. To run everything:
 
     CRASH_SWEEP=all bin/test tests/failures/test_crash_points.py       (SAS_SEED=… repeats a run)
 """
@@ -28,9 +28,9 @@ WORKERS = ("submission", "scheduler", "agents", "supervisor")
 ORDERS = 20
 BOUND = 240.0
 UNDER_WAY = 12
-"""How many orders are kept under way until every point has been passed."""
+"""How many orders to keep under way until every point has been passed."""
 
-# The orders must outlive any number of deaths: what is tested is that nothing is lost or doubled, not when to give up.
+# The orders must survive any number of deaths: the test is that nothing is lost or doubled, not when to give up.
 PATIENT = {
     "STEP_COMPLETE_BY": "3",
     "FAILURE_THRESHOLD": "60",
@@ -42,13 +42,13 @@ PATIENT = {
 
 @pytest.fixture
 def seeded() -> random.Random:
-    """Chance that can be had again; a failing test shows the seed."""
+    """A repeatable random generator; a failing test shows its seed."""
     print(f"SAS_SEED={SEED}")
     return random.Random(SEED)
 
 
 class Armed:
-    """A role of a system in a process with crash points, and what of them has happened."""
+    """A role of a system in a process with crash points, and which shots it has fired."""
 
     def __init__(self, system: System, role: str, shots: Sequence[Shot], **environment: str) -> None:
         self.shots = [str(shot) for shot in shots]
@@ -63,23 +63,23 @@ class Armed:
         system.running.append(self.process)
 
     def fired(self) -> list[str]:
-        """What has happened so far."""
+        """The shots fired so far."""
         return self._report.read_text().splitlines() if self._report.exists() else []
 
-    def left(self) -> list[str]:
-        """What has not happened yet."""
+    def remaining(self) -> list[str]:
+        """The shots that have not been fired yet."""
         fired = self.fired()
         return [shot for shot in self.shots if shot not in fired]
 
 
 def go_through(system: System, shots: dict[str, list[Shot]]) -> None:
-    """Has all of it happen to a system at work on twenty orders or more, and looks at what has become of them."""
+    """Fires all shots in a system that works on twenty orders or more, and checks how the orders end."""
     system.environment |= PATIENT
     system.faults("carrier", hang_rate=0.3)  # so that the supervisor has something to do
     system.place(ORDERS)
     armed = [Armed(system, role, shots.get(role, [])) for role in WORKERS]
     for role in ("scheduler", "agents"):
-        system.start(role)  # somebody who takes over from one that sleeps
+        system.start(role)  # an instance that takes over from one that sleeps
     feed(system, armed)
     system.no_faults()
     assert set(system.wait_until_ended(seconds=BOUND)) == {"processed"}
@@ -92,7 +92,7 @@ def feed(system: System, armed: Sequence[Armed]) -> None:
 
     def all_fired() -> bool:
         nonlocal looked_at
-        if not any(one.left() for one in armed):
+        if not any(role.remaining() for role in armed):
             return True
         if time.monotonic() - looked_at > 0.25:
             looked_at = time.monotonic()
@@ -105,11 +105,11 @@ def feed(system: System, armed: Sequence[Armed]) -> None:
     try:
         until(all_fired, seconds=BOUND, what="every crash point")
     except AssertionError:
-        raise AssertionError(f"not fired: {[one.left() for one in armed]}") from None
+        raise AssertionError(f"not fired: {[role.remaining() for role in armed]}") from None
 
 
 def shop(system: System, shots: list[Shot], keys: list[str]) -> list[UUID]:
-    """Has a shop that dies place an order for each key; returns what was acknowledged."""
+    """Has a shop that dies place an order for each key; returns the acknowledged orders."""
     acknowledged = system.folder / f"acknowledged-{keys[0]}"
     orders = {
         "sku": system.sku,
@@ -118,23 +118,23 @@ def shop(system: System, shots: list[Shot], keys: list[str]) -> list[UUID]:
     }
     armed = Armed(system, "shop", shots, SAS_ORDERS=json.dumps(orders))
     until(acknowledged.exists, seconds=BOUND, what="the orders of the shop")
-    assert armed.left() == []
-    return [UUID(one) for one in json.loads(Path(acknowledged).read_text()).values()]
+    assert armed.remaining() == []
+    return [UUID(order_id) for order_id in json.loads(Path(acknowledged).read_text()).values()]
 
 
 @pytest.mark.pattern("S2", "T1", "C9", "A3", "A7", "V6", "F5", "F6", "F7", "F10", "F11", "F12", "F17", "F22")
-@pytest.mark.skipif(ALL, reason="the whole sweep has each of them by itself")
+@pytest.mark.skipif(ALL, reason="the whole sweep fires each shot by itself")
 def test_failing_at_every_point_of_every_role_at_once_loses_no_order(
     system: System, seeded: random.Random
 ) -> None:
-    """All roles die and fail again and again beside one another, once at each of their points."""
+    """All roles die and fail repeatedly beside one another, once at each of their points."""
     go_through(system, {role: crash.one_shot_a_point(role, seeded) for role in WORKERS})
 
 
 @pytest.mark.pattern("S3", "F1", "F2", "F3", "F22")
 @pytest.mark.parametrize("mode", crash.MODES)
 def test_an_order_is_placed_once_for_its_key_wherever_the_shop_dies(system: System, mode: str) -> None:
-    """P1: the customer sends it again with the same key until there is an answer; there is one order for each key."""
+    """P1: the customer repeats the request with the same key until an answer comes; each key has one order."""
     slow = mode == "stall" and not ALL
     points = ("after-post", "after-commit") if slow else crash.POINTS["shop"]
     shots = [Shot(role="shop", point=point, mode=mode) for point in points]
@@ -147,7 +147,7 @@ def test_an_order_is_placed_once_for_its_key_wherever_the_shop_dies(system: Syst
 
 @pytest.mark.pattern("T6", "C9")
 def test_failing_at_pairs_of_points_loses_no_order(system: System, seeded: random.Random) -> None:
-    """Two that may strike at the same time, in one role or in two; the next pair when both have struck."""
+    """Two points that may fail at the same time, in one role or in two; the next pair follows when both have failed."""
     every = [shot for role in WORKERS for shot in crash.every_shot(role)]
     system.environment |= PATIENT
     for _ in range(40 if ALL else 1):

@@ -1,6 +1,6 @@
-"""The database dies, is cut off, is full, starved and restored, under load; every order comes out right.
+"""The database dies, is cut off, is full, starved and restored, under load; every order ends correctly.
 
-A server of the test's own. The roles reach it through a proxy that can cut a connection around a COMMIT.
+The server is the test's own. The roles reach it through a proxy that can cut a connection around a COMMIT.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def database(django_db_blocker: DjangoDbBlocker) -> Iterator[OwnDatabase]:
 
 @pytest.fixture(scope="module")
 def running(database: OwnDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    """One system for the whole file: what one test leaves behind, the next one's check sees too."""
+    """One system for the whole file, so that a test's check also sees what the tests before it left behind."""
     system = System(tmp_path_factory.mktemp("system"), DATABASE_URL=database.url)
     system.start_all()
     yield system
@@ -47,7 +47,7 @@ def system(running: System, database: OwnDatabase) -> Iterator[System]:
 
 
 def _all_processed(system: System) -> None:
-    """All but the one order that a test has had compensated."""
+    """Checks that every order is processed, except one that a test had compensated."""
     system.no_faults()
     ended = system.wait_until_ended()
     assert ended.count("processed") >= len(ended) - 1, ended
@@ -59,7 +59,7 @@ def _all_processed(system: System) -> None:
 def test_stopping_the_server_repeatedly_under_load_loses_no_order(
     system: System, database: OwnDatabase
 ) -> None:
-    """Every session is cut wherever it is; what was committed is there, and what was not is done again."""
+    """Every session is cut wherever it is. Committed work stays, and the rest is done again."""
     system.faults("carrier", latency_ms=[50, 200])
     for _ in range(3):
         before = Event.objects.count()
@@ -78,7 +78,7 @@ KINDS = {
     "post a reply": ("INSERT INTO orders_agentreply",),
     "renew a lease": ("UPDATE orders_agentrequest SET leased_until",),
 }
-"""Each kind of transaction that moves an order, by words that its statements hold."""
+"""Each kind of transaction that moves an order, by words in its statements."""
 SWEEP = ("orders_leaderlease", "FOR SHARE", "UPDATE orders_stepstate")
 
 
@@ -86,7 +86,7 @@ SWEEP = ("orders_leaderlease", "FOR SHARE", "UPDATE orders_stepstate")
 def test_cutting_connections_around_every_kind_of_commit_loses_no_order(
     system: System, database: OwnDatabase
 ) -> None:
-    """Its client cannot know whether it has committed: it does all of it again, or finds it done."""
+    """The client cannot know whether its transaction committed: it repeats all of it, or finds it done."""
     system.faults("warehouse", latency_ms=[2500, 2800])  # long enough for leases to be renewed
     cuts = {
         (kind, moment): database.proxy.cut(moment, *words)
@@ -136,7 +136,7 @@ def _manage(system: System, *arguments: str) -> subprocess.CompletedProcess[str]
 def test_an_operators_act_cut_around_its_commit_can_be_repeated(
     system: System, database: OwnDatabase
 ) -> None:
-    """She is told of the error, asks again, and it is done once: the third time she is told that it was."""
+    """She gets an error and repeats the command. It acts once: the third time she learns that it is done."""
     (order_id,) = system.place()
     assert system.wait_until_ended([order_id]) == ["processed"]
     for moment in (Moment.BEFORE_COMMIT, Moment.AFTER_COMMIT):
@@ -146,7 +146,7 @@ def test_an_operators_act_cut_around_its_commit_can_be_repeated(
     assert _manage(system, "compensate", str(order_id), "--reason", "test").returncode == 3
     until(
         lambda: OrderProcess.objects.get(order_id=order_id).process_state == "compensated",
-        what="the order compensated",
+        what="the compensation of the order",
     )
     assert Event.objects.filter(order_id=order_id, kind="compensation_requested").count() == 1
     system.check()
@@ -154,7 +154,7 @@ def test_an_operators_act_cut_around_its_commit_can_be_repeated(
 
 @pytest.mark.pattern("C9", "F23")
 def test_ending_backends_at_random_under_load_loses_no_order(system: System, database: OwnDatabase) -> None:
-    """Whoever loses its session, in whatever statement, opens another one and repeats its transaction."""
+    """A role that loses its session, in whatever statement, opens another and repeats its transaction."""
     chance = random.Random(23)
     for _ in range(8):
         before = Event.objects.count()
@@ -172,7 +172,7 @@ def test_ending_backends_at_random_under_load_loses_no_order(system: System, dat
 
 @pytest.mark.pattern("C2", "F23")
 def test_listeners_that_no_longer_hear_anything_poll(system: System, database: OwnDatabase) -> None:
-    """Their connections stay open and are silent: nobody is woken, and every role finds its work at its next poll."""
+    """Their connections stay open but silent: nobody is woken, and every role finds its work at its next poll."""
     database.proxy.deafen()
     system.place(4)
     _all_processed(system)
@@ -193,7 +193,7 @@ ERRORS = {
 
 @pytest.mark.pattern("C9", "F25")
 def test_transient_errors_of_every_statement_lose_no_order(system: System, database: OwnDatabase) -> None:
-    """Errors that say nothing about a row: the transaction is repeated as a whole, whichever statement it was."""
+    """Errors that say nothing about a row: the whole transaction is repeated, whichever statement failed."""
     refused = database.proxy.refuse_each_once(*ERRORS)
     for _ in range(6):
         assert system.wait_until_ended(system.place(3)) == ["processed"] * 3
@@ -205,7 +205,7 @@ def test_transient_errors_of_every_statement_lose_no_order(system: System, datab
 
 @pytest.mark.pattern("T1", "F26")
 def test_orders_go_through_while_a_snapshot_is_held(system: System, database: OwnDatabase) -> None:
-    """Nothing waits for whoever holds it; it costs dead rows, which the check of I13 bounds once it is gone."""
+    """Nothing waits for the snapshot. It costs dead rows, which the check of I13 bounds once it is gone."""
     with psycopg.connect(database.server.url) as holder:
         holder.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         holder.execute("SELECT count(*) FROM orders_orderprocess")
@@ -215,7 +215,7 @@ def test_orders_go_through_while_a_snapshot_is_held(system: System, database: Ow
 
 @pytest.mark.pattern("C9", "F31")
 def test_running_out_of_connections_loses_no_order(system: System, database: OwnDatabase) -> None:
-    """Strangers take every connection of the server; the roles back off, and go on when there are some again."""
+    """Strangers take every connection of the server. The roles back off, and go on when connections are free again."""
     system.place(5)
     taken = []
     with contextlib.ExitStack() as strangers:
@@ -237,7 +237,7 @@ def _roles(system: System) -> list[Process]:
 def test_orders_continue_after_the_database_is_restored_to_an_earlier_moment(
     system: System, database: OwnDatabase
 ) -> None:
-    """What the remotes did since is asked for again with the same keys, and answered from their memory."""
+    """Effects after that moment are requested again with the same keys, and the remotes answer from memory."""
     system.faults("carrier", hang_rate=1.0)
     orders = system.place(4)
     until(
@@ -245,7 +245,7 @@ def test_orders_continue_after_the_database_is_restored_to_an_earlier_moment(
             Event.objects.filter(order_id__in=orders, kind="step_started", step="create-shipment").count()
             >= 4
         ),
-        what="orders half done",
+        what="orders that are half done",
     )
     database.crash()
     data = database.server.place.data
@@ -276,7 +276,7 @@ def _small_disk(folder: Path) -> bool:
 
 @pytest.mark.pattern("T1", "C9", "F24")
 def test_a_full_disk_loses_no_order(django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> None:
-    """Nothing is accepted and nothing moves meanwhile; the server may even stop. Freed, all of it goes on."""
+    """Meanwhile nothing is accepted and nothing moves; the server may even stop. With free space, all goes on."""
     disk = Path("/tmp") / f"sasweb-disk-{os.getpid()}"
     disk.mkdir(mode=0o711)
     if not _small_disk(disk):
@@ -302,7 +302,7 @@ def _fill_and_free(database: OwnDatabase, disk: Path, system: System) -> None:
         refused = 0
         with ballast.open(
             "wb", buffering=0
-        ) as file:  # a buffer would be written, in vain, when the file is closed
+        ) as file:  # unbuffered: closing the file would otherwise write the buffer and fail
             while not refused:
                 with contextlib.suppress(OSError):
                     while True:

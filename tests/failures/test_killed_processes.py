@@ -9,7 +9,7 @@ from tests.support.wait import until
 
 @pytest.mark.pattern("S2", "T1", "T6")
 def test_submission_killed_in_mid_transaction_inserts_nothing_and_loses_nothing(system: System) -> None:
-    """F1, F2: the order is acknowledged; the process that inserts it dies before its commit."""
+    """F1, F2: the order is acknowledged, and the process that inserts it dies before its commit."""
     with blocked("orders_event"):
         submission = system.start("submission")
         system.place(10)
@@ -40,7 +40,7 @@ def test_scheduler_killed_in_mid_transaction_is_replaced_where_it_stopped(system
 
 @pytest.mark.pattern("C3", "C9")
 def test_when_one_of_two_schedulers_is_killed_the_other_takes_over_its_orders(system: System) -> None:
-    """F5: nothing that a scheduler has in hand is in its memory, so nobody has to wait for anything."""
+    """F5: a scheduler keeps nothing about its orders in memory, so nobody has to wait for anything."""
     system.start_all("submission", "agents", "scheduler")
     doomed = system.start("scheduler")
     system.faults("carrier", latency_ms=[200, 400])
@@ -54,7 +54,7 @@ def test_when_one_of_two_schedulers_is_killed_the_other_takes_over_its_orders(sy
 @pytest.mark.pattern("A3", "A7", "A1")
 def test_agent_host_killed_between_effect_and_reply_makes_one_effect(system: System) -> None:
     """F10, F11: another instance gets the request when the lease lapses, and two calls with one key make one effect."""
-    system.environment["STEP_COMPLETE_BY"] = "30"  # longer than the lease: nobody times out
+    system.environment["STEP_COMPLETE_BY"] = "30"  # longer than the lease, so that no step times out
     system.start_all("submission", "scheduler")
     orders = system.place(10)
     with blocked("orders_agentreply"):
@@ -71,7 +71,7 @@ def test_agent_host_killed_between_effect_and_reply_makes_one_effect(system: Sys
 
 @pytest.mark.pattern("A1", "A2")
 def test_agent_host_stopped_properly_gives_its_requests_back_at_once(system: System) -> None:
-    """SIGTERM: what it had under way is another instance's without waiting for the lease to lapse."""
+    """SIGTERM: another instance gets its requests without waiting for the lease to lapse."""
     system.start_all("submission", "scheduler")
     system.faults("warehouse", hang_rate=1.0)
     doomed = system.start("agents")
@@ -89,7 +89,7 @@ def test_agent_host_stopped_properly_gives_its_requests_back_at_once(system: Sys
 
 @pytest.mark.pattern("C3", "T6")
 def test_killing_every_role_at_once_repeatedly_loses_no_order(system: System) -> None:
-    """The whole of it dies three times under load; what is left in the database is enough to go on with."""
+    """The whole system dies three times under load. What is in the database is enough to go on."""
     system.faults("payments", latency_ms=[50, 150])
     for _ in range(3):
         running = system.start_all("submission", "scheduler", "agents")

@@ -23,7 +23,7 @@ def _run(statement: str) -> None:
 
 @pytest.mark.pattern("C2", "C9", "F8")
 def test_a_scheduler_stopped_inside_its_transaction_does_not_block_others_for_long(system: System) -> None:
-    """The server ends its transaction after 5 s, and with it its locks; when it wakes it starts over."""
+    """After 5 s the server ends its transaction and frees its locks; when the scheduler wakes, it starts over."""
     system.start_all("submission", "agents", "jobs")
     system.place(6)
     until(lambda: OrderProcess.objects.count() == 6, what="the orders in the store")
@@ -43,16 +43,16 @@ def test_a_scheduler_stopped_inside_its_transaction_does_not_block_others_for_lo
 def test_a_scheduler_and_a_host_killed_after_their_commits_lose_no_order(
     system: System, proxy: DatabaseProxy
 ) -> None:
-    """What they committed stands, though they never heard of it; whoever comes next goes on from there."""
+    """What they committed stands, although they never got the answer; the next instance goes on from there."""
     system.start_all("submission", "jobs")
     host = system.start("agents", DATABASE_URL=proxy.url)
     scheduler = system.start("scheduler", DATABASE_URL=proxy.url)
     dispatch = proxy.cut(Moment.STALL, "INSERT INTO orders_agentrequest")
     reply = proxy.cut(Moment.STALL, "INSERT INTO orders_agentreply")
     system.place(4)
-    until(lambda: dispatch.stalled, what="a dispatch that its scheduler has not heard of")
+    until(lambda: dispatch.stalled, what="a dispatch whose scheduler waits for the answer")
     scheduler.kill()
-    until(lambda: reply.stalled, what="replies that their host has not heard of")
+    until(lambda: reply.stalled, what="replies whose host waits for the answer")
     host.kill()
     assert AgentReply.objects.exists()
     system.start_all("scheduler", "agents")
@@ -62,7 +62,7 @@ def test_a_scheduler_and_a_host_killed_after_their_commits_lose_no_order(
 
 @pytest.mark.pattern("C2", "C3", "F9")
 def test_eight_schedulers_with_bad_plans_process_each_order_once(system: System) -> None:
-    """Each with plans of its own that PostgreSQL could choose; no order is held by two, no claim takes too many."""
+    """Each has other plans that PostgreSQL could choose; no two hold the same order, and no claim takes too many."""
     system.start_all("submission", "agents")
     plans = list(BAD_PLANS.values())
     for number in range(8):
@@ -75,7 +75,7 @@ def test_eight_schedulers_with_bad_plans_process_each_order_once(system: System)
 
 
 def _stopped_host(system: System) -> Process:
-    """A host that was stopped with calls under way, whose effects have happened since."""
+    """A host that was stopped with calls under way, whose effects have since happened."""
     done = len(system.ledger("warehouse"))
     system.faults("warehouse", latency_ms=[1000, 1000])
     host = system.start("agents")
@@ -91,7 +91,7 @@ def _stopped_host(system: System) -> Process:
 
 @pytest.mark.pattern("A5", "C6", "V2", "F13")
 def test_a_host_that_wakes_late_changes_nothing(system: System) -> None:
-    """After complete-by, after a new attempt and after Error its answers are refused by the database."""
+    """After complete-by, after a new attempt and after Error, the database refuses its answers."""
     system.environment |= {"FAILURE_THRESHOLD": "1", "STEP_COMPLETE_BY": "3"}
     system.start_all("submission", "scheduler", "jobs")
     with blocked("orders_agentreply"):
@@ -99,7 +99,7 @@ def test_a_host_that_wakes_late_changes_nothing(system: System) -> None:
         sleeper = _stopped_host(system)
         until(
             lambda: Event.objects.filter(order_id=failed, kind="step_timed_out").exists(),
-            what="the supervisor's finding",
+            what="the sweep that finds the step",
         )
     assert system.wait_until_ended([failed]) == ["error"]
     sleeper.resume()
@@ -115,7 +115,7 @@ def test_a_host_that_wakes_late_changes_nothing(system: System) -> None:
 
 @pytest.mark.pattern("A5", "A7", "F14")
 def test_a_call_whose_key_the_remote_may_have_forgotten_is_left_to_an_operator(system: System) -> None:
-    """Sent for the first time longer ago than keys are kept, outcome unknown: it is never sent again by itself."""
+    """A call first sent longer ago than keys are kept, with an unknown outcome, is never resent automatically."""
     system.faults("carrier", hang_rate=1.0)
     system.start_all("submission", "scheduler")
     doomed = system.start("agents")
@@ -136,7 +136,7 @@ def test_a_call_whose_key_the_remote_may_have_forgotten_is_left_to_an_operator(s
 
 @pytest.fixture
 def doubled_replies(transactional_db: None) -> Iterator[None]:
-    """Every reply comes twice."""
+    """Has every reply posted twice."""
     _run(
         """
         CREATE FUNCTION say_it_again() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -155,14 +155,14 @@ def doubled_replies(transactional_db: None) -> Iterator[None]:
 
 @pytest.mark.pattern("C6", "F16")
 def test_an_answer_that_arrives_twice_counts_once(system: System, doubled_replies: None) -> None:
-    """The second of each is noted in the history and changes nothing, whichever scheduler reads it, and when."""
+    """The history notes the second copy, which changes nothing, whichever scheduler reads it, and when."""
     system.start_all("submission", "agents", "scheduler")
     system.start("scheduler")
     orders = system.place(8)
     assert system.wait_until_ended() == ["processed"] * 8
     until(
         lambda: Event.objects.filter(order_id__in=orders, kind="reply_ignored").count() == 8 * 5,
-        what="every second answer noted",
+        what="a note of every second answer",
     )
     system.check()
 
@@ -182,7 +182,7 @@ Warehouse.perform = dies
 
 @pytest.mark.pattern("A7", "V3", "F28")
 def test_a_payload_that_kills_its_host_every_time_ends_in_error_and_holds_up_nobody(system: System) -> None:
-    """Hosts are replaced, as an installation's process manager does; the others' orders go through."""
+    """The test replaces the hosts, as a process manager does; the other orders go through."""
     system.environment |= {"FAILURE_THRESHOLD": "2", "STEP_COMPLETE_BY": "60"}
     system.start_all("submission", "scheduler", "jobs")
     (poison,) = system.place(quantity=13)
@@ -210,7 +210,7 @@ def test_a_payload_that_kills_its_host_every_time_ends_in_error_and_holds_up_nob
 
 @pytest.mark.pattern("C9", "T6", "F32")
 def test_replacing_every_role_while_the_schema_changes_under_load_loses_no_order(system: System) -> None:
-    """Old and new instances work side by side; a column and an index come meanwhile, without a long lock."""
+    """Old and new instances work side by side while a column and an index are added, without a long lock."""
     old = system.start_all()
     system.faults("carrier", latency_ms=[100, 300])
     for role in ("submission", "scheduler", "agents"):
@@ -230,14 +230,14 @@ def test_replacing_every_role_while_the_schema_changes_under_load_loses_no_order
 
 @pytest.mark.pattern("C4", "F32")
 def test_orders_of_a_newer_release_wait_for_it_and_hold_up_nobody(system: System) -> None:
-    """A version, then a step, that this release does not know; the release that knows them goes on with them."""
+    """This release does not know a version, then a step; the release that knows them continues those orders."""
     system.start_all("submission", "agents", "jobs")
-    newer, stranger, *known = system.place(6)
+    newer, stranger, *known_orders = system.place(6)
     until(lambda: OrderProcess.objects.count() == 6, what="the orders in the store")
     OrderProcess.objects.filter(order_id=newer).update(version=99)
     OrderProcess.objects.filter(order_id=stranger).update(workflow="wrap-gift")
     system.start("scheduler")
-    assert system.wait_until_ended(known) == ["processed"] * 4
+    assert system.wait_until_ended(known_orders) == ["processed"] * 4
     assert system.states([newer, stranger]) == ["pending", "pending"]
     OrderProcess.objects.filter(order_id__in=[newer, stranger]).update(version=1, workflow="fulfil-order")
     assert system.wait_until_ended() == ["processed"] * 6
@@ -257,8 +257,8 @@ def _manage(system: System, *arguments: str) -> "subprocess.CompletedProcess[str
 
 @pytest.mark.pattern("O2", "C10", "F33")
 def test_simultaneous_resubmissions_act_once_and_a_compensation_covers_a_running_step(system: System) -> None:
-    """The second of two simultaneous resubmissions hears that it is done already; a compensation requested during a
-    step covers every step."""
+    """The second of two simultaneous resubmissions gets "already done"; a compensation requested during a step covers
+    every step."""
     system.faults("carrier", refuse_rate=1.0)
     system.start_all()
     (order_id,) = system.place()

@@ -1,4 +1,4 @@
-"""The remote services are slow, down, lose answers or refuse, and every order is finished, compensated or escalated."""
+"""The remote services are slow, down, lose answers or refuse; every order is finished, compensated or escalated."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.support.wait import until
 
 @pytest.mark.pattern("C6", "Q2", "Q3", "A4")
 def test_an_order_goes_in_and_comes_out_processed(system: System) -> None:
-    """Nothing fails: one of each effect, and the application is told three things."""
+    """Nothing fails: each effect happens once, and the application gets three status messages."""
     system.start_all()
     (order_id,) = system.place(reply_to="guest/orders")
     assert system.wait_until_ended() == ["processed"]
@@ -20,14 +20,14 @@ def test_an_order_goes_in_and_comes_out_processed(system: System) -> None:
         ["reserve", "authorise", "create", "capture"],
         ["authorise", "reserve", "create", "capture"],
     )
-    told = StatusMessage.objects.filter(queue="guest/orders", order_id=order_id).order_by("id")
-    assert list(told.values_list("kind", flat=True)) == ["received", "started", "completed"]
+    messages = StatusMessage.objects.filter(queue="guest/orders", order_id=order_id).order_by("id")
+    assert list(messages.values_list("kind", flat=True)) == ["received", "started", "completed"]
     system.check()
 
 
 @pytest.mark.pattern("A2", "A3")
 def test_a_reply_lost_after_the_effect_makes_one_effect(system: System) -> None:
-    """F11, F15: the agent tries again with the same key, and is given the first answer."""
+    """F11, F15: the agent tries again with the same key, and gets the first answer."""
     system.start_all()
     for service in ("warehouse", "payments", "carrier"):
         system.faults(service, lost_reply_rate=0.5)
@@ -40,13 +40,13 @@ def test_a_reply_lost_after_the_effect_makes_one_effect(system: System) -> None:
 
 @pytest.mark.pattern("A5", "V1", "V2", "C8")
 def test_a_remote_that_hangs_past_complete_by_is_tried_again(system: System) -> None:
-    """The agent is silent, the supervisor frees the order, and a scheduler has it tried again when it answers."""
+    """The agent is silent, the supervisor frees the order, and a scheduler retries the step when the remote answers."""
     system.faults("carrier", hang_rate=1.0)
     system.start_all()
     (order_id,) = system.place()
     until(
         lambda: Event.objects.filter(order_id=order_id, kind="step_timed_out").exists(),
-        what="the supervisor's finding",
+        what="the sweep that finds the step",
     )
     assert not Event.objects.filter(order_id=order_id, kind="step_failed").exists()
     system.no_faults()
@@ -58,7 +58,7 @@ def test_a_remote_that_hangs_past_complete_by_is_tried_again(system: System) -> 
 
 @pytest.mark.pattern("V3", "O1", "O2", "C7")
 def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_fixes_it(system: System) -> None:
-    """Past its patience: Error, one alert; resubmitted with the same key once the cause is gone."""
+    """Out of patience, the order is in Error with one alert; resubmitted once the cause is gone, it keeps its key."""
     system.faults("carrier", down=True)
     system.environment |= {"FAILURE_THRESHOLD": "2", "PATIENCE": "3", "PROBE_PERIOD": "60"}
     system.start_all()
@@ -77,14 +77,14 @@ def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_fixes_it(syst
     assert resubmit_order(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
     assert system.wait_until_ended() == ["processed"]
     assert step_of(order_id, "create-shipment").generation == 1
-    told = StatusMessage.objects.filter(order_id=order_id).order_by("id").values_list("kind", flat=True)
-    assert list(told) == ["received", "started", "failed", "completed"]
+    messages = StatusMessage.objects.filter(order_id=order_id).order_by("id").values_list("kind", flat=True)
+    assert list(messages) == ["received", "started", "failed", "completed"]
     system.check()
 
 
 @pytest.mark.pattern("C10", "A6")
 def test_a_declined_card_waits_for_the_customer_and_is_then_compensated(system: System) -> None:
-    """A refusal that the customer can resolve is nobody's alert; when she does not, nothing of the order is left."""
+    """A refusal that the customer can resolve opens no alert; if she does not, every effect is compensated."""
     system.start_all()
     (order_id,) = system.place(payment_method="card_declined")
     assert system.wait_until_ended() == ["compensated"]
@@ -98,7 +98,7 @@ def test_a_declined_card_waits_for_the_customer_and_is_then_compensated(system: 
 
 @pytest.mark.pattern("A6", "C7", "O1", "O2")
 def test_a_definite_refusal_is_an_error_at_once_and_is_resubmitted_under_a_new_key(system: System) -> None:
-    """The refusal is kept under its key, so a cause that is fixed can only succeed under the next one."""
+    """The remote keeps the refusal under its key, so after the fix only the next key can succeed."""
     system.faults("carrier", refuse_rate=1.0)
     system.start_all()
     (order_id,) = system.place()
@@ -112,7 +112,7 @@ def test_a_definite_refusal_is_an_error_at_once_and_is_resubmitted_under_a_new_k
 
 @pytest.mark.pattern("C10", "T5")
 def test_a_processed_order_is_compensated_in_reverse_order(system: System) -> None:
-    """An operator compensates what was finished: refund, cancel, void and release, each once."""
+    """An operator compensates a finished order: refund, cancel, void and release, each once."""
     system.start_all()
     orders = system.place(3)
     assert system.wait_until_ended() == ["processed"] * 3
@@ -143,7 +143,7 @@ def test_an_order_compensated_while_a_call_is_under_way_waits_for_it(system: Sys
 
 @pytest.mark.pattern("C10", "V4")
 def test_a_compensation_that_fails_for_good_is_an_alert_of_its_own(system: System) -> None:
-    """F34: the order stays in Error until an operator has the compensation tried again, under a key of its own."""
+    """F34: the order stays in Error until an operator resubmits the compensation, under a new key."""
     system.start_all()
     (order_id,) = system.place()
     assert system.wait_until_ended() == ["processed"]

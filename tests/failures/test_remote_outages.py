@@ -24,14 +24,14 @@ from tests.support.webhook import webhook
 
 
 class HostileWarehouse(ThreadingHTTPServer):
-    """In front of the sandbox: misbehaves at the first call with each key, in another way each time."""
+    """A warehouse in front of the sandbox that misbehaves at the first call with each key, in turn in every way."""
 
     daemon_threads = True
 
     def __init__(self, sandbox: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.sandbox = sandbox.removeprefix("http://")
-        self.seen: dict[str, str] = {}
+        self.manners: dict[str, str] = {}
         self.lock = threading.Lock()
         self.is_over = threading.Event()
 
@@ -40,15 +40,15 @@ class HostileWarehouse(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/warehouse"
 
     def manner(self, key: str) -> str:
-        """How to answer this call."""
+        """The manner in which to answer this call."""
         with self.lock:
-            if key in self.seen:
+            if key in self.manners:
                 return "well"
-            self.seen[key] = list(MANNERS)[len(self.seen) % len(MANNERS)]
-            return self.seen[key]
+            self.manners[key] = list(MANNERS)[len(self.manners) % len(MANNERS)]
+            return self.manners[key]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that leave are no news."""
+        """Ignores clients that leave."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -61,10 +61,10 @@ class Handler(BaseHTTPRequestHandler):
         MANNERS.get(self.server.manner(key), Handler.well)(self, body)
 
     def well(self, body: bytes) -> None:
-        """What the sandbox says."""
-        self.answer(*self.asked(body))
+        """Passes on the sandbox's answer."""
+        self.answer(*self.forward(body))
 
-    def asked(self, body: bytes) -> tuple[int, bytes]:
+    def forward(self, body: bytes) -> tuple[int, bytes]:
         client = http.client.HTTPConnection(self.server.sandbox, timeout=30)
         headers = {name: self.headers[name] for name in ("Idempotency-Key", "Content-Type")}
         client.request("POST", self.path, body, headers)
@@ -83,7 +83,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def fails_after_the_effect(self, body: bytes) -> None:
-        self.asked(body)
+        self.forward(body)
         self.answer(500, b"{}")
 
     def says_that_it_still_runs(self, body: bytes) -> None:
@@ -93,7 +93,7 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(429, b"{}", Retry_After="1")
 
     def speaks_nonsense(self, body: bytes) -> None:
-        self.asked(body)
+        self.forward(body)
         self.answer(200, b"<html>welcome</html>")
 
     def speaks_no_http(self, body: bytes) -> None:
@@ -109,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.wfile.write(b" ")
 
     def sends_a_gigabyte(self, body: bytes) -> None:
-        self.asked(body)
+        self.forward(body)
         self.send_response(200)
         self.send_header("Content-Length", str(2**30))
         self.end_headers()
@@ -124,7 +124,7 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(422, b'{"error": {"code": "no_such_shelf", "message": "no"}}')
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Quiet."""
+        """Logs nothing."""
 
 
 MANNERS: dict[str, Callable[[Handler, bytes], None]] = {
@@ -157,17 +157,17 @@ def hostile(system: System) -> Iterator[HostileWarehouse]:
 def test_a_remote_that_misbehaves_in_every_way_does_each_thing_once(
     system: System, hostile: HostileWarehouse
 ) -> None:
-    """What passes is tried again with the same key; what does not is an operator's, who resubmits it."""
+    """A transient fault is retried with the same key; any other opens an alert, and an operator resubmits the order."""
     system.environment |= {"WAREHOUSE_URL": hostile.url, "STEP_COMPLETE_BY": "15"}
     system.start_all()
     orders = system.place(len(MANNERS))
     assert Counter(system.wait_until_ended()) == {"processed": 6, "error": 3}
-    assert set(hostile.seen.values()) == set(MANNERS)
-    told = dict(Alert.objects.filter(closed_at=None).values_list("order_id", "code"))
-    manners = {UUID(key.split("/")[0]): manner for key, manner in hostile.seen.items()}
-    assert {manners[order_id]: code for order_id, code in told.items()} == FOR_A_PERSON
-    for order_id in told:
-        hostile.seen |= {f"{order_id}/reserve-stock/2": "again"}
+    assert set(hostile.manners.values()) == set(MANNERS)
+    alerts = dict(Alert.objects.filter(closed_at=None).values_list("order_id", "code"))
+    manners = {UUID(key.split("/")[0]): manner for key, manner in hostile.manners.items()}
+    assert {manners[order_id]: code for order_id, code in alerts.items()} == FOR_A_PERSON
+    for order_id in alerts:
+        hostile.manners |= {f"{order_id}/reserve-stock/2": "again"}
         assert resubmit_order(order_id=order_id, by="operator:test").status is ResultStatus.DONE
     assert system.wait_until_ended(orders) == ["processed"] * len(MANNERS)
     system.check()
@@ -177,7 +177,7 @@ def test_a_remote_that_misbehaves_in_every_way_does_each_thing_once(
 def test_missing_tls_and_an_unknown_host_name_are_outages_that_end(
     system: System, hostile: HostileWarehouse
 ) -> None:
-    """A server that speaks no TLS, and a name that nobody knows: nothing was sent, and it is tried again."""
+    """A server without TLS and an unknown host name: nothing was sent, and the call is retried."""
     wrong = {
         "WAREHOUSE_URL": hostile.url.replace("http:", "https:"),
         "PAYMENTS_URL": "http://payments.invalid/payments",
@@ -190,7 +190,7 @@ def test_missing_tls_and_an_unknown_host_name_are_outages_that_end(
             set(Event.objects.filter(kind="call_failed").values_list("detail__code", flat=True))
             >= {"tls", "dns"}
         ),
-        what="both faults on record",
+        what="a record of both faults",
     )
     host.terminate()
     system.start("agents")
@@ -207,7 +207,7 @@ def _calls_in_the_busiest_second(system: System, service: str) -> int:
 def test_hundreds_of_orders_wait_for_a_remote_that_is_down_and_continue_when_it_is_back(
     system: System,
 ) -> None:
-    """One alert, no failure counted; what has waited is let through at a bounded rate, and all of it ends well."""
+    """One alert and no counted failure; the waiting orders go through at a bounded rate, and all end well."""
     rate, number = 100, 250
     system.environment |= {"STEP_COMPLETE_BY": "30", "AGENT_RATE": f"{rate}"}
     system.faults("carrier", down=True)
@@ -233,15 +233,15 @@ def test_hundreds_of_orders_wait_for_a_remote_that_is_down_and_continue_when_it_
 
 @pytest.mark.pattern("V1", "V2", "V7", "F30")
 def test_hundreds_of_steps_that_expire_at_the_same_moment_are_recovered(system: System) -> None:
-    """The sweeps take them in batches, and the retries come out of the budget; newcomers are not held up."""
+    """The sweeps take the steps in batches, and the retries use the retry budget; new orders are not held up."""
     system.environment |= {"STEP_COMPLETE_BY": "60", "RETRY_BUDGET": "500", "FAILURE_THRESHOLD": "5"}
     system.start_all("submission", "scheduler", "jobs")
     host = system.start("agents")
-    until(lambda: host.says("started"), what="the host")
+    until(lambda: host.says("started"), what="the host's start")
     system.place(1)
     system.wait_until_ended()
     host.pause()
-    # A host that says nothing for 15 s counts no more, and nothing would be sent to it.
+    # A host that is silent for 15 s no longer counts, and nothing would be sent to it.
     AgentInstance.objects.update(seen_at=database_now() + timedelta(minutes=10))
     system.place(250)
     until(
@@ -251,7 +251,7 @@ def test_hundreds_of_steps_that_expire_at_the_same_moment_are_recovered(system: 
     with connection.cursor() as cursor:
         cursor.execute("UPDATE orders_stepstate SET complete_by = now() WHERE complete_by IS NOT NULL")
         assert cursor.rowcount >= 500
-    # The host must not answer before the sweeps have come: a reply to a step that still runs counts.
+    # The host must not answer before the sweeps: a reply to a step that still runs counts.
     until(
         lambda: Event.objects.filter(kind="step_timed_out").count() >= 500,
         what="500 steps that have timed out",
@@ -263,7 +263,7 @@ def test_hundreds_of_steps_that_expire_at_the_same_moment_are_recovered(system: 
 
 @pytest.mark.pattern("O1", "C7", "F20")
 def test_nothing_waits_for_an_alert_channel_that_is_down(system: System) -> None:
-    """The alert is in the store and in the console; it is told when the channel is back."""
+    """The alert is in the store and in the console; it is sent when the channel is back."""
     port = free_ports()
     system.environment |= {"ALERT_WEBHOOK_URL": f"http://127.0.0.1:{port}/"}
     system.faults("carrier", refuse_rate=1.0)
@@ -272,7 +272,7 @@ def test_nothing_waits_for_an_alert_channel_that_is_down(system: System) -> None
     assert system.wait_until_ended() == ["error"]
     async_task("orders.jobs.notify_operators")  # the cluster starts it by itself once a minute
     system.no_faults()
-    until(_tried_to_tell, what="an attempt to tell of it")
+    until(_tried_to_tell, what="an attempt to send the alert")
     system.place(3)
     assert system.wait_until_ended() == ["error"] + ["processed"] * 3
     with webhook(port=port) as hook:

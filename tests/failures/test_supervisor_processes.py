@@ -1,4 +1,4 @@
-"""The supervisor runs in a django-q2 cluster, whose every child may be killed."""
+"""The supervisor runs in a django-q2 cluster, any child of which may be killed."""
 
 import contextlib
 import os
@@ -29,25 +29,25 @@ def _leader_pid() -> int:
 
 
 def _cluster_children(jobs: Process) -> dict[int, str]:
-    """The processes below run_jobs, by their roles in the cluster as django-q2 names them."""
+    """The processes below run_jobs, with their roles in the cluster as django-q2 names them."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
                 parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-    found: dict[int, str] = {}
+    children: dict[int, str] = {}
     level = {jobs.pid}
     depth = 0
     while level:
         depth += 1
         level = {pid for pid, parent in parents.items() if parent in level}
-        found |= dict.fromkeys(level, f"depth {depth}")
-    return found
+        children |= dict.fromkeys(level, f"depth {depth}")
+    return children
 
 
 @pytest.mark.pattern("V6", "V1", "V2")
 def test_when_the_leading_supervisor_is_killed_another_takes_over_where_it_stopped(system: System) -> None:
-    """F17: its sweep is rolled back; the step that it was about to recover is recovered once, by its successor."""
+    """F17: its sweep is rolled back, and its successor recovers the step, once."""
     system.faults("carrier", hang_rate=1.0)
     system.start_all()
     _first_sweep()
@@ -70,7 +70,7 @@ def test_when_the_leading_supervisor_is_killed_another_takes_over_where_it_stopp
 
 @pytest.mark.pattern("V6")
 def test_a_leader_stopped_for_longer_than_its_lease_changes_nothing_when_it_wakes(system: System) -> None:
-    """F19: another one leads by then, and the first one's term is over."""
+    """F19: by then another supervisor leads, and the first one's term is over."""
     system.start_all("submission", "scheduler", "agents")
     first, second = system.start("jobs"), system.start("jobs")
     _first_sweep()
@@ -81,7 +81,7 @@ def test_a_leader_stopped_for_longer_than_its_lease_changes_nothing_when_it_wake
         until(lambda: LeaderLease.objects.get().term > term, what="the successor's term")
         successor = LeaderLease.objects.get()
     finally:
-        # A watch that saw no sweep for long has replaced its group, and the leader is gone.
+        # A watch that saw no sweep for too long has replaced its process group, and the leader is gone.
         with contextlib.suppress(ProcessLookupError):
             os.kill(leader, signal.SIGCONT)
     moment = last_sweep_at()
@@ -101,7 +101,7 @@ def test_sweeps_continue_whichever_child_of_the_cluster_is_killed(system: System
     jobs = system.start_all()["jobs"]
     _first_sweep()
     for depth in ("depth 1", "depth 2", "depth 3"):
-        # The sweep that was awaited may have been the last of the former cluster: the new one is still starting then.
+        # The last sweep may still be the former cluster's, while the new cluster is starting.
         children = until(
             lambda depth=depth: sorted(pid for pid, at in _cluster_children(jobs).items() if at == depth),
             what=f"a process at {depth}",

@@ -1,4 +1,4 @@
-"""The web process dies around the COMMIT of an order, or is asked twenty times at once (F1–F4, P1)."""
+"""The web process dies around the COMMIT of an order, or gets the same order twenty times at once (F1–F4, P1)."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class Shop:
         self._token = token_of(User.objects.create(username="poster"))
 
     def serve(self, url: str = "") -> Server:
-        """A web server that takes requests."""
+        """Starts a web server and waits until it answers."""
         server = Server(
             self._folder / f"web-{len(self._servers)}.log",
             database_url=url or database_url(),
@@ -67,7 +67,7 @@ def shop(system: System, tmp_path: Path) -> Iterator[Shop]:
 
 
 def _finish(system: System, order_ids: set[str]) -> None:
-    """Every order that was acknowledged is processed, and there is no other."""
+    """Waits until every acknowledged order is processed, and checks that there is no other order."""
     system.acknowledged = [UUID(order_id) for order_id in order_ids]
     system.start_all()
     assert system.wait_until_ended() == ["processed"] * len(order_ids)
@@ -78,7 +78,7 @@ def _finish(system: System, order_ids: set[str]) -> None:
 def test_killing_the_web_around_the_commit_of_an_order_places_it_once(
     system: System, shop: Shop, proxy: DatabaseProxy
 ) -> None:
-    """Before: nothing was accepted, and the key is free. After: the post with the same key is told of that order."""
+    """Before: nothing was accepted, and the key is free. After: the post with the same key gets that order."""
     with ThreadPoolExecutor(2) as client:
         doomed = shop.serve()
         with blocked("orders_submissionmessage"):
@@ -94,7 +94,7 @@ def test_killing_the_web_around_the_commit_of_an_order_places_it_once(
         stall = proxy.cut(Moment.STALL, "orders_submissionmessage")
         doomed = shop.serve(proxy.url)
         posted = client.submit(shop.post, doomed, "key-2")
-        until(lambda: stall.stalled, what="a commit that the web has not heard of")
+        until(lambda: stall.stalled, what="a commit whose answer has not reached the web")
         doomed.end()
         with pytest.raises((OSError, HTTPException)):
             posted.result(60)
@@ -109,7 +109,7 @@ def test_killing_the_web_around_the_commit_of_an_order_places_it_once(
 
 @pytest.mark.pattern("S3", "F3", "F4")
 def test_twenty_simultaneous_posts_with_one_key_place_one_order(system: System, shop: Shop) -> None:
-    """One order, twenty times the same answer; the key with another body is refused, and changes nothing."""
+    """One order, and twenty times the same answer; the key with another body is refused and changes nothing."""
     server = shop.serve()
     with ThreadPoolExecutor(20) as crowd:
         answers = list(crowd.map(lambda _: shop.post(server, "one-key"), range(20)))

@@ -22,17 +22,17 @@ def main(names: Sequence[str]) -> int:
     if unknown := [name for name in names if name not in BY_NAME]:
         print(f"there is no mutant {', '.join(unknown)}; there are: {', '.join(BY_NAME)}", file=sys.stderr)
         return 2
-    chosen = [BY_NAME[name] for name in names] or list(MUTANTS)
+    mutants = [BY_NAME[name] for name in names] or list(MUTANTS)
     with tempfile.TemporaryDirectory(prefix="sasweb-mutants-") as folder:
         copy = Path(folder) / "project"
         shutil.copytree(ROOT, copy, ignore=LEFT_BEHIND)
-        tests = list(dict.fromkeys(mutant.test for mutant in chosen))
+        tests = list(dict.fromkeys(mutant.test for mutant in mutants))
         print(f"{len(tests)} tests without a mutant …", flush=True)
         if failure := failure_of(copy, *tests):
             print(f"they fail already, so nothing can be said of the mutants:\n{failure}")
             return 1
-        survivors = [mutant.name for mutant in chosen if not is_killed(copy, mutant)]
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants killed")
+        survivors = [mutant.name for mutant in mutants if not is_killed(copy, mutant)]
+    print(f"{len(mutants) - len(survivors)} of {len(mutants)} mutants killed")
     return 1 if survivors else 0
 
 
@@ -53,9 +53,9 @@ def is_killed(copy: Path, mutant: Mutant) -> bool:
 
 def apply(mutant: Mutant, source: str) -> str:
     """The source with its guard taken away. Raises `ValueError` unless the guard is there exactly once."""
-    found = source.count(mutant.old)
-    if found != 1:
-        raise ValueError(f"{mutant.name}: {mutant.path} has {mutant.old!r} {found} times")
+    count = source.count(mutant.old)
+    if count != 1:
+        raise ValueError(f"{mutant.name}: {mutant.path} has {mutant.old!r} {count} times")
     return source.replace(mutant.old, mutant.new)
 
 

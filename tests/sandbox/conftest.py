@@ -1,4 +1,4 @@
-"""One sandbox for all tests that do not end it. Each test begins without faults."""
+"""One sandbox for all tests that do not end it. Each test starts without faults."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def sandbox(shared: Sandbox) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def own_sandbox(tmp_path: Path) -> Iterator[Sandbox]:
-    """A sandbox of its own, which the test may end."""
+    """A sandbox of the test's own, which it may end."""
     running = Sandbox(tmp_path / "var")
     yield running
     if running.is_running():

@@ -30,8 +30,8 @@ def reversal_of(forward_key: str, order_id: str = "o-1") -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A forward operation and its reversal. `gives` are the names in the forward answer, `done` the one in the
-    reversal's."""
+    """A forward operation and its reversal. `gives` are the names in the forward answer, `done` is the name in the
+    reversal's answer."""
 
     service: str
     forward: str

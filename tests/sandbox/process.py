@@ -42,7 +42,7 @@ def new_key() -> str:
 
 
 def free_port() -> int:
-    """A port that is free together with the one above it."""
+    """A free port whose successor is free too."""
     while True:
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))
@@ -54,12 +54,12 @@ def free_port() -> int:
 
 
 def eventually(check: Callable[[], Any]) -> Any:
-    """The first true result of `check`. It asks the sandbox, so it needs no pause."""
+    """The first truthy result of `check`. `check` calls the sandbox, so no pause is needed."""
     end = time.monotonic() + BOUND
     while time.monotonic() < end:
         if result := check():
             return result
-    raise AssertionError(f"not within {BOUND} s")
+    raise AssertionError(f"nothing happened within {BOUND} s")
 
 
 def launch(var_dir: Path, bind: str) -> subprocess.Popen[str]:
@@ -83,7 +83,7 @@ class Sandbox:
         self.start()
 
     def start(self) -> None:
-        """Starts it on its port and waits for the line that says where it listens."""
+        """Starts the sandbox on its port and waits for the line that says where it listens."""
         self._process = launch(self.var_dir, f"127.0.0.1:{self.port}")
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], BOUND)
@@ -91,7 +91,7 @@ class Sandbox:
         assert self.first_line, self.end(signal.SIGKILL)
 
     def end(self, number: int = signal.SIGTERM) -> tuple[float, int, str]:
-        """Ends it with a signal. Returns the seconds that it took, its exit status, and its remaining output."""
+        """Ends the sandbox with a signal. Returns the seconds that it took, its exit status and remaining output."""
         began = time.monotonic()
         self._process.send_signal(number)
         out, err = self._process.communicate(timeout=BOUND)
@@ -128,16 +128,16 @@ class Sandbox:
         return connection
 
     def cuts(self, path: str, body: dict[str, Any], key: str) -> bool:
-        """Whether a call's connection is cut without an answer."""
+        """Whether the sandbox cuts a call's connection without an answer."""
         try:
             self.call(path, body, key)
         except (http.client.RemoteDisconnected, ConnectionResetError):
             return True
         return False
 
-    def faults(self, service: str, **wanted: Any) -> Reply:
+    def faults(self, service: str, **settings: Any) -> Reply:
         """Sets faults."""
-        reply = self.ask("PUT", f"/_faults/{service}", json.dumps(wanted).encode())
+        reply = self.ask("PUT", f"/_faults/{service}", json.dumps(settings).encode())
         assert reply.status == 200, reply
         return reply
 

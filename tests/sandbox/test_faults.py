@@ -1,4 +1,4 @@
-"""Each fault does what its name says, in its place in the order, and a reset removes them all."""
+"""Each fault does what its name says, in the documented order, and a reset removes them all."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ NONE = {
 
 
 def is_cut(connection: http.client.HTTPConnection) -> bool:
-    """Whether a call that has been started ends without an answer."""
+    """Whether a started call ends without an answer."""
     try:
         read_reply(connection)
     except (http.client.RemoteDisconnected, ConnectionResetError):

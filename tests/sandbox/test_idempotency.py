@@ -1,4 +1,4 @@
-"""The same key gets the first answer again and has its effect once."""
+"""A repeated key gets the first answer again and has its effect once."""
 
 from concurrent.futures import ThreadPoolExecutor
 

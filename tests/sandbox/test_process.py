@@ -1,4 +1,4 @@
-"""The process: its start, its stop, the data that outlives it, and many connections at once."""
+"""The process: its start, its stop, the data that survives it, and many connections at once."""
 
 import asyncio
 import json
@@ -135,8 +135,8 @@ def test_a_call_succeeds_with_two_thousand_connections_open(own_sandbox: Sandbox
                 key = {"Idempotency-Key": str(number)}
                 async with session.post(
                     f"{url}/warehouse/reserve", json=reserve(str(number)), headers=key
-                ) as got:
-                    return got.status
+                ) as answer:
+                    return answer.status
 
             return await asyncio.gather(*(call(number) for number in range(2_000)))
 

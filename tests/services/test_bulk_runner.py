@@ -135,8 +135,10 @@ def test_an_order_that_the_workflow_gives_up_counts_as_failed_again() -> None:
     given_up, cancelled = ids = failed_orders(2)
     action = a_bulk(ids, waves=(0,))
     carry_on(action)
-    for order_id, who in ((given_up, "supervisor"), (cancelled, "customer")):
-        Event.objects.create(order_id=order_id, kind="compensation_requested", actor_kind=who, actor_name="a")
+    for order_id, actor in ((given_up, "supervisor"), (cancelled, "customer")):
+        Event.objects.create(
+            order_id=order_id, kind="compensation_requested", actor_kind=actor, actor_name="a"
+        )
     succeed(*ids, state="compensated")
     carry_on(action)
     assert (items_in(action, "failed"), items_in(action, "done")) == ([given_up], [cancelled])
@@ -144,14 +146,14 @@ def test_an_order_that_the_workflow_gives_up_counts_as_failed_again() -> None:
 
 @pytest.mark.pattern("O2", "F33")
 def test_an_order_that_is_no_longer_in_error_is_left_alone_and_its_result_says_so() -> None:
-    gone, fixed, last = uuid7(), *failed_orders(2)
+    missing, fixed, last = uuid7(), *failed_orders(2)
     resubmit_order(order_id=fixed, by=OTTO.name)
-    action = a_bulk([gone, fixed, last], waves=(2, 0))
+    action = a_bulk([missing, fixed, last], waves=(2, 0))
     carry_on(action)
     carry_on(action)
     rows = action.items.order_by("position").values_list("state", "result")
     assert list(rows) == [
-        ("nothing", f"Order {gone} is not in the state store."),
+        ("nothing", f"Order {missing} is not in the state store."),
         ("nothing", "The order is pending, so nothing was resubmitted."),
         ("acted", "Resubmitted mix."),
     ]

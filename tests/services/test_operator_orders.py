@@ -204,13 +204,13 @@ def test_one_of_several_simultaneous_operators_acts_and_the_others_change_nothin
     options: dict[str, Any] = {"order_id": order.pk, "step": step, "reason": "r"}
 
     def do(n: int) -> ResultStatus:
-        who = Actor(name=f"olga{n}")
+        actor = Actor(name=f"olga{n}")
         acts: dict[str, Callable[[], Result]] = {
-            "skip": lambda: skip(actor=who, **options),
-            "settle": lambda: settle_done(result={"shipment": "s"}, actor=who, **options),
+            "skip": lambda: skip(actor=actor, **options),
+            "settle": lambda: settle_done(result={"shipment": "s"}, actor=actor, **options),
             "edit": lambda: edit(order),
-            "resubmit": lambda: resubmit(order_id=order.pk, actor=who),
-            "priority": lambda: set_priority(order_id=order.pk, priority=9, actor=who),
+            "resubmit": lambda: resubmit(order_id=order.pk, actor=actor),
+            "priority": lambda: set_priority(order_id=order.pk, priority=9, actor=actor),
         }
         return acts[act]().status
 

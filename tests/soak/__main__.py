@@ -12,19 +12,19 @@ from tests.support.system import System
 
 
 def main() -> int:
-    """Runs the soak. Returns 0 if all invariants hold, or 1, and prints where the processes' logs are."""
+    """Runs the soak. Returns 0 if all invariants hold; otherwise 1, after printing where the logs are."""
     parser = argparse.ArgumentParser(prog="bin/soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long faults are injected")
     parser.add_argument("--orders", type=int, default=5000, help="orders placed in that time")
     parser.add_argument(
         "--seed", type=int, default=random.randrange(10**6), help="seed of all random choices"
     )
-    wanted = parser.parse_args()
-    print(f"soak: {wanted.orders} orders in {wanted.minutes:g} minutes, seed {wanted.seed}", flush=True)
+    options = parser.parse_args()
+    print(f"soak: {options.orders} orders in {options.minutes:g} minutes, seed {options.seed}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="sasweb-soak-"))
     with own_database() as database:
         system = System(folder, DATABASE_URL=database.url, STEP_COMPLETE_BY="10")
-        plan = Plan(seconds=wanted.minutes * 60, orders=wanted.orders, seed=wanted.seed)
+        plan = Plan(seconds=options.minutes * 60, orders=options.orders, seed=options.seed)
         soak = Soak(plan=plan, system=system, database=database)
         try:
             report = soak.run()

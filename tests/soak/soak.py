@@ -1,4 +1,4 @@
-"""The soak: orders come in while the roles, the database and the remote services have every fault, as a seed decides.
+"""The soak: orders come in while the roles, the database and the remote services fail in every way; a seed decides how.
 
 At the end it removes the faults, waits until nothing is left to do, and checks all invariants against the remote
 services' ledgers.
@@ -32,7 +32,7 @@ TROUBLE = (OperationalError, InterfaceError, InternalError)
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Length in seconds, number of orders, seed of all random choices, and `pause`, the mean seconds between faults."""
+    """Length in seconds, number of orders, seed of all random choices, and `pause`: the mean seconds between faults."""
 
     seconds: float
     orders: int
@@ -43,7 +43,7 @@ class Plan:
 
 @dataclass
 class Report:
-    """What was done, and with which results."""
+    """What the soak did, and the results."""
 
     done: Counter[str] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
@@ -95,14 +95,14 @@ class Soak:
         return self.report
 
     def _place(self) -> bool:
-        """Places an order as a client does: with a key, and again with the same key until it is acknowledged."""
+        """Places an order as a client does: it repeats the post with the same key until the order is acknowledged."""
         key = self._pending_key or str(uuid4())
         order = new_order(self._system.sku)
         try:
             placed = place_order(client="guest", order=order, idempotency_key=key)
         except TROUBLE:
             self._pending_key = key
-            self.report.done["post that got no answer"] += 1
+            self.report.done["post without an answer"] += 1
             connection.close()
             return False
         self._pending_key = None
@@ -120,7 +120,7 @@ class Soak:
             self._cut_everything: 2,
             self._end_backends: 2,
             self._trouble_a_remote: 5,
-            self._mend_the_remotes: 3,
+            self._clear_remote_faults: 3,
             self._compensate_an_order: 2,
         }
         (act,) = self._chance.choices(list(acts), weights=list(acts.values()))
@@ -183,7 +183,7 @@ class Soak:
         self._system.faults(service, **faults)
         return f"remote {name}"
 
-    def _mend_the_remotes(self) -> str:
+    def _clear_remote_faults(self) -> str:
         self._system.no_faults()
         return "remote services fixed"
 

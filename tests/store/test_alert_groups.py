@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 def alert(count: int = 1, *, code: str = "http_503", message: str = "it said no") -> list[UUID]:
     ids = [uuid7() for _ in range(count)]
-    open_alerts([NewAlert(one, "step_failed", code, message, "bake", "oven") for one in ids])
+    open_alerts([NewAlert(order_id, "step_failed", code, message, "bake", "oven") for order_id in ids])
     return ids
 
 
@@ -36,7 +36,10 @@ def test_alerts_whose_messages_differ_by_their_numbers_are_one_cause() -> None:
     for n in range(3):
         alert(message=f"order {n} of customer '{n}@example.com' was refused")
     alert(code="timeout")
-    assert [(one.group.code, one.open) for one in summaries()] == [("http_503", 3), ("timeout", 1)]
+    assert [(summary.group.code, summary.open) for summary in summaries()] == [
+        ("http_503", 3),
+        ("timeout", 1),
+    ]
 
 
 @pytest.mark.pattern("O1")
@@ -45,8 +48,8 @@ def test_the_money_at_risk_is_totalled_by_currency_and_its_customers_are_counted
     an_order(ids[0], 100)
     an_order(ids[1], 250, email="ADA@example.com")
     an_order(ids[2], 70, email="bob@example.com", currency="HUF")
-    (found,) = summaries()
-    assert (dict(found.at_risk.money), found.at_risk.customers, found.at_risk.more) == (
+    (summary,) = summaries()
+    assert (dict(summary.at_risk.money), summary.at_risk.customers, summary.at_risk.more) == (
         {"EUR": 350, "HUF": 70},
         2,
         False,
@@ -65,8 +68,8 @@ def test_the_money_at_risk_is_totalled_by_currency_and_its_customers_are_counted
 def test_the_trend_is_the_last_hour_against_the_one_before(ages: list[int], trend: str) -> None:
     for order_id, age in zip(alert(len(ages)), ages, strict=True):
         Alert.objects.filter(order_id=order_id).update(opened_at=ago(age))
-    (found,) = summaries()
-    assert found.trend == trend
+    (summary,) = summaries()
+    assert summary.trend == trend
 
 
 @pytest.mark.pattern("O1")
@@ -78,14 +81,14 @@ def test_a_group_shows_how_it_was_resolved_before_and_who_acknowledged_it_since(
     Alert.objects.update(opened_at=ago(900))
     AlertGroup.objects.update(acknowledged_at=ago(700), acknowledged_by="olga")
     alert()
-    (found,) = summaries()
-    assert found.resolved is not None
-    assert (found.open, found.resolved.how, found.resolved.by) == (1, "compensated", "otto")
-    assert not found.acknowledged
+    (summary,) = summaries()
+    assert summary.resolved is not None
+    assert (summary.open, summary.resolved.how, summary.resolved.by) == (1, "compensated", "otto")
+    assert not summary.acknowledged
     AlertGroup.objects.update(acknowledged_at=database_now())
     alert()
-    (found,) = summaries()
-    assert (found.open, found.acknowledged) == (2, True)
+    (summary,) = summaries()
+    assert (summary.open, summary.acknowledged) == (2, True)
 
 
 @pytest.mark.pattern("O1")
@@ -94,11 +97,11 @@ def test_the_trend_counts_alerts_that_were_opened_and_have_been_closed_since() -
     times = [(4_000, 3_700), (5_000, 60), (6_000, 60), (600, 60), (9_000, 60), (9_000, 8_000)]
     for order_id, (opened, closed) in zip(ids, times, strict=False):
         Alert.objects.filter(order_id=order_id).update(opened_at=ago(opened), closed_at=ago(closed))
-    (found,) = summaries()
-    assert (found.open, found.last_hour, found.hour_before, found.trend) == (1, 2, 3, "down")
-    one = group_summary(found.group, now=database_now())
-    assert one is not None
-    assert (one.last_hour, one.hour_before) == (2, 3)
+    (summary,) = summaries()
+    assert (summary.open, summary.last_hour, summary.hour_before, summary.trend) == (1, 2, 3, "down")
+    reread = group_summary(summary.group, now=database_now())
+    assert reread is not None
+    assert (reread.last_hour, reread.hour_before) == (2, 3)
 
 
 @pytest.mark.pattern("A8")
@@ -107,9 +110,9 @@ def test_an_outage_counts_the_steps_that_wait() -> None:
     for agent in ("oven", "oven", "courier"):
         order = make_order({}, process_state="pending")
         StepState.objects.filter(process=order, name="bake").update(waiting_since=ago(1), agent=agent)
-    (found,) = summaries()
-    assert (found.is_outage, found.waiting, found.open) == (True, 2, 1)
-    assert orders_of_group(found.group.pk, most=10) == []
+    (summary,) = summaries()
+    assert (summary.is_outage, summary.waiting, summary.open) == (True, 2, 1)
+    assert orders_of_group(summary.group.pk, most=10) == []
 
 
 @pytest.mark.pattern("O1")
@@ -126,9 +129,9 @@ def test_twenty_thousand_alerts_cost_no_more_queries_than_two(django_assert_num_
     )
     an_order(alert()[0], 100)
     with django_assert_num_queries(5):
-        (found,) = summaries()
-    assert found.open == 20_003
-    assert found.at_risk.more
+        (summary,) = summaries()
+    assert summary.open == 20_003
+    assert summary.at_risk.more
 
 
 def test_each_alert_is_on_one_page_even_if_many_opened_at_the_same_moment() -> None:
@@ -138,7 +141,7 @@ def test_each_alert_is_on_one_page_even_if_many_opened_at_the_same_moment() -> N
     after = ""
     for _ in range(3):
         page = alerts_of_group(group, closed=False, after=after, limit=10)
-        seen += [one.alert.order_id for one in page.alerts]
+        seen += [row.alert.order_id for row in page.alerts]
         after = page.after
     assert after == ""
     assert sorted(map(str, seen)) == sorted(map(str, ids))
@@ -146,7 +149,7 @@ def test_each_alert_is_on_one_page_even_if_many_opened_at_the_same_moment() -> N
     assert len(strange.alerts) == 10
     close_alerts(ids[:5], by="olga", resolution="resubmitted")
     closed = alerts_of_group(group, closed=True, after="", limit=10)
-    assert {one.alert.order_id for one in closed.alerts} == set(ids[:5])
+    assert {row.alert.order_id for row in closed.alerts} == set(ids[:5])
 
 
 @pytest.mark.pattern("O2")
@@ -154,15 +157,15 @@ def test_alerts_that_join_after_an_action_began_are_shown_separately() -> None:
     ids = alert(2)
     group = AlertGroup.objects.get()
     upto = Alert.objects.latest("id").pk
-    action = BulkAction.objects.create(kind="resubmit", what="", by="olga", starts_at=ago(0), total=2)
+    action = BulkAction.objects.create(kind="resubmit", selection="", by="olga", starts_at=ago(0), total=2)
     action.items.create(position=0, order_id=ids[0])
     (new,) = alert()
     assert orders_of_group(group.pk, upto=upto, most=10) == ids
     assert orders_of_group(group.pk, most=10) == [*ids, new]
     BulkAction.objects.update(created_at=ago(600))
     Alert.objects.exclude(order_id=new).update(opened_at=ago(900))
-    # The action's own order has failed again: that is its result, and nothing new.
+    # The action's own order failed again. That is the action's result, not a new alert.
     close_alerts(ids[:1], by="olga", resolution="resubmitted")
     open_alerts([NewAlert(ids[0], "step_failed", "http_503", "it said no", "bake", "oven")])
     action.refresh_from_db()
-    assert [one.alert.order_id for one in joined_since(group, action)] == [new]
+    assert [row.alert.order_id for row in joined_since(group, action)] == [new]

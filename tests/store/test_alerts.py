@@ -58,14 +58,14 @@ def test_of_twelve_simultaneous_alerts_for_an_order_exactly_one_opens() -> None:
 def test_an_alert_waits_for_a_concurrent_alert_and_stands_if_that_is_rolled_back(
     new_session: NewSession,
 ) -> None:
-    """I9: every Error has an alert, also when the first to see it was rolled back."""
+    """I9: every Error has an alert, even when the transaction that saw it first is rolled back."""
     order = uuid7()
-    one, other = new_session(), new_session()
-    one.begin()
-    assert one.do(lambda: open_alerts([alert(order, "one")])) == 1
+    session, other = new_session(), new_session()
+    session.begin()
+    assert session.do(lambda: open_alerts([alert(order, "one")])) == 1
     second = other.start(lambda: open_alerts([alert(order, "other")]))
     other.await_wait()
-    one.rollback()
+    session.rollback()
     assert second.result(timeout=PATIENCE) == 1
     assert Alert.objects.get().message == "other"
 

@@ -40,7 +40,7 @@ def a_circuit(agent: str = "kitchen", rate: float | None = None, **fields: Any) 
 
 
 def open_circuit(agent: str = "kitchen", **fields: Any) -> None:
-    """Open, with a probe that is due."""
+    """A circuit that is open and whose probe is due."""
     due = {"state": "open", "openings": 1, "since": ago(9), "opened_at": ago(9), "probe_at": ago(1)}
     a_circuit(agent, **(due | fields))
 
@@ -51,8 +51,8 @@ def a_host(agent: str = "kitchen", capacity: int = 10, silent_for: float = 0.0, 
     )
 
 
-def asked(number: int, agent: str = "kitchen") -> None:
-    """So many requests that are not answered yet."""
+def outstanding(number: int, agent: str = "kitchen") -> None:
+    """Posts this many requests that nobody has answered yet."""
     for _ in range(number):
         make_request(step_of(make_order({"mix": "running"}, process_state="processing"), "mix"), agent=agent)
 
@@ -73,13 +73,13 @@ def room(agent: str = "kitchen") -> int:
 
 
 def dispatch(number: int, agent: str = "kitchen") -> int:
-    """A pass of a scheduler that would dispatch so many; returns how many it could."""
+    """A scheduler's pass with this many steps to dispatch; returns how many it could dispatch."""
     with transaction.atomic():
         now = database_now()
         credit = grant_credit([agent], rules=RULES, now=now)
-        taken = sum(credit.take(agent, False) for _ in range(number))
+        dispatched = sum(credit.take(agent, False) for _ in range(number))
         charge_credit(credit, rules=RULES, now=now)
-        return taken
+        return dispatched
 
 
 # --- what hosts report
@@ -151,10 +151,10 @@ def test_credit_is_twice_the_capacity_of_all_hosts_less_the_outstanding_requests
         a_host(instance=str(n), capacity=4)
     a_host("oven", capacity=50, instance="oven")
     assert room() == 24  # also without a row in the table of circuits
-    asked(5)
-    asked(7, agent="oven")
+    outstanding(5)
+    outstanding(7, agent="oven")
     assert (room(), room("oven")) == (19, 93)
-    asked(30)
+    outstanding(30)
     assert room() == 0
 
 
@@ -168,7 +168,7 @@ def test_an_open_circuit_has_credit_for_one_probe_when_it_is_due() -> None:
     assert (row.state, row.openings) == ("half_open", 1)
     assert row.probe_at is not None and row.probe_at > ahead(RULES.probe_patience - 5)
     assert (room(), dispatch(9)) == (0, 0)
-    Circuit.objects.update(probe_at=ago(0))  # it was lost
+    Circuit.objects.update(probe_at=ago(0))  # the probe was lost
     assert dispatch(9) == 1
 
 
@@ -232,8 +232,8 @@ def test_unavailable_agents_are_listed_with_the_cause() -> None:
         a_host(agent, instance=agent)
     open_circuit(cause_code="http_503")
     a_circuit("post", paused=True)
-    found = unavailable_agents(["kitchen", "oven", "post", "courier"], database_now())
-    assert found == {"kitchen": "http_503", "post": "paused", "courier": "no_host"}
+    causes = unavailable_agents(["kitchen", "oven", "post", "courier"], database_now())
+    assert causes == {"kitchen": "http_503", "post": "paused", "courier": "no_host"}
 
 
 # --- agents that nobody runs
@@ -280,7 +280,7 @@ def test_retries_are_granted_up_to_two_seconds_worth_and_then_at_the_rate() -> N
 
 @both_sessions
 def test_many_hosts_are_never_granted_more_retries_than_the_budget() -> None:
-    rate = 0.01  # it hardly refills meanwhile
+    rate = 0.01  # so low that the budget hardly refills during the test
     RetryBudget.objects.create(name=RETRY_BUDGET, tokens=40.0)
 
     def draw(n: int) -> int:
@@ -321,7 +321,7 @@ def test_an_operator_forces_a_circuit_for_a_time_and_releases_it() -> None:
     assert force("kitchen", "open", seconds=60, by="ada", reason="")
     assert (room(), unavailable_agents(["kitchen"], database_now())) == (0, {"kitchen": "paused"})
     Circuit.objects.update(forced_until=ago(0))
-    assert 1 <= room() < 1000  # its time is over: a ramp
+    assert 1 <= room() < 1000  # the forced state has expired, and a ramp begins
     assert unforce("kitchen", by="ada")
     assert 1 <= room() < 1000
     assert force("ghost", "open", seconds=60, by="ada", reason="") is False

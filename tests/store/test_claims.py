@@ -83,11 +83,11 @@ def test_orders_of_an_unknown_workflow_version_are_left_alone() -> None:
     make_order(version=CAKE.version + 1, priority=9)
     make_order(workflow=CAKE, version=CAKE.version - 1, not_before=ago(1))
     OrderProcess.objects.filter(pk=make_order(priority=9).pk).update(workflow="bake-bread")
-    known = [make_order(not_before=ago(1)).order_id, make_order().order_id]
-    assert claim(2) == known
-    assert claim() == known
+    known_orders = [make_order(not_before=ago(1)).order_id, make_order().order_id]
+    assert claim(2) == known_orders
+    assert claim() == known_orders
     everything = {row.pk for row in OrderProcess.objects.all()}
-    assert ids(state_store.lock(everything, CAKES)) == sorted(known)
+    assert ids(state_store.lock(everything, CAKES)) == sorted(known_orders)
     assert state_store.claim(10, {}, database_now()) == []
 
 
@@ -168,12 +168,12 @@ def test_eight_schedulers_claim_every_order_exactly_once(switched_off: tuple[str
 def test_a_claim_passes_over_orders_that_another_is_claiming_without_waiting(new_session: NewSession) -> None:
     first, second, third = sorted(many_orders(3))
     due = make_order(not_before=ago(1)).order_id
-    one, other = new_session(), new_session()
-    one.begin()
+    session, other = new_session(), new_session()
+    session.begin()
     other.begin()
-    assert one.do(lambda: claim(2)) == [due, first]
+    assert session.do(lambda: claim(2)) == [due, first]
     assert other.do(lambda: claim(2)) == [second, third]
-    one.rollback()
+    session.rollback()
     assert other.do(lambda: claim()) == [due, first, second, third]
 
 
@@ -185,25 +185,25 @@ def test_an_order_whose_state_changed_between_choice_and_lock_is_not_claimed(
     new_session: NewSession, seconds: float | None, query: str
 ) -> None:
     not_before = None if seconds is None else ahead(seconds)
-    changed, left = sorted(many_orders(2, not_before=not_before))
+    changed, unchanged = sorted(many_orders(2, not_before=not_before))
     scheduler = new_session()
     scheduler.begin()
     with held(scheduler, claim, at=query) as claimed:
         OrderProcess.objects.filter(pk=changed).update(
             process_state="processing", locked_by="scheduler:other", complete_by=ahead(600), not_before=None
         )
-    assert claimed.result(timeout=PATIENCE) == [left]
+    assert claimed.result(timeout=PATIENCE) == [unchanged]
 
 
 @pytest.mark.pattern("C2")
 def test_lock_leaves_out_orders_that_another_session_holds_and_does_not_wait(new_session: NewSession) -> None:
     first, second, third = sorted(many_orders(3))
-    one, other = new_session(), new_session()
-    one.begin()
+    session, other = new_session(), new_session()
+    session.begin()
     other.begin()
-    assert one.do(lambda: ids(state_store.lock({second}, CAKES))) == [second]
+    assert session.do(lambda: ids(state_store.lock({second}, CAKES))) == [second]
     assert other.do(lambda: ids(state_store.lock({third, second, first}, CAKES))) == [first, third]
-    one.commit()
+    session.commit()
     assert other.do(lambda: ids(state_store.lock({third, second, first}, CAKES))) == [first, second, third]
 
 

@@ -49,11 +49,11 @@ def test_orders_are_counted_by_state_and_ended_orders_for_the_last_day() -> None
     ended("processed", seconds=3_000)
     ended("processed", seconds=25 * 3600)
     ended("compensated", seconds=100)
-    found = overview(now=database_now())
-    assert (found.pending, found.processing, found.error) == (2, 1, 1)
-    assert (found.processed, found.compensated) == (2, 1)
-    assert found.oldest_pending is not None
-    assert 90 <= found.oldest_pending < 150
+    numbers = overview(now=database_now())
+    assert (numbers.pending, numbers.processing, numbers.error) == (2, 1, 1)
+    assert (numbers.processed, numbers.compensated) == (2, 1)
+    assert numbers.oldest_pending is not None
+    assert 90 <= numbers.oldest_pending < 150
 
 
 def test_throughput_counts_each_complete_minute() -> None:
@@ -63,9 +63,9 @@ def test_throughput_counts_each_complete_minute() -> None:
             order = ended("processed", seconds=0)
             order.finished_at = now - timedelta(minutes=minute)
             order.save()
-    found = overview(now=now)
-    assert [minute.processed for minute in found.minutes] == [0] * 7 + [4, 0, 2, 1]
-    assert found.per_minute == pytest.approx(0.6)
+    numbers = overview(now=now)
+    assert [minute.processed for minute in numbers.minutes] == [0] * 7 + [4, 0, 2, 1]
+    assert numbers.per_minute == pytest.approx(0.6)
 
 
 def test_completion_times_are_those_of_the_last_hour() -> None:
@@ -80,24 +80,24 @@ def test_completion_times_are_those_of_the_last_hour() -> None:
 
 
 def test_an_empty_store_has_no_oldest_order_and_no_completion_time() -> None:
-    found = overview(now=database_now())
-    assert (found.oldest_pending, found.oldest_queued, found.done.p50, found.done.sample) == (
+    numbers = overview(now=database_now())
+    assert (numbers.oldest_pending, numbers.oldest_queued, numbers.done.p50, numbers.done.sample) == (
         None,
         None,
         None,
         0,
     )
-    assert list(found.groups) == []
+    assert list(numbers.groups) == []
 
 
 @pytest.mark.pattern("C2")
 @pytest.mark.parametrize(
     ("process", "event", "waited"),
     [
-        ({"not_before": 600}, None, None),  # for a customer, an agent, or a time
+        ({"not_before": 600}, None, None),  # it waits for a customer, an agent, or a time
         ({}, None, 7_200),
         ({"priority": 9}, None, 7_200),
-        ({}, 80, 80),  # given back by the supervisor, or resubmitted, only then
+        ({}, 80, 80),  # released by the supervisor, or resubmitted, 80 s ago
         ({"not_before": -300}, 3_000, 300),
         ({"process_state": "error"}, None, None),
     ],
@@ -113,10 +113,10 @@ def test_only_orders_that_wait_for_nothing_else_wait_for_a_scheduler(
         Event.objects.create(
             order_id=order.pk, kind="resubmitted", actor_kind="operator", actor_name="olga", at=ago(event)
         )
-    found = overview(now=database_now()).oldest_ready
-    assert (found is None) is (waited is None)
-    if found is not None and waited is not None:
-        assert waited <= found < waited + 60
+    oldest = overview(now=database_now()).oldest_ready
+    assert (oldest is None) is (waited is None)
+    if oldest is not None and waited is not None:
+        assert waited <= oldest < waited + 60
 
 
 @pytest.mark.pattern("A8")
@@ -125,9 +125,12 @@ def test_a_probe_does_not_restart_the_wait_for_an_agent() -> None:
     order = make_order({"bake": waits}, process_state="pending", not_before=ahead(600))
     now = database_now()
     (row,) = page(OrderFilter(), after=None, limit=5, retry_limits=RetryLimits(), now=now).orders
-    found = row.order
-    assert found.order_id == order.pk
-    assert (found.standing.kind, found.standing.since) == (StandingKind.AGENT, waits["wanted_since"])
+    stored_order = row.order
+    assert stored_order.order_id == order.pk
+    assert (stored_order.standing.kind, stored_order.standing.since) == (
+        StandingKind.AGENT,
+        waits["wanted_since"],
+    )
 
 
 @pytest.mark.pattern("S3")
@@ -139,10 +142,10 @@ def test_waiting_and_set_aside_submissions_are_counted() -> None:
     SetAside.objects.create(
         order_id=orders[2], client="c", body=body, reason="r", posted_at=ago(9), replayed_at=ago(1)
     )
-    found = overview(now=database_now())
-    assert (found.queued, found.set_aside) == (1, 1)
-    assert found.oldest_queued is not None
-    assert 40 <= found.oldest_queued < 100
+    numbers = overview(now=database_now())
+    assert (numbers.queued, numbers.set_aside) == (1, 1)
+    assert numbers.oldest_queued is not None
+    assert 40 <= numbers.oldest_queued < 100
 
 
 @pytest.mark.pattern("O1")
@@ -177,7 +180,7 @@ def test_the_version_changes_with_every_event_and_only_then() -> None:
 
 
 def test_no_number_of_the_overview_reads_every_order() -> None:
-    """With the sequential scan switched off no plan that remains may still be one: there is an index for each."""
+    """With sequential scans switched off, a plan that still has one shows that an index is missing."""
     OrderProcess.objects.bulk_create(make_rows(300))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE orders_orderprocess, orders_stepstate")
@@ -187,9 +190,9 @@ def test_no_number_of_the_overview_reads_every_order() -> None:
         supervisor_status(now=database_now())
         workflows.graphs(now=database_now())
     hot = [
-        one["sql"]
-        for one in captured
-        if "orders_orderprocess" in one["sql"] or "orders_stepstate" in one["sql"]
+        query["sql"]
+        for query in captured
+        if "orders_orderprocess" in query["sql"] or "orders_stepstate" in query["sql"]
     ]
     assert len(hot) >= 7
     for statement in hot:

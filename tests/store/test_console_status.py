@@ -51,7 +51,7 @@ def test_an_agents_status_shows_its_circuit_work_and_processes() -> None:
     assert (oven.state, oven.waiting, oven.requests, oven.in_hand) == ("open", 2, 1, 1)
     assert (oven.capacity, oven.in_flight, oven.recent_calls, oven.recent_failures) == (8, 3, 10, 4)
     assert oven.p95 == pytest.approx(0.25)
-    assert [one.name for one in oven.alive] == ["agents:live"]
+    assert [host.name for host in oven.alive] == ["agents:live"]
     assert len(oven.instances) == 2
 
 
@@ -102,10 +102,10 @@ def test_the_supervisor_page_shows_the_lag_and_the_results_of_sweeps() -> None:
 
 def test_only_the_newest_sweeps_are_kept() -> None:
     LeaderLease.objects.create(name="supervisor", holder="supervisor:a", term=1, expires_at=ahead(9))
-    for found in range(leadership.SWEEPS_KEPT + 5):
-        leadership.record_sweep("supervisor", term=1, report={"found": found + 1})
-    kept = list(SweepRecord.objects.order_by("id").values_list("found", flat=True))
-    assert kept == list(range(6, leadership.SWEEPS_KEPT + 6))
+    for number in range(leadership.SWEEPS_KEPT + 5):
+        leadership.record_sweep("supervisor", term=1, report={"found": number + 1})
+    counts = list(SweepRecord.objects.order_by("id").values_list("found", flat=True))
+    assert counts == list(range(6, leadership.SWEEPS_KEPT + 6))
 
 
 @pytest.mark.pattern("V1", "V6")
@@ -114,9 +114,9 @@ def test_only_sweeps_that_find_something_are_kept() -> None:
     leader = a_leader()
     leader.run_once()
     leader.run_once()
-    (kept,) = SweepRecord.objects.all()
-    assert (kept.found, kept.recovered, kept.escalated, kept.steps_timed_out) == (1, 1, 0, 1)
-    assert kept.holder == LeaderLease.objects.get(name="supervisor").holder
+    (record,) = SweepRecord.objects.all()
+    assert (record.found, record.recovered, record.escalated, record.steps_timed_out) == (1, 1, 0, 1)
+    assert record.holder == LeaderLease.objects.get(name="supervisor").holder
 
 
 @pytest.mark.pattern("C4")
@@ -146,7 +146,7 @@ def test_each_step_counts_its_running_waiting_delayed_and_failed_orders() -> Non
         not_before=ahead(60),
     )
     make_order({"authorise-payment": "failed"}, workflow=workflow, process_state="error")
-    make_order(  # it has ended: its failed step is nobody's business any more
+    make_order(  # it has ended, so its failed step no longer counts
         {"authorise-payment": "failed"}, workflow=workflow, process_state="compensated", goal="compensate"
     )
     make_order({"mix": "running"}, process_state="processing")  # another workflow

@@ -56,10 +56,10 @@ def twice(model: type[Model], **fields: Any) -> Callable[[], object]:
     return create
 
 
-def addresses(*given: dict[str, Any]) -> Callable[[], object]:
+def addresses(*rows: dict[str, Any]) -> Callable[[], object]:
     def create() -> None:
         user = User.objects.create(username="ada")
-        for fields in given:
+        for fields in rows:
             Address.objects.create(
                 **(
                     {
@@ -92,10 +92,10 @@ def line(**fields: Any) -> Callable[[], object]:
     return create
 
 
-def variants(*given: dict[str, Any]) -> Callable[[], object]:
+def variants(*rows: dict[str, Any]) -> Callable[[], object]:
     def create() -> None:
         Product.objects.create(sku="s", title="T", artist="A", price=1)
-        for fields in given:
+        for fields in rows:
             product, _ = Product.objects.get_or_create(
                 sku=fields["sku"], defaults={"title": "T", "artist": "A", "price": 1}
             )
@@ -229,7 +229,9 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
             BulkItem,
             order_id=SOMEBODY,
             position=1,
-            action=BulkAction.objects.create(kind="resubmit", what="w", by="ada", starts_at=WHEN, total=1),
+            action=BulkAction.objects.create(
+                kind="resubmit", selection="w", by="ada", starts_at=WHEN, total=1
+            ),
         )(),
     ),
     (

@@ -1,4 +1,4 @@
-"""What agents report of themselves: one row an instance and agent, gone when it stops or falls silent (A9)."""
+"""What agents report about themselves: one row per instance and agent, until it stops or falls silent (A9)."""
 
 import pytest
 

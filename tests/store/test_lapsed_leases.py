@@ -1,4 +1,4 @@
-"""Leases of requests lapse, change hands and are given back, and what is too late is deleted."""
+"""Leases lapse, change hands and are given back, and requests that are too late are deleted."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,7 +22,7 @@ from tests.support.wait import until
 @pytest.mark.pattern("A5", "A7", "T6")
 @pytest.mark.parametrize("next_holder", ["agents:2", ME], ids=["another", "itself"])
 def test_the_former_holder_of_a_lapsed_lease_changes_nothing(next_holder: str) -> None:
-    """I4, P3: the number of the delivery is the fence, also where an instance was given its own request again."""
+    """I4, P3: the delivery number is the fence, even when an instance gets its own request again."""
     request = make_one()
     (former,) = claim()
     AgentRequest.objects.filter(pk=request.pk).update(leased_until=ago(1))
@@ -88,28 +88,28 @@ def test_a_lease_that_was_renewed_between_choice_and_lock_is_not_freed(new_sessi
 
 @pytest.mark.django_db
 def test_a_renewal_confirms_only_leases_that_are_still_held() -> None:
-    mine, foreign, again = make_one(), make_one(), make_one()
+    own, foreign, redelivered = make_one(), make_one(), make_one()
     held_by_me = [(lease.id, lease.deliveries) for lease in claim()]
     AgentRequest.objects.filter(pk=foreign.pk).update(leased_by="agents:2")
-    AgentRequest.objects.filter(pk=again.pk).update(deliveries=2)
-    unchanged = [stored(foreign), stored(again)]
+    AgentRequest.objects.filter(pk=redelivered.pk).update(deliveries=2)
+    unchanged = [stored(foreign), stored(redelivered)]
     before = database_now()
-    assert leases.renew([*held_by_me, (0, 1)], me=ME, seconds=60.0) == {(mine.pk, 1)}
+    assert leases.renew([*held_by_me, (0, 1)], me=ME, seconds=60.0) == {(own.pk, 1)}
     after = database_now()
-    mine.refresh_from_db()
-    assert mine.leased_until is not None
-    assert before < mine.leased_until - timedelta(seconds=60) < after
-    assert [stored(foreign), stored(again)] == unchanged
+    own.refresh_from_db()
+    assert own.leased_until is not None
+    assert before < own.leased_until - timedelta(seconds=60) < after
+    assert [stored(foreign), stored(redelivered)] == unchanged
 
 
 @pytest.mark.django_db
 def test_a_returned_request_can_be_claimed_at_once_and_its_delivery_still_counts() -> None:
-    request, kept = make_one(), make_one()
+    request, second_request = make_one(), make_one()
     first, second = claim()
     assert leases.release([(first.id, first.deliveries)], me=ME) == 1
     (again,) = claim(me="agents:2")
     assert (again.id, again.deliveries) == (request.pk, 2)
-    assert second.id == kept.pk
+    assert second.id == second_request.pk
     assert requests.recall([request.step_id]) == set()
 
 
@@ -130,7 +130,7 @@ def held_one() -> AgentRequest:
 def test_a_request_whose_lease_is_being_renewed_can_still_be_answered_or_given_back(
     new_session: NewSession, touch: str
 ) -> None:
-    """A host renews in one thread while it answers in another: the row has changed, and the lease is the same."""
+    """A host renews in one thread while it answers in another: the row changes, the lease stays the same."""
     request, untouched = held_one(), held_one()
     care, other = new_session(), new_session()
     care.begin()
@@ -140,8 +140,8 @@ def test_a_request_whose_lease_is_being_renewed_can_still_be_answered_or_given_b
     care.commit()
     results = {"complete": 1, "renew": {(request.pk, 1)}, "release": 1, "discard": None}
     assert touched.result(timeout=PATIENCE) == results[touch]
-    left = set(AgentRequest.objects.filter(leased_by=ME).values_list("pk", flat=True))
-    assert left == ({request.pk, untouched.pk} if touch == "renew" else {untouched.pk})
+    still_held = set(AgentRequest.objects.filter(leased_by=ME).values_list("pk", flat=True))
+    assert still_held == ({request.pk, untouched.pk} if touch == "renew" else {untouched.pk})
     assert AgentReply.objects.count() == (touch == "complete")
     assert AgentRequest.objects.filter(pk=request.pk).exists() == (touch in ("renew", "release"))
 
@@ -152,7 +152,7 @@ def test_a_request_whose_lease_is_being_renewed_can_still_be_answered_or_given_b
 def test_a_request_that_changes_hands_while_its_former_holder_waits_for_it_stays_with_the_next(
     new_session: NewSession, touch: str, next_holder: str
 ) -> None:
-    """P3, forced: the former holder read the row while it was still its own."""
+    """P3, forced: the former holder read the row while it still held the lease."""
     request = held_one()
     thief, former = new_session(), new_session()
     thief.begin()
@@ -162,8 +162,8 @@ def test_a_request_that_changes_hands_while_its_former_holder_waits_for_it_stays
     former.await_wait()
     thief.commit()
     assert touched.result(timeout=PATIENCE) == {"complete": 0, "renew": set(), "release": 0}[touch]
-    stands = AgentRequest.objects.values("leased_by", "leased_until", "deliveries").get()
-    assert stands == taken
+    lease = AgentRequest.objects.values("leased_by", "leased_until", "deliveries").get()
+    assert lease == taken
     assert AgentReply.objects.count() == 0
 
 
@@ -173,19 +173,20 @@ def test_a_request_that_changes_hands_while_its_former_holder_waits_for_it_stays
 def test_answering_never_deadlocks_with_other_changes_to_the_same_requests(
     new_session: NewSession, meanwhile: str, busy: int, switched_off: tuple[str, ...]
 ) -> None:
-    """A host answers in one thread and renews in another; a scheduler discards what it is going to ask again.
+    """A host answers in one thread and renews in another; a scheduler discards requests that it will send again.
 
-    The answers wait with some of their requests locked; the other act wants those and some that the answers still need.
+    The answers wait while they hold locks on some of their requests. The other act wants those, and some that the
+    answers still need.
     """
     steps = [step_of(make_order({"mix": "running"}), "mix") for _ in range(3)]
     leased = {"leased_by": ME, "leased_until": ahead(8), "deliveries": 1}
-    # The later the request the earlier its step: an index on either gives another order.
-    made = [make_request(step, **leased) for step in reversed(steps)]
-    answers = [Answer(made[n].pk, 1, "done", "{}", 1) for n in (1, 2, 0)]
-    wanted = [made[n] for n in (0, 1, 2) if n != busy]
-    others: dict[str, Callable[[], object]] = {
-        "renewal": lambda: leases.renew([(request.pk, 1) for request in wanted], me=ME, seconds=8.0),
-        "discard": lambda: requests.discard([request.step_id for request in wanted]),
+    # The later the request, the earlier its step: an index on either gives a different order.
+    created = [make_request(step, **leased) for step in reversed(steps)]
+    answers = [Answer(created[n].pk, 1, "done", "{}", 1) for n in (1, 2, 0)]
+    free_requests = [created[n] for n in (0, 1, 2) if n != busy]
+    acts: dict[str, Callable[[], object]] = {
+        "renewal": lambda: leases.renew([(request.pk, 1) for request in free_requests], me=ME, seconds=8.0),
+        "discard": lambda: requests.discard([request.step_id for request in free_requests]),
     }
 
     def planned(act: Callable[[], object]) -> Callable[[], object]:
@@ -198,11 +199,11 @@ def test_answering_never_deadlocks_with_other_changes_to_the_same_requests(
 
     exchange, other, blocker = new_session(), new_session(), new_session()
     blocker.begin()
-    blocker.do(lambda: run("SELECT 1 FROM orders_agentrequest WHERE id = %s FOR UPDATE", [made[busy].pk]))
+    blocker.do(lambda: run("SELECT 1 FROM orders_agentrequest WHERE id = %s FOR UPDATE", [created[busy].pk]))
     answered = exchange.start(planned(lambda: leases.complete(answers, me=ME)))
     exchange.await_wait()
-    touched = other.start(planned(others[meanwhile]))
-    until(lambda: touched.done() or other.is_waiting(), what="the other's turn")
+    touched = other.start(planned(acts[meanwhile]))
+    until(lambda: touched.done() or other.is_waiting(), what="the other session's turn")
     blocker.commit()
     failures = [future.exception(timeout=PATIENCE) for future in (answered, touched)]
     assert failures == [None, None]
@@ -215,24 +216,24 @@ def test_answering_never_deadlocks_with_other_changes_to_the_same_requests(
 @pytest.mark.pattern("A5")
 def test_only_free_requests_past_their_complete_by_are_deleted() -> None:
     make_one(complete_by=ago(2))
-    kept = [
+    remaining = [
         make_one(complete_by=ago(60), leased_by=ME, leased_until=ahead(5), deliveries=1),
         make_one(complete_by=database_now()),
         make_one(),
     ]
     assert leases.delete_expired() == 1
-    assert set(AgentRequest.objects.values_list("pk", flat=True)) == {request.pk for request in kept}
+    assert set(AgentRequest.objects.values_list("pk", flat=True)) == {request.pk for request in remaining}
 
 
 def test_neither_freeing_nor_deleting_waits_for_anybody(new_session: NewSession) -> None:
     lapsed = make_one(leased_by=ME, leased_until=ago(1), deliveries=1)
     expired = make_one(complete_by=ago(60))
-    one, other = new_session(), new_session()
-    one.begin()
-    one.do(lambda: run("SELECT 1 FROM orders_agentrequest FOR UPDATE"))
+    session, other = new_session(), new_session()
+    session.begin()
+    session.do(lambda: run("SELECT 1 FROM orders_agentrequest FOR UPDATE"))
     assert other.do(leases.free_lapsed) == 0
     assert other.do(leases.delete_expired) == 0
-    one.commit()
+    session.commit()
     assert other.do(leases.free_lapsed) == 1
     assert other.do(leases.delete_expired) == 1
     assert list(AgentRequest.objects.values_list("pk", flat=True)) == [lapsed.pk]
@@ -241,7 +242,7 @@ def test_neither_freeing_nor_deleting_waits_for_anybody(new_session: NewSession)
 
 @pytest.mark.django_db
 def test_no_plan_makes_freeing_and_deleting_exceed_their_limit(switched_off: tuple[str, ...]) -> None:
-    """F30: ten thousand that lapse in one second are freed in bounded transactions."""
+    """F30: ten thousand leases that lapse in one second are freed in bounded transactions."""
     many(600, leased_by="agents:9", leased_until=ago(1), deliveries=1)
     switch_off(switched_off)
     assert leases.free_lapsed() == 500

@@ -72,12 +72,12 @@ def test_a_contender_that_arrives_while_another_is_winning_loses(new_session: Ne
     if state == "lapsed":
         acquire("earlier")
         lapse()
-    one, other = new_session(), new_session()
-    one.begin()
-    won = one.do(lambda: acquire("one"))
+    session, other = new_session(), new_session()
+    session.begin()
+    won = session.do(lambda: acquire("one"))
     lost = other.start(lambda: acquire("other"))
     other.await_wait()
-    one.commit()
+    session.commit()
     assert lost.result(timeout=PATIENCE) is None
     assert (stored().holder, stored().term) == ("one", won)
 
@@ -161,7 +161,7 @@ def test_a_leader_may_continue_after_its_lease_lapsed_until_another_takes_it() -
 
 @pytest.mark.pattern("V6")
 def test_a_successor_waits_until_the_sweep_that_checked_its_term_has_ended(new_session: NewSession) -> None:
-    """I6: two terms never write at once, also when the lease lapsed in the middle of a sweep."""
+    """I6: two terms never write at once, even when the lease lapses in the middle of a sweep."""
     assert acquire("one") == 1
     lapse()
     leader, successor = new_session(), new_session()
@@ -193,9 +193,9 @@ def test_a_sweep_that_begins_while_a_successor_is_winning_finds_that_its_term_is
 
 def test_two_sweeps_of_one_term_do_not_wait_for_each_other(new_session: NewSession) -> None:
     acquire("one")
-    one, other = new_session(), new_session()
-    one.begin()
-    one.do(lambda: check(1))
+    session, other = new_session(), new_session()
+    session.begin()
+    session.do(lambda: check(1))
     other.begin()
     other.do(lambda: check(1))
 

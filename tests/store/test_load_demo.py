@@ -1,4 +1,4 @@
-"""`manage.py load_demo`: made once, kept secret, harmless the second time."""
+"""`manage.py load_demo`: loads once, keeps its secrets, and changes nothing the second time."""
 
 import io
 import stat
@@ -51,14 +51,14 @@ def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
     posters = Product.objects.filter(is_listed=True, currency="EUR", variant_of=None)
     assert posters.count() == 24
     assert all(poster.variants.count() == 4 for poster in posters)
-    found = accounts(var_dir)
-    assert {role: name for role, (name, _) in found.items()} == {
+    credentials = accounts(var_dir)
+    assert {role: name for role, (name, _) in credentials.items()} == {
         "customer": "demo@demo.invalid",
         "viewer": "viewer",
         "operator": "operator",
         "admin": "admin",
     }
-    for name, password in found.values():
+    for name, password in credentials.values():
         assert len(password) >= 12
         assert User.objects.get(username=name).check_password(password)
         assert password not in output
@@ -125,11 +125,11 @@ def test_a_new_folder_gets_new_passwords_for_our_accounts(var_dir: Path) -> None
 
 
 def test_somebody_elses_account_of_the_same_name_is_left_alone(var_dir: Path) -> None:
-    theirs = User.objects.create_user("admin", "boss@example.org", "correct horse battery")
+    account = User.objects.create_user("admin", "boss@example.org", "correct horse battery")
     load()
-    theirs.refresh_from_db()
-    assert theirs.check_password("correct horse battery")
-    assert not theirs.is_superuser
+    account.refresh_from_db()
+    assert account.check_password("correct horse battery")
+    assert not account.is_superuser
     assert "admin" not in accounts(var_dir)
 
 

@@ -86,10 +86,10 @@ def test_unannounced_errors_are_shared_out_among_schedulers(new_session: NewSess
     first, second = sorted(
         make_order(process_state="error", announced=False, reply_to="app").order_id for _ in range(2)
     )
-    one, other = new_session(), new_session()
-    one.begin()
+    session, other = new_session(), new_session()
+    session.begin()
     other.begin()
-    assert one.do(lambda: ids(state_store.unannounced(1, CAKES))) == [first]
+    assert session.do(lambda: ids(state_store.unannounced(1, CAKES))) == [first]
     assert other.do(lambda: ids(state_store.unannounced(10, CAKES))) == [second]
     assert other.do(lambda: ids(state_store.unannounced(10, {("bake-cake", 99): CAKE}))) == []
 
@@ -106,11 +106,11 @@ def test_steps_are_read_completely_and_in_the_order_of_the_workflow() -> None:
         make_order(),
     ]
     nobody = uuid7()
-    found = state_store.steps_of([*(order.order_id for order in orders), nobody])
-    assert found.keys() == {orders[0].order_id, orders[1].order_id, nobody}
-    assert found[nobody] == []
+    steps = state_store.steps_of([*(order.order_id for order in orders), nobody])
+    assert steps.keys() == {orders[0].order_id, orders[1].order_id, nobody}
+    assert steps[nobody] == []
     for order in orders:
-        rows = found[order.order_id]
+        rows = steps[order.order_id]
         assert [row.name for row in rows] == [step.name for step in CAKE.steps]
         for row in rows:
             stored = step_of(order, row.name)
@@ -118,5 +118,5 @@ def test_steps_are_read_completely_and_in_the_order_of_the_workflow() -> None:
                 name: stored.process_id if name == "order_id" else getattr(stored, name)
                 for name in row._fields
             }
-    assert found[orders[0].order_id][0].error == error
+    assert steps[orders[0].order_id][0].error == error
     assert state_store.steps_of([]) == {}

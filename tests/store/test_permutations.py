@@ -1,10 +1,9 @@
-"""Two sessions at one order, step by step in every interleaving, as PostgreSQL's isolation tests do it.
+"""Two sessions work on one order, step by step in every interleaving, as in PostgreSQL's isolation tests.
 
-Both sessions have begun a transaction; each acts and commits, and there are six ways to interleave that (when a
+Both sessions have begun a transaction. Each acts and then commits, and there are six ways to interleave that (when a
 transaction begins makes no difference at READ COMMITTED). A step that has to wait for the other session goes on when
-that one has committed. Whatever the interleaving, the order must be as if one
-act had come after the other: as if that one had come first which acted first. Afterwards the world goes on, and the
-order ends rightly.
+that session has committed. In every interleaving the result must be that of a serial run: the session that acts first
+finishes first. Afterwards the roles go on, and the order ends correctly.
 """
 
 from collections.abc import Iterator
@@ -52,14 +51,14 @@ SCENARIOS = {
         prepare=new,
         acts=(a_pass, another_pass),
         results=((None, None), (None, None)),
-        left=(("processing", "complete", {"mix": ("running", 1, 0)}),) * 2,
+        states=(("processing", "complete", {"mix": ("running", 1, 0)}),) * 2,
         end="processed",
     ),
     "claim and cancel": Scenario(
         prepare=new,
         acts=(a_pass, cancel),
         results=((None, "done"), (None, "done")),
-        left=(
+        states=(
             ("processing", "compensate", {"mix": ("not_started", 1, 0)}),
             ("processing", "compensate", {"mix": ("not_started", 0, 0)}),
         ),
@@ -69,14 +68,14 @@ SCENARIOS = {
         prepare=answered(),
         acts=(a_pass, another_pass),
         results=((None, None), (None, None)),
-        left=(("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),) * 2,
+        states=(("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),) * 2,
         end="processed",
     ),
     "reply and cancel": Scenario(
         prepare=answered(),
         acts=(a_pass, cancel),
         results=((None, "done"), (None, "done")),
-        left=(
+        states=(
             ("processing", "compensate", {"mix": ("compensating", 2, 0), "bake": ("not_started", 1, 0)}),
             ("processing", "compensate", {"mix": ("compensating", 2, 0), "bake": ("not_started", 0, 0)}),
         ),
@@ -86,14 +85,14 @@ SCENARIOS = {
         prepare=answered("refused"),
         acts=(a_pass, cancel),
         results=((None, "done"), (None, "done")),
-        left=(("processing", "compensate", {"mix": ("failed", 1, 0)}),) * 2,
+        states=(("processing", "compensate", {"mix": ("failed", 1, 0)}),) * 2,
         end="compensated",
     ),
     "reply and sweep": Scenario(
         prepare=overdue(with_reply=True),
         acts=(a_pass, sweep),
         results=((None, "swept"), (None, "swept")),
-        left=(
+        states=(
             ("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),
             ("processing", "complete", {"mix": ("completed", 1, 1), "bake": ("running", 1, 0)}),
         ),
@@ -103,7 +102,7 @@ SCENARIOS = {
         prepare=overdue(with_reply=False),
         acts=(sweep, cancel),
         results=(("swept", "done"), ("swept", "done")),
-        left=(
+        states=(
             ("pending", "compensate", {"mix": ("not_started", 1, 1)}),
             ("pending", "compensate", {"mix": ("not_started", 1, 0)}),
         ),
@@ -113,21 +112,21 @@ SCENARIOS = {
         prepare=lapsed,
         acts=(sweep, take_over_and_sweep),
         results=(("swept", "stood by"), ("lost", "swept")),
-        left=(("pending", "complete", {"mix": ("not_started", 1, 1)}),) * 2,
+        states=(("pending", "complete", {"mix": ("not_started", 1, 1)}),) * 2,
         end="processed",
     ),
     "resubmit and resubmit": Scenario(
         prepare=in_error(),
         acts=(resubmit, resubmit),
         results=(("done", "already"), ("already", "done")),
-        left=(("processing", "complete", {"mix": ("running", 2, 0)}),) * 2,
+        states=(("processing", "complete", {"mix": ("running", 2, 0)}),) * 2,
         end="processed",
     ),
     "resubmit and cancel": Scenario(
         prepare=in_error(),
         acts=(resubmit, cancel),
         results=(("done", "done"), ("already", "done")),
-        left=(
+        states=(
             ("processing", "compensate", {"mix": ("not_started", 1, 0)}),
             ("processing", "compensate", {"mix": ("failed", 1, 0)}),
         ),
@@ -137,7 +136,7 @@ SCENARIOS = {
         prepare=in_error(unknown=True),
         acts=(resubmit, a_pass),
         results=(("done", None), ("done", None)),
-        left=(
+        states=(
             ("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),
             ("processing", "complete", {"mix": ("completed", 1, 3), "bake": ("running", 1, 0)}),
         ),
@@ -147,7 +146,7 @@ SCENARIOS = {
         prepare=being_compensated,
         acts=(take_request, a_pass),
         results=((1, None), (0, None)),
-        left=(
+        states=(
             ("processing", "compensate", {"mix": ("running", 1, 0)}),
             ("processing", "compensate", {"mix": ("not_started", 1, 0)}),
         ),
@@ -157,12 +156,12 @@ SCENARIOS = {
         prepare=due_again,
         acts=(post_answer, a_pass),
         results=((1, None), (0, None)),
-        left=(
+        states=(
             ("processing", "complete", {"mix": ("completed", 1, 1), "bake": ("running", 1, 0)}),
             ("processing", "complete", {"mix": ("running", 2, 1)}),
         ),
         end="processed",
-        # The pass had looked for replies before the answer was there: a call too many, under the same key.
+        # The pass looked for replies before the answer was there: one call too many, under the same key.
         also=(("processing", "complete", {"mix": ("running", 2, 1)}),),
     ),
 }
@@ -170,8 +169,8 @@ SCENARIOS = {
 
 def interleavings() -> Iterator[tuple[int, ...]]:
     """Which session takes the next of its two steps, in all six ways."""
-    for mine in combinations(range(4), 2):
-        yield tuple(0 if place in mine else 1 for place in range(4))
+    for first_turns in combinations(range(4), 2):
+        yield tuple(0 if place in first_turns else 1 for place in range(4))
 
 
 class Side:
@@ -185,18 +184,18 @@ class Side:
         session.begin()
 
     def step(self, order: OrderProcess) -> None:
-        """Takes the next step; owes the commit while the act waits for the other session."""
+        """Takes the next step. While the act waits for the other session, the commit is still owed."""
         if self.acted is None:
             self.acted = self.session.start(lambda: self.act(order))
-            until(self.is_settled, seconds=BOUND, what="an act that ends or waits")
+            until(self.is_settled, seconds=BOUND, what="the act's end or wait")
         else:
             self._owes_commit = True
             self.catch_up()
 
     def catch_up(self) -> None:
-        """Commits, if that is owed and can be done by now."""
+        """Makes an owed commit, if the act has ended."""
         if self._owes_commit:
-            until(self.is_settled, seconds=BOUND, what="an act that goes on or waits")
+            until(self.is_settled, seconds=BOUND, what="the act's end or next wait")
             if self.acted is not None and self.acted.done():
                 self._owes_commit = False
                 self.session.commit()
@@ -243,19 +242,23 @@ def test_two_sessions_give_a_legal_result_in_every_interleaving(
         results = interleave(sessions, scenario, turns, order)
         first = turns[0]
         poll(scenario)
-        left = left_by(order, CAKE.by_name)
-        come_to = (results, left)
-        as_if_serial = (scenario.results[first], scenario.left[first])
-        legal = [as_if_serial, *((scenario.results[first], one) for one in scenario.also)]
-        assert any(results == words and _agrees(left, rows) for words, rows in legal), (turns, come_to, legal)
-        if come_to not in seen:
-            seen.append(come_to)
+        state = left_by(order, CAKE.by_name)
+        outcome = (results, state)
+        as_if_serial = (scenario.results[first], scenario.states[first])
+        legal = [as_if_serial, *((scenario.results[first], other_state) for other_state in scenario.also)]
+        assert any(results == legal_results and _agrees(state, rows) for legal_results, rows in legal), (
+            turns,
+            outcome,
+            legal,
+        )
+        if outcome not in seen:
+            seen.append(outcome)
             assert let_it_end(order) == scenario.end, turns
             check_history(order)
         start_afresh()
 
 
-def _agrees(left: Any, expected: Any) -> bool:
-    """Whether an order is as it is expected to be, in the steps that are named."""
-    steps = {name: left[2][name] for name in expected[2]}
-    return bool((left[0], left[1], steps) == expected)
+def _agrees(state: Any, expected: Any) -> bool:
+    """Whether an order is in the expected state; compares only the steps that `expected` names."""
+    steps = {name: state[2][name] for name in expected[2]}
+    return bool((state[0], state[1], steps) == expected)

@@ -1,6 +1,6 @@
-"""What the statements cost when 30,000 orders have finished: each finds its rows by its index.
+"""What the statements cost when 30,000 orders have finished: each finds its rows through an index.
 
-The SQL is captured from the functions themselves, and PostgreSQL is asked how it would run exactly that.
+The SQL is captured from the functions themselves, and PostgreSQL explains how it would run exactly that.
 """
 
 from collections.abc import Callable
@@ -79,7 +79,7 @@ def test_steps_that_wait_for_an_agent_are_found_by_priority_and_only_within_its_
 
 @pytest.mark.pattern("A9")
 def test_waiting_steps_and_known_outages_are_read_by_index() -> None:
-    """The requests are counted: a queue as long as the credit, whatever is stored."""
+    """Requests are counted in a queue that is as long as the credit, however many orders are stored."""
     agents = ["kitchen", "oven"]
     _, credit = plans_of(lambda: grant_credit(agents, rules=BreakerRules(), now=database_now()))
     assert {"step_waiting_for_agent", "one_open_outage_per_agent"} <= credit.indexes
@@ -90,18 +90,18 @@ def test_waiting_steps_and_known_outages_are_read_by_index() -> None:
 
 def test_hot_tables_keep_room_for_updates_and_are_vacuumed_early() -> None:
     hot = ("orders_orderprocess", "orders_stepstate", "orders_agentrequest", "orders_agentreply")
-    found = fetch("SELECT relname, reloptions FROM pg_class WHERE relname = ANY(%s)", [list(hot)])
+    tables = fetch("SELECT relname, reloptions FROM pg_class WHERE relname = ANY(%s)", [list(hot)])
     assert {
         name: {"autovacuum_vacuum_scale_factor=0.01", "fillfactor=80"} - set(options or ())
-        for name, options in found
+        for name, options in tables
     } == {name: set() for name in hot}
 
 
 @pytest.mark.pattern("V1", "V7")
 def test_a_sweep_finds_overdue_steps_and_orders_by_their_own_indexes() -> None:
-    found: set[UUID] = set()
-    _, overdue = plans_of(lambda: found.update(state_store.overdue(500, database_now())))
-    assert len(found) == 10
+    order_ids: set[UUID] = set()
+    _, overdue = plans_of(lambda: order_ids.update(state_store.overdue(500, database_now())))
+    assert len(order_ids) == 10
     assert overdue.indexes == {"step_in_flight", "process_overdue"}
     assert overdue.scanned_whole == set()
 
@@ -176,10 +176,10 @@ def test_submissions_are_taken_and_deleted_by_their_key() -> None:
 
 def test_a_used_idempotency_key_is_found_by_its_index() -> None:
     order = some_orders(1)[0]
-    _, known = plans_of(
+    _, lookup = plans_of(
         lambda: submissions.post_once(order_id=order, client="guest", body={}, key="77", body_hash="")
     )
-    assert (known.indexes, known.scanned_whole) == ({"one_order_per_key"}, set())
+    assert (lookup.indexes, lookup.scanned_whole) == ({"one_order_per_key"}, set())
 
 
 @pytest.mark.parametrize("number", [1, 200])

@@ -23,11 +23,11 @@ NewSession = Callable[[], Session]
 
 
 def post_replies(number: int) -> list[tuple[int, UUID]]:
-    made = AgentReply.objects.bulk_create(
+    created = AgentReply.objects.bulk_create(
         AgentReply(order_id=uuid7(), step_id=n, attempt=1, outcome="done", body={}, instance="agents:1")
         for n in range(number)
     )
-    return [(reply.pk, reply.order_id) for reply in made]
+    return [(reply.pk, reply.order_id) for reply in created]
 
 
 @pytest.mark.django_db
@@ -35,17 +35,19 @@ def post_replies(number: int) -> list[tuple[int, UUID]]:
 def test_a_reply_is_taken_completely_with_its_body_as_the_agent_sent_it() -> None:
     order = make_order({"mix": "running", "box": "compensating"}, goal="compensate")
     body = {"id": "há", "deep": [{"a": None}, 1.5, 12345678901234567890]}
-    made = make_reply(step_of(order, "mix"), body=body, calls=4, instance="agents:7")
+    completed = make_reply(step_of(order, "mix"), body=body, calls=4, instance="agents:7")
     compensated = make_reply(step_of(order, "box"), "failed", body={})
-    taken = replies.take([compensated.pk, made.pk])
-    assert [reply.id for reply in taken] == [made.pk, compensated.pk]
-    fields = {name: getattr(made, name) for name in ReplyRow._fields if name not in ("body", "posted_at")}
+    taken = replies.take([compensated.pk, completed.pk])
+    assert [reply.id for reply in taken] == [completed.pk, compensated.pk]
+    fields = {
+        name: getattr(completed, name) for name in ReplyRow._fields if name not in ("body", "posted_at")
+    }
     assert {name: value for name, value in taken[0]._asdict().items() if name in fields} == fields
     assert json.loads(taken[0].body) == body
     assert taken[0].posted_at is not None
     assert (taken[1].compensates, taken[1].outcome, taken[1].attempt) == (True, "failed", 2)
     assert AgentReply.objects.count() == 0
-    assert replies.take([made.pk]) == []
+    assert replies.take([completed.pk]) == []
     assert replies.take([]) == []
 
 
@@ -61,21 +63,21 @@ def test_a_peek_shows_the_oldest_and_takes_nothing() -> None:
 @pytest.mark.django_db
 def test_all_replies_about_one_order_are_taken_and_no_others() -> None:
     order, other = make_order({"mix": "running", "box": "running"}), make_order({"mix": "running"})
-    mine = {make_reply(step_of(order, name)).pk for name in ("mix", "box")}
-    left = make_reply(step_of(other, "mix"))
-    assert {reply.id for reply in replies.take_all_of(order.order_id)} == mine
-    assert list(AgentReply.objects.values_list("pk", flat=True)) == [left.pk]
+    own = {make_reply(step_of(order, name)).pk for name in ("mix", "box")}
+    other_reply = make_reply(step_of(other, "mix"))
+    assert {reply.id for reply in replies.take_all_of(order.order_id)} == own
+    assert list(AgentReply.objects.values_list("pk", flat=True)) == [other_reply.pk]
 
 
 @pytest.mark.pattern("C3")
 def test_two_schedulers_peek_at_different_replies_without_waiting(new_session: NewSession) -> None:
     posted = post_replies(5)
-    one, other = new_session(), new_session()
-    one.begin()
+    session, other = new_session(), new_session()
+    session.begin()
     other.begin()
-    assert one.do(lambda: replies.peek(2)) == posted[:2]
+    assert session.do(lambda: replies.peek(2)) == posted[:2]
     assert other.do(lambda: replies.peek(10)) == posted[2:]
-    one.rollback()
+    session.rollback()
     assert other.do(lambda: replies.peek(10)) == posted
 
 
@@ -97,7 +99,7 @@ def test_replies_that_cannot_be_taken_hold_up_no_other(whose: str, number: int) 
     passes = [scheduler.run_once() for _ in range(number + 3)]
     assert step_of(order, "mix").state == "completed"
     assert AgentReply.objects.count() == (0 if whose == "of no order" else number)
-    assert not passes[-1].busy  # or it would look again a hundred times a second
+    assert not passes[-1].busy  # otherwise it would look again a hundred times a second
 
 
 @pytest.mark.django_db
@@ -108,17 +110,17 @@ def test_a_peek_can_go_on_where_the_last_one_ended() -> None:
 
 
 def test_only_replies_about_orders_that_are_gone_are_deleted(new_session: NewSession) -> None:
-    kept = make_reply(step_of(make_order({"mix": "running"}), "mix"))
+    reply = make_reply(step_of(make_order({"mix": "running"}), "mix"))
     orphans = post_replies(2)
-    one, other = new_session(), new_session()
-    one.begin()
-    one.do(lambda: replies.peek(2))
+    session, other = new_session(), new_session()
+    session.begin()
+    session.do(lambda: replies.peek(2))
     assert other.do(replies.delete_orphans) == 1
-    assert set(AgentReply.objects.values_list("pk", flat=True)) == {kept.pk, orphans[0][0]}
-    one.commit()
+    assert set(AgentReply.objects.values_list("pk", flat=True)) == {reply.pk, orphans[0][0]}
+    session.commit()
     assert other.do(replies.delete_orphans) == 1
     assert other.do(replies.delete_orphans) == 0
-    assert AgentReply.objects.get() == kept
+    assert AgentReply.objects.get() == reply
 
 
 @pytest.mark.django_db

@@ -39,9 +39,9 @@ def test_an_answer_in_time_replaces_the_request_by_its_reply(outcome: str) -> No
 @pytest.mark.django_db
 @pytest.mark.pattern("A9")
 def test_a_reply_says_how_long_its_request_waited_and_how_long_the_agent_had_it() -> None:
-    made = [make_one(posted_at=ago(posted)) for posted in (10, 1)]
+    created = [make_one(posted_at=ago(seconds)) for seconds in (10, 1)]
     claimed = claim()
-    assert ids(claimed) == [request.pk for request in made]
+    assert ids(claimed) == [request.pk for request in created]
     answers = [Answer(lease.id, lease.deliveries, "done", "{}", 1, 2.5) for lease in claimed]
     assert leases.complete(answers, me=ME) == 2
     first, second = AgentReply.objects.order_by("step_id")
@@ -87,8 +87,14 @@ def test_only_timely_answers_by_the_holder_of_the_lease_are_posted(
     with django_assert_num_queries(1):
         posted = leases.complete(
             [
-                Answer(one.id, one.deliveries, ReplyOutcome.ABANDONED if one is given_up else "done", "{}", 1)
-                for one in claimed
+                Answer(
+                    lease.id,
+                    lease.deliveries,
+                    ReplyOutcome.ABANDONED if lease is given_up else "done",
+                    "{}",
+                    1,
+                )
+                for lease in claimed
             ],
             me=ME,
         )

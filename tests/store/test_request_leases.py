@@ -106,7 +106,7 @@ def test_no_plan_makes_a_claim_take_more_than_its_capacity(switched_off: tuple[s
 
 @pytest.mark.django_db
 def test_a_badly_written_claim_takes_too_many_under_these_plans() -> None:
-    """So that the test above, and its like, can fail."""
+    """Proves that the test above, and others like it, can fail."""
     many(300)
     switch_off(BAD_PLANS["row by row"])
     taken = run(
@@ -143,32 +143,32 @@ def test_eight_hosts_lease_every_request_exactly_once(switched_off: tuple[str, .
     assert sum(map(len, by_host)) == 300
     assert set().union(*by_host) == set(AgentRequest.objects.values_list("pk", flat=True))
     for number, claimed in enumerate(by_host):
-        mine = AgentRequest.objects.filter(leased_by=f"agents:{number}", deliveries=1)
-        assert set(mine.values_list("pk", flat=True)) == set(claimed)
+        leased = AgentRequest.objects.filter(leased_by=f"agents:{number}", deliveries=1)
+        assert set(leased.values_list("pk", flat=True)) == set(claimed)
 
 
 def test_a_host_passes_over_requests_that_another_is_claiming_without_waiting(
     new_session: NewSession,
 ) -> None:
     first, second = make_one(), make_one()
-    one, other = new_session(), new_session()
-    one.begin()
-    assert ids(one.do(lambda: claim(1))) == [first.pk]
+    session, other = new_session(), new_session()
+    session.begin()
+    assert ids(session.do(lambda: claim(1))) == [first.pk]
     assert ids(other.do(lambda: claim(5, me="agents:2"))) == [second.pk]
-    one.rollback()
+    session.rollback()
     assert ids(other.do(lambda: claim(5, me="agents:2"))) == [first.pk]
 
 
 def test_a_request_that_was_leased_between_choice_and_lock_is_not_leased_again(
     new_session: NewSession,
 ) -> None:
-    taken, left = make_one(), make_one()
+    leased, free = make_one(), make_one()
     with held(new_session(), claim, at="free.id") as claimed:
-        AgentRequest.objects.filter(pk=taken.pk).update(
+        AgentRequest.objects.filter(pk=leased.pk).update(
             leased_by="agents:2", leased_until=ahead(8), deliveries=1
         )
-    assert ids(claimed.result(timeout=PATIENCE)) == [left.pk]
-    assert AgentRequest.objects.get(pk=taken.pk).leased_by == "agents:2"
+    assert ids(claimed.result(timeout=PATIENCE)) == [free.pk]
+    assert AgentRequest.objects.get(pk=leased.pk).leased_by == "agents:2"
 
 
 # --- suspects
@@ -207,14 +207,14 @@ def test_a_suspect_past_its_complete_by_is_not_run() -> None:
 
 def test_two_hosts_never_run_the_same_suspect(new_session: NewSession) -> None:
     first, second = make_one(deliveries=2), make_one(deliveries=2)
-    one, other = new_session(), new_session()
+    session, other = new_session(), new_session()
 
     def suspect() -> list[int]:
         return ids(leases.claim_suspect(agents=["kitchen"], me=ME, seconds=8.0))
 
-    one.begin()
+    session.begin()
     other.begin()
-    assert one.do(suspect) == [first.pk]
+    assert session.do(suspect) == [first.pk]
     assert other.do(suspect) == [second.pk]
 
 

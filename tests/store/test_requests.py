@@ -139,8 +139,8 @@ def test_only_requests_that_no_agent_ever_received_are_recalled() -> None:
     make_request(lapsed, deliveries=1)
     make_request(other)
     assert requests.recall([never.pk, is_held.pk, lapsed.pk, 0]) == {never.pk}
-    left = {is_held.pk, lapsed.pk, other.pk}
-    assert set(AgentRequest.objects.values_list("step_id", flat=True)) == left
+    remaining = {is_held.pk, lapsed.pk, other.pk}
+    assert set(AgentRequest.objects.values_list("step_id", flat=True)) == remaining
     assert requests.recall([never.pk]) == set()
 
 

@@ -109,14 +109,14 @@ def test_a_post_can_be_looked_up_by_its_key() -> None:
 
 @pytest.mark.pattern("S3")
 def test_a_key_whose_post_was_rolled_back_is_free_again(new_session: NewSession) -> None:
-    """F1: nothing was acknowledged, so the second post must not be told of an order that does not exist."""
+    """F1: nothing was acknowledged, so the answer to the second post must not name an order that does not exist."""
     first, second = uuid7(), uuid7()
-    one, other = new_session(), new_session()
-    one.begin()
-    assert one.do(lambda: post_once(first)).is_new
+    session, other = new_session(), new_session()
+    session.begin()
+    assert session.do(lambda: post_once(first)).is_new
     waiting = other.start(lambda: post_once(second))
     other.await_wait()
-    one.rollback()
+    session.rollback()
     assert waiting.result(timeout=PATIENCE) == IdempotencyRecord(order_id=second, body_hash=HASH, is_new=True)
     assert list(SubmissionMessage.objects.values_list("order_id", flat=True)) == [second]
 
@@ -128,12 +128,12 @@ def test_messages_that_another_session_holds_are_passed_over_without_waiting(new
     orders = [uuid7() for _ in range(4)]
     for order_id in orders:
         submissions.post(order_id=order_id, client="app", body={})
-    one, other = new_session(), new_session()
-    one.begin()
+    session, other = new_session(), new_session()
+    session.begin()
     other.begin()
-    assert one.do(lambda: take(2)) == orders[:2]
+    assert session.do(lambda: take(2)) == orders[:2]
     assert other.do(take) == orders[2:]
-    one.rollback()
+    session.rollback()
     assert other.do(take) == orders
 
 
@@ -174,13 +174,13 @@ def test_eight_takers_take_every_message_exactly_once() -> None:
 @pytest.mark.django_db
 @pytest.mark.pattern("S3")
 def test_a_message_is_set_aside_once_and_kept_completely_with_its_reason() -> None:
-    one, other = rejected(), rejected(reason="no address")
-    submissions.set_aside([one, other])
-    submissions.set_aside([RejectedSubmission(submission=one.submission, reason="a better reason")])
+    rejection, other = rejected(), rejected(reason="no address")
+    submissions.set_aside([rejection, other])
+    submissions.set_aside([RejectedSubmission(submission=rejection.submission, reason="a better reason")])
     assert list(
         SetAside.objects.order_by("id").values_list("order_id", "client", "body", "reason", "posted_at")
     ) == [
-        (one.submission.order_id, "app", BODY, "a better reason", one.submission.posted_at),
+        (rejection.submission.order_id, "app", BODY, "a better reason", rejection.submission.posted_at),
         (other.submission.order_id, "app", BODY, "no address", other.submission.posted_at),
     ]
     assert fetch(
@@ -191,30 +191,30 @@ def test_a_message_is_set_aside_once_and_kept_completely_with_its_reason() -> No
 @pytest.mark.django_db
 @pytest.mark.pattern("S3")
 def test_a_replay_puts_it_back_on_the_queue_once() -> None:
-    one = rejected()
-    submissions.set_aside([one, rejected()])
-    kept = SetAside.objects.get(order_id=one.submission.order_id)
-    assert submissions.replay(kept.pk) == one.submission.order_id
+    rejection = rejected()
+    submissions.set_aside([rejection, rejected()])
+    aside = SetAside.objects.get(order_id=rejection.submission.order_id)
+    assert submissions.replay(aside.pk) == rejection.submission.order_id
     ((_, again),) = submissions.take(10)
-    assert (again.order_id, again.client, again.body) == (one.submission.order_id, "app", BODY)
-    kept.refresh_from_db()
-    assert kept.replayed_at is not None
-    assert submissions.replay(kept.pk) is None
+    assert (again.order_id, again.client, again.body) == (rejection.submission.order_id, "app", BODY)
+    aside.refresh_from_db()
+    assert aside.replayed_at is not None
+    assert submissions.replay(aside.pk) is None
     assert submissions.replay(0) is None
     assert len(take()) == 1
-    submissions.set_aside([one])
-    assert SetAside.objects.filter(order_id=one.submission.order_id).count() == 2
+    submissions.set_aside([rejection])
+    assert SetAside.objects.filter(order_id=rejection.submission.order_id).count() == 2
 
 
 def test_two_operators_replay_a_submission_once(new_session: NewSession) -> None:
     """F33."""
     submissions.set_aside([rejected()])
-    kept = SetAside.objects.get()
-    one, other = new_session(), new_session()
-    one.begin()
-    assert one.do(lambda: submissions.replay(kept.pk)) == kept.order_id
-    second = other.start(lambda: submissions.replay(kept.pk))
+    aside = SetAside.objects.get()
+    session, other = new_session(), new_session()
+    session.begin()
+    assert session.do(lambda: submissions.replay(aside.pk)) == aside.order_id
+    second = other.start(lambda: submissions.replay(aside.pk))
     other.await_wait()
-    one.commit()
+    session.commit()
     assert second.result(timeout=PATIENCE) is None
     assert SubmissionMessage.objects.count() == 1

@@ -1,4 +1,4 @@
-"""What a scheduler is told of the agents that steps wait for."""
+"""What a scheduler knows about the agents that steps wait for."""
 
 import pytest
 

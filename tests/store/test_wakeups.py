@@ -37,14 +37,17 @@ class Ear:
         self._connection.execute(f"LISTEN {PG_CHANNEL}")
 
     def hear(self, number: int) -> list[str]:
-        """The next payloads, in their order; fewer if they do not come."""
-        heard: list[str] = []
-        while len(heard) < number:
-            more = [one.payload for one in self._connection.notifies(timeout=PATIENCE, stop_after=1)]
+        """The next payloads in their order, or fewer if no more come."""
+        payloads: list[str] = []
+        while len(payloads) < number:
+            more = [
+                notification.payload
+                for notification in self._connection.notifies(timeout=PATIENCE, stop_after=1)
+            ]
             if not more:
                 break
-            heard += more
-        return heard
+            payloads += more
+        return payloads
 
     def close(self) -> None:
         self._connection.close()

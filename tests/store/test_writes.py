@@ -130,17 +130,17 @@ def test_a_step_that_does_not_exist_is_refused() -> None:
 
 @pytest.mark.pattern("T6")
 def test_of_two_writes_for_one_attempt_the_second_is_refused(new_session: NewSession) -> None:
-    """Somebody who forgot to lock the process: the fence holds all the same (P3)."""
+    """The fence holds even if a caller forgets to lock the process (P3)."""
     order = make_order()
     read = read_step(order)
     dispatched = read._replace(state="running", attempt=1, outcome="unknown", complete_by=ahead(30))
-    one, other = new_session(), new_session()
-    one.begin()
-    one.do(lambda: state_store.write_steps([StepWrite(dispatched, 0)]))
+    session, other = new_session(), new_session()
+    session.begin()
+    session.do(lambda: state_store.write_steps([StepWrite(dispatched, 0)]))
     other.begin()
     late = other.start(lambda: state_store.write_steps([StepWrite(dispatched._replace(generation=9), 0)]))
     other.await_wait()
-    one.commit()
+    session.commit()
     with pytest.raises(StateConflict):
         late.result(timeout=PATIENCE)
     other.rollback()
@@ -189,18 +189,18 @@ def test_text_that_the_database_cannot_keep_is_marked_and_all_other_text_is_kept
     """F15: an answer with a NUL, or half a surrogate pair, must not make every write of its batch fail."""
     order, other = make_order({"mix": "running"}), make_order({"mix": "running"})
     text = "nul \0 half \ud83d whole \U0001f370 há \\u0000 \\ud83d"
-    kept = "nul \ufffd half ? whole \U0001f370 há \\u0000 \\ud83d"
+    cleaned = "nul \ufffd half ? whole \U0001f370 há \\u0000 \\ud83d"
     error = {"message": text, text: [text, {"deep": text}]}
     steps = [read_step(order)._replace(error=error), read_step(other)._replace(error={"message": "plain"})]
     state_store.write_steps([StepWrite(step, 1) for step in steps])
-    assert step_of(order, "mix").error == {"message": kept, kept: [kept, {"deep": kept}]}
+    assert step_of(order, "mix").error == {"message": cleaned, cleaned: [cleaned, {"deep": cleaned}]}
     assert step_of(other, "mix").error == {"message": "plain"}
     state_store.record_events(
         [EventRow(order.order_id, "call_failed", Actor(ActorKind.AGENTS, "agents:1"), detail=error)]
     )
-    assert Event.objects.get().detail == {"message": kept, kept: [kept, {"deep": kept}]}
+    assert Event.objects.get().detail == {"message": cleaned, cleaned: [cleaned, {"deep": cleaned}]}
     open_alerts([NewAlert(order.order_id, "step_failed", "no", text)])
-    assert Alert.objects.get().message == kept
+    assert Alert.objects.get().message == cleaned
 
 
 # --- processes

@@ -1,4 +1,4 @@
-"""Agents whose behaviour a test writes down."""
+"""Agents whose behaviour a test scripts."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -9,16 +9,16 @@ Behaviour = Callable[[Request], Awaitable[Json]]
 
 
 class ScriptedAgent:
-    """Answers as its script says, one entry a call, and then for ever as the last one; keeps the requests it was given.
+    """Answers from its script, one entry per call, then repeats the last entry; keeps the requests it gets.
 
-    An entry is a result to return, an exception to raise, or an async function of the request.
+    An entry is a result to return, an exception to raise, or an async function that takes the request.
     """
 
     def __init__(self, name: str, *script: Any, capacity: int = 10, call_timeout: float = 5.0) -> None:
         self.name = name
         self.capacity = capacity
         self.call_timeout = call_timeout
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
         self.closed = False
         self._script = list(script) or [{"ok": True}]
 
@@ -32,7 +32,7 @@ class ScriptedAgent:
         self.closed = True
 
     async def _answer(self, request: Request) -> Json:
-        self.asked.append(request)
+        self.requests.append(request)
         entry = self._script.pop(0) if len(self._script) > 1 else self._script[0]
         if isinstance(entry, Exception):
             raise entry

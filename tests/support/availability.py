@@ -1,4 +1,4 @@
-"""Agents that can or cannot take steps, and what a test asks about the steps that wait for them."""
+"""Agents that can or cannot take steps, and questions about the steps that wait for them."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,26 +25,26 @@ DOWN = Transient("http_503", "it is down")
 
 
 def shut(agent: str = "kitchen", **fields: Any) -> None:
-    """The agent's circuit is open, and no probe is due."""
+    """Opens the agent's circuit; no probe is due."""
     register_agents([agent], rate=None)
-    given = {
+    defaults = {
         "state": "open",
         "openings": 1,
         "opened_at": ago(9),
         "cause_code": "http_503",
         "probe_at": ahead(900),
     }
-    Circuit.objects.filter(agent=agent).update(**(given | fields))
+    Circuit.objects.filter(agent=agent).update(**(defaults | fields))
 
 
 def clear(agent: str = "kitchen", **fields: Any) -> None:
-    """The agent's circuit is closed, and its ramp is over."""
-    given = {"state": "closed", "openings": 0, "probe_at": None, "closed_at": ago(3600)}
-    Circuit.objects.filter(agent=agent).update(**(given | fields))
+    """Closes the agent's circuit; its ramp is over."""
+    defaults = {"state": "closed", "openings": 0, "probe_at": None, "closed_at": ago(3600)}
+    Circuit.objects.filter(agent=agent).update(**(defaults | fields))
 
 
 def hire(agent: str, capacity: int) -> None:
-    """So much live capacity, and no more."""
+    """Gives the agent exactly this much live capacity."""
     AgentInstance.objects.filter(agent=agent).update(capacity=capacity)
 
 
@@ -53,7 +53,7 @@ def waiting(agent: str = "kitchen") -> int:
 
 
 def waited(seconds: float) -> dict[str, Any]:
-    """A step that has waited for its agent for so long."""
+    """A step that has waited for its agent for this many seconds."""
     return {"waiting_since": ago(seconds), "wanted_since": ago(seconds)}
 
 
@@ -69,7 +69,7 @@ def failures(order: OrderProcess) -> int:
 
 
 def altered(name: str, **declared: Any) -> Workflows:
-    """The cakes, with one step declared otherwise."""
+    """The cake workflows, with one step declared differently."""
     steps = tuple(replace(step, **declared) if step.name == name else step for step in CAKE.steps)
     return {
         (CAKE.name, CAKE.version): Workflow(

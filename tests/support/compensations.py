@@ -1,4 +1,4 @@
-"""Orders that are to be compensated."""
+"""Orders to compensate."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from tests.support.roles import (
 
 
 def unknown(**fields: Any) -> dict[str, Any]:
-    """A step that was asked for once and never answered; what it did has settled a second ago."""
+    """A step that was requested once and never answered; its settle time ended a second ago."""
     return {"attempt": 1, "outcome": "unknown", "settles_at": ago(1), **fields}
 
 
@@ -24,7 +24,7 @@ def an_order_to_compensate(steps: Mapping[str, Any], **process: Any) -> OrderPro
 
 
 def compensate_all(order: OrderProcess, *, turns: int = 12) -> list[set[str]]:
-    """Takes turns with agents that can compensate everything until the order ends; returns what each turn asked."""
+    """Takes turns with agents that can compensate everything until the order ends; returns each turn's steps."""
     scheduler, waves = a_scheduler(), []
     for _ in range(turns):
         scheduler.run_once()

@@ -1,11 +1,11 @@
-"""Named points at which a role can be made to die, to fail, to sleep, or to do its work and be told that it failed.
+"""Named points at which a role can be made to die, fail, sleep, or do its work and get an error all the same.
 
-The product knows nothing of them: `arm` puts wrappers round its functions, in a process that
-`tests.support.armed` started. `SAS_FAIL` lists what is to happen there, one after the other:
+The product knows nothing about them: `arm` wraps its functions, in a process that `tests.support.armed` started.
+`SAS_FAIL` lists what happens there, one shot after the other:
 
     SAS_FAIL=scheduler.after-lock:kill,scheduler.before-commit:dothenfail:2
 
-is `point:mode[:n]`, n being the passing at which it happens. Only passings with work to do are counted.
+Each shot is `point:mode[:n]`. It is fired at the nth passing of the point; only passings with work to do count.
 """
 
 import inspect
@@ -30,13 +30,13 @@ from orders.engine.errors import Transient
 STALL = 6.0
 """Seconds; longer than `LEASE` and than the 5 s after which the server ends a transaction."""
 LEASE = 4.0
-"""Seconds that armed hosts and leaders hold what they hold; shorter than the product's, to save time."""
+"""Seconds that the leases of armed hosts and leaders last; shorter than the product's, to save time."""
 COMMIT = "commit"
 MODES = ("kill", "raise", "stall", "dothenfail")
 
 
 class Crash(Exception):
-    """Raised by a point in the mode `raise`: an error that nobody foresaw."""
+    """Raised by a point in the mode `raise`: an unforeseen error."""
 
 
 class Place(NamedTuple):
@@ -116,13 +116,13 @@ PASSES = {
     ],
     "supervisor": ["orders.engine.supervisor.role:Supervisor._sweep"],
 }
-"""Whose transactions' commits are points."""
+"""The roles whose commits are points."""
 ROLES = tuple(POINTS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shot:
-    """What is to happen, where, and at which passing."""
+    """What happens, where, and at which passing."""
 
     role: str
     point: str
@@ -134,20 +134,20 @@ class Shot:
 
     @property
     def place(self) -> Place:
-        """Where it is in the product."""
+        """Its place in the product."""
         return POINTS[self.role][self.point]
 
 
 def parse(text: str) -> list[Shot]:
-    """Reads `SAS_FAIL`. Raises `ValueError` for what there is not."""
-    return [_parse_one(one) for one in filter(None, text.split(","))]
+    """Reads `SAS_FAIL`. Raises `ValueError` for an unknown point or mode."""
+    return [_parse_one(part) for part in filter(None, text.split(","))]
 
 
 def _parse_one(text: str) -> Shot:
     name, mode, *rest = text.split(":")
     role, _, point = name.partition(".")
     if point not in POINTS.get(role, ()) or mode not in MODES:
-        raise ValueError(f"SAS_FAIL={text!r}: there is no such point or mode")
+        raise ValueError(f"SAS_FAIL={text!r}: no such point or mode")
     return Shot(role=role, point=point, mode=mode, at=int(rest[0]) if rest else 1)
 
 
@@ -157,14 +157,14 @@ def every_shot(role: str) -> list[Shot]:
 
 
 def one_shot_a_point(role: str, rng: random.Random) -> list[Shot]:
-    """Each point of a role once, in a mode that the seed chooses, in an order that it chooses too."""
-    chosen = [Shot(role=role, point=point, mode=rng.choice(MODES)) for point in POINTS[role]]
-    rng.shuffle(chosen)
-    return chosen
+    """Each point of a role once; the seed chooses the modes and the order of the points."""
+    shots = [Shot(role=role, point=point, mode=rng.choice(MODES)) for point in POINTS[role]]
+    rng.shuffle(shots)
+    return shots
 
 
 class Armed:
-    """The shots of this process that are still to be fired, in their order. Only the first of them can be."""
+    """The shots that this process has yet to fire, in their order. Only the first can be fired."""
 
     def __init__(self, shots: Sequence[Shot], *, report: Path) -> None:
         self._left = list(shots)
@@ -174,7 +174,7 @@ class Armed:
         self._here = threading.local()
 
     def fires(self, place: Place) -> Shot | None:
-        """Counts a passing of this place; returns the shot that is fired by it, which is noted before it has effect."""
+        """Counts a passing of this place; returns the shot that it fires, if any, after noting it in the report."""
         self._here.worked = True
         with self._lock:
             if not self._left or self._left[0].place != place:
@@ -190,7 +190,7 @@ class Armed:
 
     @contextmanager
     def one_pass(self) -> Iterator[None]:
-        """The commit inside this block is a point, if there was work to do before it."""
+        """Makes the commit inside this block a point, if there was work to do before it."""
         self._here.inside, self._here.worked = True, False
         try:
             yield
@@ -203,7 +203,7 @@ class Armed:
 
 
 def arm(role: str, shots: Sequence[Shot], *, report: Path) -> None:
-    """Wraps the functions of a role in this process. What is fired is added to `report`, a line each."""
+    """Wraps the functions of a role in this process. Each shot that is fired adds a line to `report`."""
     armed = Armed(shots, report=report)
     for target in dict.fromkeys(place.target for place in POINTS[role].values()):
         if target != COMMIT:
@@ -304,7 +304,7 @@ def _as_pass(original: Callable[..., Any], armed: Armed) -> Callable[..., Any]:
 
 
 def strike(shot: Shot) -> None:
-    """What happens when a shot is fired. Where it has been done already, a connection is said to have been lost."""
+    """Does what a shot is for. If the work has been done already, it raises the error of a lost connection."""
     if shot.mode == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif shot.mode == "raise":

@@ -1,4 +1,4 @@
-"""Orders in Error, and what becomes of them, for tests of the operators' desk."""
+"""Orders in Error and what happens to them next, for tests of the operators' desk."""
 
 from uuid import UUID
 
@@ -25,11 +25,13 @@ def fail(*order_ids: UUID, code: str = "http_503", message: str = "it said no") 
     OrderProcess.objects.filter(pk__in=order_ids).update(
         process_state="error", locked_by=None, complete_by=None
     )
-    open_alerts([NewAlert(one, "step_failed", code, message, "mix", "kitchen") for one in order_ids])
+    open_alerts(
+        [NewAlert(order_id, "step_failed", code, message, "mix", "kitchen") for order_id in order_ids]
+    )
 
 
 def succeed(*order_ids: UUID, state: str = "processed") -> None:
-    """Brings orders to their good end."""
+    """Ends orders successfully."""
     goal = "complete" if state == "processed" else "compensate"
     OrderProcess.objects.filter(pk__in=order_ids).update(process_state=state, goal=goal)
 
@@ -39,14 +41,14 @@ def group_of(code: str = "http_503") -> AlertGroup:
 
 
 def due(action: BulkAction) -> BulkAction:
-    """Moves the begin of an action, and its last act, into the past, so that it may act as much as its rate allows."""
+    """Moves the start and the last act of an action into the past, so that its rate lets it go on."""
     BulkAction.objects.filter(pk=action.pk).update(starts_at=ago(60))
     BulkAction.objects.filter(pk=action.pk, acted_at__isnull=False).update(acted_at=ago(30))
     return now_of(action)
 
 
 def carry_on(action: BulkAction) -> Counts:
-    """One pass of the runner, long after the one before it."""
+    """Runs one pass of the runner, long after the previous one."""
     due(action)
     return run_once()
 
@@ -56,7 +58,7 @@ def now_of(action: BulkAction) -> BulkAction:
 
 
 def items_in(action: BulkAction, state: str) -> list[UUID]:
-    """Its orders in that state, in their order."""
+    """The action's orders in this state, in their order."""
     rows = BulkItem.objects.filter(action=action, state=state).order_by("position")
     return list(rows.values_list("order_id", flat=True))
 

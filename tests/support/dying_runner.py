@@ -1,7 +1,7 @@
 """A runner of bulk actions that is killed before its nth statement: python -m tests.support.dying_runner
 
-Each life is a process of its own, killed one statement later than the one before it, until one has nothing left to do.
-Prints how many lives it took.
+Each life is a process of its own, killed one statement later than the previous one, until one finds nothing left to
+do. Prints how many lives that took.
 """
 
 import os
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def live(last: int) -> None:
-    """Runs passes until there is nothing to do, or the `last` statement comes."""
+    """Runs passes until nothing is left to do or the `last` statement comes."""
     from django.db import connection  # noqa: PLC0415 - needs Django to be set up
 
     from orders.services.operators import bulk_runner  # noqa: PLC0415

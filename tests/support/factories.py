@@ -1,4 +1,4 @@
-"""Rows in any legal state. Time is made by moving it in the row: `ago` and `ahead` are by the database's clock."""
+"""Rows in any legal state. Tests move the time in a row, not their own: `ago` and `ahead` use the database's clock."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ def ahead(seconds: float) -> datetime:
     return database_now() + timedelta(seconds=seconds)
 
 
-# What must hold of a step in each state, so that a test names only what it is about.
+# The fields that a step in each state must have, so that a test names only what it is about.
 LEGAL: Mapping[str, Mapping[str, Any]] = {
     "not_started": {},
     "running": {"attempt": 1, "outcome": "unknown"},
@@ -41,20 +41,20 @@ LEGAL: Mapping[str, Mapping[str, Any]] = {
 def make_order(
     steps: Mapping[str, str | Mapping[str, Any]] | None = None, *, workflow: Workflow = CAKE, **process: Any
 ) -> OrderProcess:
-    """An order of a workflow. `steps` gives the state of each step, or its fields; those not named are not started.
+    """An order of a workflow. `steps` gives each step's state or fields; steps that it does not name are not started.
 
-    A Processing order is locked by "scheduler:test" with ten minutes left, unless fields say otherwise.
+    A Processing order is locked by "scheduler:test", with ten minutes to its complete-by, unless fields say otherwise.
     """
     fields: dict[str, Any] = {"order_id": uuid7(), "workflow": workflow.name, "version": workflow.version}
     if process.get("process_state") == "processing":
         fields |= {"locked_by": "scheduler:test", "complete_by": ahead(600), "started_at": ago(1)}
     order = OrderProcess.objects.create(**(fields | process))
-    given = dict(steps or {})
+    named_steps = dict(steps or {})
     rows = []
     for position, declared in enumerate(workflow.steps):
-        asked = given.pop(declared.name, {})
-        asked = {"state": asked} if isinstance(asked, str) else dict(asked)
-        state = asked.get("state", "not_started")
+        step_fields = named_steps.pop(declared.name, {})
+        step_fields = {"state": step_fields} if isinstance(step_fields, str) else dict(step_fields)
+        state = step_fields.get("state", "not_started")
         legal = dict(LEGAL[state])
         if state in ("running", "compensating"):
             legal |= {"complete_by": ahead(30), "started_at": ago(1)}
@@ -66,10 +66,10 @@ def make_order(
                 name=declared.name,
                 position=position,
                 agent=declared.agent,
-                **({"request": {"portions": 1}} | legal | asked),
+                **({"request": {"portions": 1}} | legal | step_fields),
             )
         )
-    assert not given, f"no such steps: {given}"
+    assert not named_steps, f"no such steps: {named_steps}"
     StepState.objects.bulk_create(rows)
     return order
 
@@ -81,7 +81,7 @@ def step_of(order: OrderProcess | UUID, name: str) -> StepState:
 
 
 def make_reply(step: StepState, outcome: str = "done", body: Any = None, **fields: Any) -> AgentReply:
-    """An agent's reply to the step's present attempt, in the reply queue."""
+    """An agent's reply to the step's current attempt, in the reply queue."""
     answers = {
         "attempt": step.attempt,
         "compensates": step.state == "compensating",
@@ -96,19 +96,19 @@ def make_reply(step: StepState, outcome: str = "done", body: Any = None, **field
 
 def make_alert(order_id: UUID | None, **fields: Any) -> Alert:
     """An alert, open unless fields say otherwise, in the group of its cause."""
-    asked = {"kind": "step_failed", "code": "no", "message": "no", "agent": ""} | fields
+    values = {"kind": "step_failed", "code": "no", "message": "no", "agent": ""} | fields
     group, _ = AlertGroup.objects.get_or_create(
-        kind=asked["kind"],
-        agent=asked["agent"],
-        code=asked["code"],
-        pattern=message_pattern(asked["message"]),
+        kind=values["kind"],
+        agent=values["agent"],
+        code=values["code"],
+        pattern=message_pattern(values["message"]),
     )
-    return Alert.objects.create(order_id=order_id, group=group, **asked)
+    return Alert.objects.create(order_id=order_id, group=group, **values)
 
 
 def make_purchase(order_id: UUID, **fields: Any) -> Order:
     """The order's row in the orders database, without lines."""
-    asked = {
+    defaults = {
         "email": EMAIL,
         "currency": "EUR",
         "total": 3_900,
@@ -116,20 +116,20 @@ def make_purchase(order_id: UUID, **fields: Any) -> Order:
         "payment_method": "card_ok",
         "placed_at": ago(0),
     }
-    return Order.objects.create(id=order_id, **(asked | fields))
+    return Order.objects.create(id=order_id, **(defaults | fields))
 
 
 def new_order(*skus: str, quantity: int = 1, **fields: Any) -> NewOrder:
-    """An order of so many of each, as the shop takes it from a customer."""
-    asked = {"ship_to": DELFT, "email": EMAIL, "payment_method": "card_ok"}
-    return NewOrder(lines=[NewLine(sku=sku, quantity=quantity) for sku in skus], **(asked | fields))
+    """An order for `quantity` of each product, as the shop takes it from a customer."""
+    defaults = {"ship_to": DELFT, "email": EMAIL, "payment_method": "card_ok"}
+    return NewOrder(lines=[NewLine(sku=sku, quantity=quantity) for sku in skus], **(defaults | fields))
 
 
 def make_request(step: StepState, **fields: Any) -> AgentRequest:
-    """The request of the step's present attempt, in the request queue."""
+    """The request for the step's current attempt, in the request queue."""
     compensates = step.state == "compensating"
     key = f"{step.process_id}/{step.name}/{step.generation}"
-    asked: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "order_id": step.process_id,
         "step_id": step.pk,
         "step": step.name,
@@ -142,4 +142,4 @@ def make_request(step: StepState, **fields: Any) -> AgentRequest:
         "body": {"data": step.request, "results": {}},
         "complete_by": step.complete_by or ahead(30),
     }
-    return AgentRequest.objects.create(**(asked | fields))
+    return AgentRequest.objects.create(**(defaults | fields))

@@ -12,13 +12,15 @@ from tests.support.factories import ahead, make_order, make_request, step_of
 
 BUSY = Transient("busy", "come back later")
 QUICK = {"poll": 0.02, "heartbeat": 0.2, "grace": 0.1}
-"""A host that looks often. Its lease is for each test to choose: it is renewed four times as often as it lapses."""
+"""A host that polls often. Each test chooses the lease; the host renews it four times before it would lapse."""
 
 
 def a_request(step: str = "mix", **fields: Any) -> AgentRequest:
-    """A request of an order of its own; `left` is the number of seconds to its complete-by."""
-    left = fields.pop("left", 30)
-    order = make_order({step: {"state": "running", "complete_by": ahead(left)}}, process_state="processing")
+    """A request for an order of its own; `left` is the number of seconds to its complete-by."""
+    seconds = fields.pop("left", 30)
+    order = make_order(
+        {step: {"state": "running", "complete_by": ahead(seconds)}}, process_state="processing"
+    )
     return make_request(step_of(order, step), **fields)
 
 
@@ -27,11 +29,11 @@ def a_reply() -> AgentReply:
 
 
 def keys(agent: ScriptedAgent) -> list[str]:
-    return [request.key for request in agent.asked]
+    return [request.key for request in agent.requests]
 
 
 class Gate:
-    """A script's entry that waits until the test opens it, or its call is cancelled."""
+    """A script entry that waits until the test opens it or the call is cancelled."""
 
     def __init__(self, result: Json | None = None) -> None:
         self.began = 0

@@ -1,6 +1,7 @@
-"""The invariants of the system, checked from the outside: by SQL and against the remote services' own ledgers.
+"""The invariants of the system, checked from outside: by SQL and against the remote services' own ledgers.
 
-Each function raises `AssertionError` with the orders that break it. The numbers are those of docs/failure-modes.md.
+Each function raises `AssertionError` with the orders that break its invariant. The numbers are those of
+docs/failure-modes.md.
 """
 
 from collections import Counter
@@ -36,25 +37,26 @@ ONCE_AN_ATTEMPT = frozenset(
         "step_recalled",
     }
 )
-"""The transitions that an attempt makes at most once, whoever makes them."""
+"""The transitions that an attempt makes at most once, whichever role makes them."""
 GRANTS = frozenset(
     {
         *("resubmitted", "paid_again", "step_timed_out", "compensation_timed_out", "step_recalled"),
         "step_deferred",
     }
 )
-"""What a further attempt must follow from; also a compensation's first, and one after an order's own complete-by."""
+"""The events that allow another attempt. A compensation's first attempt is also allowed, and one after an order's own
+complete-by."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What the invariants that are about amounts hold the system to. Times are seconds."""
+    """The limits for the invariants about amounts. Times are in seconds."""
 
     threshold: int = 3
     compensation_patience: int = 2
     calls_per_attempt: int = 100
     retries_per_second: float = 100.0
-    """The budget fills at this rate, up to twice as many."""
+    """The budget refills at this rate and holds two seconds' worth."""
     ends_within: float = 180.0
     calm_since: datetime | None = None
     """When the last fault ended, by the database's clock; I11 is not checked without it."""
@@ -65,7 +67,7 @@ class Limits:
 def check_when_quiet(
     *, acknowledged: Collection[UUID], workflow: Workflow, ledgers: Ledgers, limits: Limits | None = None
 ) -> None:
-    """Everything that must hold once no work is left: each acknowledged order is finished, compensated or escalated."""
+    """Checks everything that must hold once no work is left: each order is finished, compensated or escalated."""
     limits = limits or Limits()
     every_order_ended_once(acknowledged)
     net_effects(acknowledged, ledgers)
@@ -85,7 +87,7 @@ def check_when_quiet(
 
 
 def every_order_ended_once(acknowledged: Collection[UUID]) -> None:
-    """I1: each acknowledged order is there once, and finished, compensated, in Error or set aside."""
+    """I1: each acknowledged order exists once, and is finished, compensated, in Error or set aside."""
     states = dict(OrderProcess.objects.values_list("order_id", "process_state"))
     aside = set(SetAside.objects.filter(replayed_at=None).values_list("order_id", flat=True))
     ended = {"processed", "compensated", "error"}
@@ -108,7 +110,7 @@ def net_effects(acknowledged: Collection[UUID], ledgers: Ledgers) -> None:
     strangers = {entry["order_id"] for entries in ledgers.values() for entry in entries} - {
         str(order_id) for order_id in acknowledged
     }
-    assert not strangers, f"I2: effects for orders that nobody has: {strangers}"
+    assert not strangers, f"I2: effects for unknown orders: {strangers}"
     done: dict[str, Counter[str]] = {str(order_id): Counter() for order_id in acknowledged}
     reversed_: dict[str, Counter[str]] = {str(order_id): Counter() for order_id in acknowledged}
     operation_of = {entry["key"]: entry["operation"] for entries in ledgers.values() for entry in entries}
@@ -133,7 +135,7 @@ def net_effects(acknowledged: Collection[UUID], ledgers: Ledgers) -> None:
 
 
 def predecessors_first(acknowledged: Collection[UUID], workflow: Workflow) -> None:
-    """I3: no step is asked for before every step that it depends on is recorded as completed."""
+    """I3: no step is requested before every step that it depends on is recorded as completed."""
     for order_id, events in _histories(acknowledged).items():
         completed: set[str] = set()
         for kind, step, _ in events:
@@ -166,15 +168,15 @@ def attempts_only_grow(acknowledged: Collection[UUID]) -> None:
 
 
 def one_instance_per_transition(acknowledged: Collection[UUID]) -> None:
-    """I5: each transition of an attempt was made by one instance, once: nobody else had the order in hand."""
+    """I5: each transition of an attempt was made once, by one instance: nobody else was working on the order."""
     rows = Event.objects.filter(order_id__in=list(acknowledged), kind__in=ONCE_AN_ATTEMPT)
-    made = Counter(rows.values_list("order_id", "kind", "step", "attempt"))
-    doubled = {transition: times for transition, times in made.items() if times > 1}
+    times_made = Counter(rows.values_list("order_id", "kind", "step", "attempt"))
+    doubled = {transition: times for transition, times in times_made.items() if times > 1}
     assert not doubled, f"I5: made more than once: {doubled}"
 
 
 def one_supervisor_at_a_time() -> None:
-    """I6: two supervisors' sweeps never interleave within a term: who sweeps after another has a term of its own."""
+    """I6: two supervisors' sweeps never interleave within a term: a successor has a term of its own."""
     actors = Event.objects.filter(actor_kind="supervisor").order_by("id").values_list("actor_name", flat=True)
     turns = 0
     last = ""
@@ -186,13 +188,13 @@ def one_supervisor_at_a_time() -> None:
 
 
 def nothing_is_in_flight() -> None:
-    """I7, when quiet: nothing runs, since all that runs has a complete-by time that has fired or been met."""
+    """I7, when quiet: nothing runs, since everything that runs has a complete-by that was met or has passed."""
     running = list(StepState.objects.exclude(complete_by=None).values_list("process_id", "name", "state"))
     assert not running, f"I7: still in flight: {running}"
 
 
 def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limits: Limits) -> None:
-    """I8: no step is tried more often than its limits allow, and all together not faster than the budget of retries."""
+    """I8: no step is tried more often than its limits allow, nor all together faster than the retry budget allows."""
     rows = list(
         Event.objects.filter(order_id__in=list(acknowledged))
         .order_by("id")
@@ -229,40 +231,40 @@ def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limi
 
 
 def _rate(retries: Sequence[datetime], limits: Limits) -> None:
-    """A bucket of tokens that refills with time must never have been overdrawn."""
+    """Checks that a bucket of tokens that refills with time was never overdrawn."""
     most = 2 * limits.retries_per_second
     tokens, before = most, None
     for at in retries:
         if before is not None:
             tokens += (at - before).total_seconds() * limits.retries_per_second
         tokens, before = min(tokens, most) - 1, at
-        assert tokens >= 0, f"I8: more retries than the budget gives, at {at}"
+        assert tokens >= 0, f"I8: more retries than the budget allows, at {at}"
 
 
 def outages_are_told_while_they_last() -> None:
-    """I9, of outages: an agent has an open alert as long as its circuit is open, and not longer."""
-    told = set(
+    """I9, for outages: an agent has an open alert exactly as long as its circuit is open."""
+    with_alert = set(
         Alert.objects.filter(kind="outage", closed_at=None)
         .exclude(code="no_host")
         .values_list("agent", flat=True)
     )
     closed = set(Circuit.objects.filter(state="closed").values_list("agent", flat=True))
     out = set(Circuit.objects.exclude(state="closed").filter(forced="").values_list("agent", flat=True))
-    assert not told & closed, f"I9: an outage is told of, and over: {told & closed}"
-    assert not out - told, f"I9: an outage that nobody is told of: {out - told}"
+    assert not with_alert & closed, f"I9: an open alert for an outage that is over: {with_alert & closed}"
+    assert not out - with_alert, f"I9: an outage without an alert: {out - with_alert}"
 
 
 def every_error_has_one_alert() -> None:
-    """I9: every order in Error, and every set-aside submission, has exactly one open alert, and nothing else has."""
+    """I9: every order in Error and every set-aside submission has exactly one open alert; nothing else has one."""
     in_error = set(OrderProcess.objects.filter(process_state="error").values_list("order_id", flat=True))
     in_error |= set(SetAside.objects.filter(replayed_at=None).values_list("order_id", flat=True))
-    told = Alert.objects.filter(closed_at=None, order_id__isnull=False)
-    alerts = Counter(told.values_list("order_id", flat=True))
+    open_alerts = Alert.objects.filter(closed_at=None, order_id__isnull=False)
+    alerts = Counter(open_alerts.values_list("order_id", flat=True))
     assert alerts == Counter(in_error), f"I9: in Error {in_error}, alerts {alerts}"
 
 
 def compensated_in_reverse(acknowledged: Collection[UUID], workflow: Workflow) -> None:
-    """I10: a step is compensated after all that depend on it, and a Compensated order has nothing left to reverse."""
+    """I10: a step is compensated after all that depend on it; a Compensated order has nothing left to reverse."""
     for order_id, events in _histories(acknowledged).items():
         compensated: set[str] = set()
         standing = {step for kind, step, _ in events if kind == "step_completed"}
@@ -302,19 +304,19 @@ def ended_in_time(acknowledged: Collection[UUID], limits: Limits) -> None:
 
 
 def events_give_the_state(acknowledged: Collection[UUID]) -> None:
-    """I12: the history of each order, replayed from its beginning, gives what is stored of it now."""
-    told = replay.replayed(acknowledged)
+    """I12: the history of each order, replayed from the start, gives its stored state."""
+    replayed = replay.replayed(acknowledged)
     stored = replay.stored(acknowledged)
     wrong = {
-        order_id: (told.get(order_id), state)
+        order_id: (replayed.get(order_id), state)
         for order_id, state in stored.items()
-        if told.get(order_id) != state
+        if replayed.get(order_id) != state
     }
     assert not wrong, f"I12: (replayed, stored): {wrong}"
 
 
 def nothing_piles_up(limits: Limits) -> None:
-    """I13: dead rows are cleaned up, and nobody holds an old snapshot that would keep them."""
+    """I13: dead rows are cleaned up, and nobody holds an old snapshot that would prevent it."""
     dead = dict(
         fetch("SELECT relname, n_dead_tup FROM pg_stat_user_tables WHERE n_dead_tup > %s", [limits.dead_rows])
     )
@@ -332,17 +334,17 @@ def nothing_piles_up(limits: Limits) -> None:
 
 def channels_are_empty() -> None:
     """I13: when quiet, no message is left in the submission, request and reply channels."""
-    left = {
+    messages = {
         model.__name__: model.objects.count()
         for model in (SubmissionMessage, AgentRequest, AgentReply)
         if model.objects.exists()
     }
-    assert not left, f"I13: messages left: {left}"
+    assert not messages, f"I13: messages left: {messages}"
 
 
 def _histories(acknowledged: Collection[UUID]) -> dict[UUID, list[tuple[str, str, int]]]:
-    found: dict[UUID, list[tuple[str, str, int]]] = {order_id: [] for order_id in acknowledged}
+    histories: dict[UUID, list[tuple[str, str, int]]] = {order_id: [] for order_id in acknowledged}
     rows = Event.objects.filter(order_id__in=list(acknowledged)).order_by("id")
     for order_id, kind, step, attempt in rows.values_list("order_id", "kind", "step", "attempt"):
-        found[order_id].append((kind, step, attempt))
-    return found
+        histories[order_id].append((kind, step, attempt))
+    return histories

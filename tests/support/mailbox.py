@@ -1,4 +1,4 @@
-"""A real mail server that keeps what it is sent, and can be slow, down or unwilling."""
+"""A real mail server that keeps what it receives, and can be slow, down or unwilling."""
 
 import asyncio
 import re
@@ -19,10 +19,10 @@ TAKEN = "250 OK"
 
 
 class Mailbox:
-    """The emails of everybody, in the order in which they came.
+    """Everybody's emails, in the order in which they arrived.
 
-    `to_recipient` and `to_text` are what the server replies to RCPT and to DATA; `delay` is how many seconds pass
-    between its having an email and its saying so.
+    `to_recipient` and `to_text` are the server's replies to RCPT and to DATA; `delay` is the seconds between receiving
+    an email and acknowledging it.
     """
 
     def __init__(self) -> None:
@@ -48,25 +48,25 @@ class Mailbox:
         return self.to_text
 
     def deliver(self) -> list[EmailMessage]:
-        """Has the outbox send what is due, as the jobs process does, and returns the emails that came of it."""
+        """Has the outbox send what is due, as the jobs process does; returns the emails that arrived."""
         before = len(self.emails)
         deliver_due(limit=1_000, seconds=60)
         return self.emails[before:]
 
     def link(self) -> str:
-        """The path of the first link of the only email that the outbox sends."""
+        """The path of the first link in the only email that the outbox sends."""
         (email,) = self.deliver()
         return links(email)[0]
 
 
 def links(email: EmailMessage) -> list[str]:
-    """The paths of the links of an email."""
+    """The paths of the links in an email."""
     return re.findall(r"^https?://testserver(/\S*)$", email.get_content().replace("\r", ""), flags=re.M)
 
 
 @contextmanager
 def serving(box: Mailbox, *, port: int = 0) -> Iterator[Mailbox]:
-    """Serves until the block ends; on a port that it had before, if one is given."""
+    """Serves until the block ends, on the given port or any free one."""
     server = Controller(box, hostname="127.0.0.1", port=port or free_ports())
     server.start()
     box.port = server.port
@@ -78,7 +78,7 @@ def serving(box: Mailbox, *, port: int = 0) -> Iterator[Mailbox]:
 
 @contextmanager
 def mailbox(settings: Any) -> Iterator[Mailbox]:
-    """A mail server to which the settings lead."""
+    """A mail server that the settings point to."""
     with serving(Mailbox()) as box:
         settings.CONFIG = replace(settings.CONFIG, email_url=f"smtp://127.0.0.1:{box.port}")
         yield box

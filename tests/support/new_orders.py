@@ -1,4 +1,4 @@
-"""New orders for the state store, and one step as it reads it."""
+"""New orders for the state store, and one step as the store reads it."""
 
 from datetime import UTC, datetime
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What tests order: postal addresses, an email, the body that the API takes and the one that is submitted."""
+"""What tests order: postal addresses, an email, the body that the API takes, and the body that is submitted."""
 
 import copy
 from typing import Any
@@ -42,12 +42,12 @@ SUBMITTED: dict[str, Any] = {
 
 
 def order_body(**changes: Any) -> dict[str, Any]:
-    """A copy of BODY. `ship_to` changes parts of the address; anything else takes a field's place."""
+    """A copy of BODY. `ship_to` changes parts of the address; anything else replaces a field."""
     body = copy.deepcopy(BODY)
     body["ship_to"] |= changes.pop("ship_to", {})
     return body | changes
 
 
 def submitted_body(**changes: Any) -> dict[str, Any]:
-    """A copy of SUBMITTED, in which changes take the place of fields."""
+    """A copy of SUBMITTED in which `changes` replace fields."""
     return copy.deepcopy(SUBMITTED) | changes

@@ -17,7 +17,7 @@ from tests.support.proxy import DatabaseProxy
 
 
 class OwnDatabase:
-    """The server, and a proxy in front of it for the roles. The test itself goes straight to the server."""
+    """The server, and a proxy in front of it for the roles. The test itself connects directly to the server."""
 
     def __init__(self, server: EmbeddedPostgres) -> None:
         self.server = server
@@ -25,7 +25,7 @@ class OwnDatabase:
 
     @property
     def url(self) -> str:
-        """Through the proxy."""
+        """The url through the proxy."""
         return self.proxy.url
 
     def crash(self) -> None:
@@ -39,14 +39,14 @@ class OwnDatabase:
         connection.close()
 
     def start_if_down(self) -> None:
-        """Starts it again if it has given up by itself."""
+        """Starts it again if it has stopped by itself."""
         connection.close()
         if not children.wait_until(self.server.is_ready, timeout=20.0, poll=0.2):
             self.server.stop(mode="immediate")
             self.server.start()
 
     def own_pid(self) -> int:
-        """The backend that serves the test's own thread."""
+        """The pid of the backend that serves the test's own thread."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid()")
             return int(cursor.fetchone()[0])
@@ -62,7 +62,7 @@ class OwnDatabase:
 def own_database(
     *, home: Path | None = None, settings: Mapping[str, str] | None = None
 ) -> Iterator[OwnDatabase]:
-    """A server with an empty schema. To be used with pytest-django's blocker lifted; all is gone afterwards."""
+    """A server with an empty schema, removed afterwards. Use it with pytest-django's blocker lifted."""
     folder = Path(tempfile.mkdtemp(prefix="sasweb-own-"))
     folder.chmod(0o711)
     server = EmbeddedPostgres(
@@ -85,7 +85,7 @@ def own_database(
 
 @contextlib.contextmanager
 def _orm_at(url: str) -> Iterator[None]:
-    """Points Django's connection of this thread at another server, and back."""
+    """Points this thread's Django connection at another server until the block ends."""
     parts = conninfo_to_dict(url)
     there: dict[str, object] = {
         "NAME": parts["dbname"],
@@ -94,7 +94,7 @@ def _orm_at(url: str) -> Iterator[None]:
         "PORT": parts["port"],
     }
     connection.close()
-    # Without the limits of time, which a migration on a busy machine could meet.
+    # Without the timeouts, which a migration on a busy machine could hit.
     there["OPTIONS"] = {**connection.settings_dict["OPTIONS"], "options": ""}
     before = {name: connection.settings_dict[name] for name in there}
     connection.settings_dict.update(there)

@@ -1,4 +1,4 @@
-"""Who works here, for tests: accounts with the permissions of a role."""
+"""Accounts for tests, with the permissions of an access level."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ class QuickHasher(Argon2PasswordHasher):
 
 
 def person(role: str, name: str = "", *, password: str | None = None, codes: Sequence[str] = ()) -> User:
-    """An account of that role (viewer, operator, admin; anything else is a customer), and with permissions besides."""
+    """An account with that role (viewer, operator, admin; anything else is a customer) and further permissions."""
     user = User(username=name or role, email=f"{name or role}@example.com")
     user.set_password(password) if password else user.set_unusable_password()
     user.save()
@@ -31,14 +31,14 @@ def person(role: str, name: str = "", *, password: str | None = None, codes: Seq
 
 
 def signed_in(user: User, **options: object) -> Client:
-    """A browser in which somebody has signed in."""
+    """A browser in which this user has signed in."""
     client = Client(**options)  # type: ignore[arg-type]
     client.force_login(user)
     return client
 
 
 def token_of(user: User) -> str:
-    """A new token of the API, which does not expire."""
+    """A new API token that does not expire."""
     _, token = AuthToken.objects.create(user, expiry=None)
     return str(token)
 

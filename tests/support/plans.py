@@ -13,7 +13,7 @@ from orders.engine.runtime.sql import fetch, run
 from orders.models import AgentRequest, OrderProcess
 
 FILL = [
-    # 30,000 that have finished, 400 ready, 10 due, 10 waiting, 40 being processed of which 10 are overdue
+    # 30,000 orders that have finished, 400 ready, 10 due, 10 waiting, and 40 being processed, 10 of them overdue
     """
     INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, locked_by, complete_by,
                                      failure_count, overruns, priority, not_before, reply_to, announced)
@@ -94,12 +94,12 @@ BIG = (
 
 @pytest.fixture(scope="module", autouse=True)
 def full_tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Committed, and analysed, once for all the tests here; each of them rolls back what it changes."""
+    """Fills, commits and analyses the tables once for all tests here; each test rolls back its changes."""
     with django_db_blocker.unblock():
         with connection.cursor() as cursor:
             for statement in FILL:
                 cursor.execute(statement)
-                # Otherwise the check of the next foreign keys keeps the plan that it made while this table was empty.
+                # Otherwise the next foreign key checks keep the plan that they made while this table was empty.
                 cursor.execute("ANALYZE orders_orderprocess")
         run(f"ANALYZE {', '.join(BIG)}")
         yield
@@ -111,8 +111,8 @@ class Plan:
 
     def __init__(self, sql: str, params: Any) -> None:
         self.sql = sql
-        ((found,),) = fetch(f"EXPLAIN (FORMAT JSON) {sql}", params)
-        (self.tree,) = found if isinstance(found, list) else json.loads(found)
+        ((explained,),) = fetch(f"EXPLAIN (FORMAT JSON) {sql}", params)
+        (self.tree,) = explained if isinstance(explained, list) else json.loads(explained)
 
     def nodes(self) -> Iterator[dict[str, Any]]:
         waiting = [self.tree["Plan"]]
@@ -139,7 +139,7 @@ class Plan:
 
 
 def plans_of(act: Callable[[], object]) -> list[Plan]:
-    """The plans of all the statements that an act runs, in their order, under the settings that it has made."""
+    """The plans of all statements that an act runs, in their order, under the settings that it has made."""
     ran: list[tuple[str, Any]] = []
 
     def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:

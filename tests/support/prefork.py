@@ -1,9 +1,9 @@
-"""Starts Python processes of the product without importing its libraries anew for each.
+"""Starts Python processes of the product without importing its libraries for each.
 
-Most of what a process costs until it works is the import of Django, psycopg and aiohttp, and the failure tests start
-hundreds. A server that has imported the libraries, and nothing of the product, forks a child for each process that is
-wanted. The child has its own environment, session, output and arguments, and from there on runs what Python would run:
-it is a process like any other, and can be killed, stopped and waited for.
+Most of the cost of starting a process is the import of Django, psycopg and aiohttp, and the failure tests start
+hundreds of processes. A server that has imported the libraries, but nothing of the product, forks a child for each
+process that a test starts. The child has its own environment, session, output and arguments, and runs what Python would
+run. It is a process like any other: it can be killed, stopped and waited for.
 
     python -m tests.support.prefork FD      the server, on the socket that it inherits
 """
@@ -36,11 +36,11 @@ LIBRARIES = (
     *("psycopg", "psycopg_pool", "aiohttp.web", "aiosmtplib", "aiosmtpd.smtp", "asyncio", "babel.dates"),
     *("environs", "orjson", "prometheus_client", "psutil", "structlog", "uuid_utils.compat", "sqlite3"),
 )
-"""What can be imported before there are settings, and starts no thread."""
+"""The libraries that can be imported before there are settings and that start no thread."""
 
 
 class Forked:
-    """A process that the server forked, with what `subprocess.Popen` offers of it."""
+    """A process that the server forked, with the part of `subprocess.Popen`'s interface that tests need."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
@@ -48,7 +48,7 @@ class Forked:
         self.returncode: int | None = None
 
     def _number(self) -> int:
-        """The next line of the server, read byte by byte so that nothing of the one after it is taken."""
+        """The number on the server's next line, read byte by byte so that nothing of the line after it is lost."""
         line = b""
         while not line.endswith(b"\n"):
             byte = self._link.recv(1)
@@ -57,7 +57,7 @@ class Forked:
         return int(line)
 
     def poll(self) -> int | None:
-        """The exit status, or None while it runs."""
+        """The exit status, or None while the process runs."""
         if self.returncode is None and select.select([self._link], [], [], 0)[0]:
             self.returncode = self._number()
             self._link.close()
@@ -72,7 +72,7 @@ class Forked:
         return status
 
     def send_signal(self, signum: int) -> None:
-        """Sends a signal, if it still runs."""
+        """Sends a signal, if the process still runs."""
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signum)
@@ -88,12 +88,12 @@ class Forked:
 
 def start(argv: Sequence[str], *, env: Mapping[str, str], log: Path) -> Forked:
     """Starts `python ARGV…` in a session of its own, with its output in a file. ARGV is a file or `-m MODULE`."""
-    log.touch()  # as it would be there if the process were started from here
-    mine, theirs = socket.socketpair()
-    wanted = json.dumps({"argv": list(argv), "env": dict(env), "log": str(log)}).encode()
-    with theirs:
-        _server().sendmsg([len(wanted).to_bytes(4, "big"), wanted], [_descriptor(theirs)])
-    return Forked(mine)
+    log.touch()  # it must be there at once, as if the process were started from here
+    own_end, other_end = socket.socketpair()
+    request = json.dumps({"argv": list(argv), "env": dict(env), "log": str(log)}).encode()
+    with other_end:
+        _server().sendmsg([len(request).to_bytes(4, "big"), request], [_descriptor(other_end)])
+    return Forked(own_end)
 
 
 def _descriptor(link: socket.socket) -> tuple[int, int, bytes]:
@@ -102,21 +102,21 @@ def _descriptor(link: socket.socket) -> tuple[int, int, bytes]:
 
 @cache
 def _server() -> socket.socket:
-    """The server of this test process. It ends with it."""
-    mine, theirs = socket.socketpair()
+    """The server of this test process. It ends with the test process."""
+    own_end, other_end = socket.socketpair()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.prefork", str(theirs.fileno())],
+        [sys.executable, "-m", "tests.support.prefork", str(other_end.fileno())],
         cwd=ROOT,
-        pass_fds=[theirs.fileno()],
+        pass_fds=[other_end.fileno()],
     )
-    theirs.close()
+    other_end.close()
     atexit.register(process.wait)
-    atexit.register(mine.close)
-    return mine
+    atexit.register(own_end.close)
+    return own_end
 
 
 def serve(link: socket.socket) -> list[str] | None:
-    """Forks whenever it is asked to. Returns in each child with its arguments, and with None when nobody can ask."""
+    """Forks on each request. Returns the child's arguments in each child, and None when no more requests can come."""
     running: dict[int, socket.socket] = {}
     wakes = socket.socketpair()
     for end in wakes:
@@ -132,12 +132,12 @@ def serve(link: socket.socket) -> list[str] | None:
             size, descriptors, _, _ = socket.recv_fds(link, 4, 1)
             if not size:
                 return None
-            wanted = json.loads(_read(link, int.from_bytes(size, "big")))
+            request = json.loads(_read(link, int.from_bytes(size, "big")))
             answers = socket.socket(fileno=descriptors[0])
             pid = os.fork()
             if not pid:
-                _become(wanted, [link, answers, *wakes, *running.values()])
-                return list(wanted["argv"])
+                _become(request, [link, answers, *wakes, *running.values()])
+                return list(request["argv"])
             answers.sendall(b"%d\n" % pid)
             running[pid] = answers
 
@@ -158,22 +158,22 @@ def _report_ends(running: dict[int, socket.socket]) -> None:
                 answers.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
-def _become(wanted: Mapping[str, Any], sockets: Sequence[socket.socket]) -> None:
-    """Makes a new process of a fork: nothing of the server is left in it but the libraries."""
+def _become(request: Mapping[str, Any], sockets: Sequence[socket.socket]) -> None:
+    """Turns a fork into a new process: nothing of the server remains in it but the libraries."""
     os.setsid()
     signal.set_wakeup_fd(-1)
     for signum in (signal.SIGCHLD, signal.SIGINT):
         signal.signal(signum, signal.SIG_DFL if signum == signal.SIGCHLD else signal.default_int_handler)
     for open_socket in sockets:
         open_socket.close()
-    output = os.open(wanted["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    output = os.open(request["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     for number in (1, 2):
         os.dup2(output, number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     os.environ.clear()
-    os.environ.update(wanted["env"])
+    os.environ.update(request["env"])
     time.tzset()
 
 
@@ -193,9 +193,9 @@ def main() -> None:
     for library in LIBRARIES:
         importlib.import_module(library)
     gc.freeze()
-    asked = serve(socket.socket(fileno=int(sys.argv[1])))
-    if asked:
-        run(asked)
+    argv = serve(socket.socket(fileno=int(sys.argv[1])))
+    if argv:
+        run(argv)
 
 
 if __name__ == "__main__":

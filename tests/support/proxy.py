@@ -1,7 +1,7 @@
-"""A proxy between the roles and PostgreSQL that cuts, deafens and counts connections, around a COMMIT if asked.
+"""A proxy between the roles and PostgreSQL that cuts, deafens and counts connections, if need be around a COMMIT.
 
-It reads just enough of the protocol to know which statements a transaction holds and where its COMMIT is. Clients come
-by TCP; the server is reached by its UNIX socket, so it need not listen for anybody.
+It reads just enough of the protocol to know which statements a transaction has and where its COMMIT is. Clients
+connect by TCP; the proxy reaches the server by its UNIX socket, so the server need not listen on TCP.
 """
 
 import asyncio
@@ -30,17 +30,17 @@ class Moment(Enum):
 
 @dataclass
 class Cut:
-    """One order to cut: the next `times` transactions whose statements have all of `words` in them."""
+    """An instruction to cut the next `times` transactions whose statements contain all of `words`."""
 
     moment: Moment
     words: tuple[str, ...] = ()
     times: int = 1
     done: int = 0
     stalled: int = 0
-    """How many have committed and are held in silence."""
+    """How many have committed and are held open in silence."""
 
     def wants(self, statements: str) -> bool:
-        """Whether this transaction is to be cut."""
+        """Whether to cut this transaction."""
         return self.done < self.times and all(word in statements for word in self.words)
 
 
@@ -57,7 +57,7 @@ class _Link:
     refused_with: str = ""
 
     def close(self) -> None:
-        """Cuts both sides at once, without a word."""
+        """Cuts both sides at once, without a message."""
         for writer in (self.client, self.server):
             writer.transport.abort()
 
@@ -66,7 +66,7 @@ class DatabaseProxy:
     """Runs in a thread of its own, from the construction to `close`."""
 
     def __init__(self, sockets: Path, port: str = "5432", *, url: tuple[str, str]) -> None:
-        """`url` is the user and the database that clients are to name."""
+        """`url` is the user and the database that clients name."""
         self._of = url
         self._server_path = str(sockets / f".s.PGSQL.{port}")
         self._cuts: list[Cut] = []
@@ -83,33 +83,36 @@ class DatabaseProxy:
 
     @property
     def url(self) -> str:
-        """The database, for a client."""
+        """The url of the database for clients."""
         user, database = self._of
         return f"postgresql://{user}@/{database}?host=127.0.0.1&port={self.port}"
 
     def cut(self, moment: Moment, *words: str, times: int = 1) -> Cut:
-        """Has the next transactions that hold these words cut at a moment; the result says how many were."""
+        """Cuts the next transactions that contain these words at a moment; the result counts them."""
         order = Cut(moment, words, times)
         self._cuts.append(order)
         return order
 
     def forget_cuts(self) -> None:
-        """No more cuts."""
+        """Cancels the remaining cuts."""
         self._cuts.clear()
         self._codes = None
 
     def refuse_each_once(self, *codes: str) -> dict[str, str]:
-        """Answers each statement about our tables once with an error, the codes in turn; says which with which."""
+        """Answers each statement about our tables once with an error, using the codes in turn.
+
+        Returns the code for each statement.
+        """
         self._codes = itertools.cycle(codes)
         self._refused = {}
         return self._refused
 
     def cut_all(self) -> int:
-        """Cuts every connection, now; returns how many there were."""
+        """Cuts every connection now; returns how many there were."""
         return self._call(self._cut_all)
 
     def deafen(self, is_deaf: bool = True) -> None:
-        """Keeps what the server says to those who listen for wake-ups from them, with the connections left open."""
+        """Keeps the server's messages from the connections that listen for wake-ups, and leaves these open."""
         self._is_deaf = is_deaf
 
     def close(self) -> None:
@@ -156,16 +159,16 @@ class DatabaseProxy:
             link = _Link(writer, server_writer)
             self._links.add(link)
             server_writer.write(first)
-            both = [
+            directions = [
                 asyncio.ensure_future(self._client_to_server(reader, link)),
                 asyncio.ensure_future(self._server_to_client(server_reader, link)),
             ]
             try:
-                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for side in both:
+                for side in directions:
                     side.cancel()
-                await asyncio.gather(*both, return_exceptions=True)
+                await asyncio.gather(*directions, return_exceptions=True)
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -193,7 +196,7 @@ class DatabaseProxy:
             await link.server.drain()
 
     def _is_cut(self, statement: str, link: _Link) -> bool:
-        """Notes a statement; True if the connection is to be cut instead of passing it on."""
+        """Notes a statement; True if the proxy must cut the connection instead of passing it on."""
         word = statement.lstrip()[:8].upper()
         if word.startswith("LISTEN"):
             link.listens = True
@@ -205,7 +208,7 @@ class DatabaseProxy:
                 link.in_transaction = False
             link.statements.append(statement)
             return False
-        held = " ".join(" ".join(link.statements).split())  # however a statement is laid out
+        held = " ".join(" ".join(link.statements).split())  # whatever the layout of a statement
         link.in_transaction = False
         for order in self._cuts:
             if order.wants(held):
@@ -217,7 +220,7 @@ class DatabaseProxy:
         return False
 
     def _refusal(self, statement: str) -> str:
-        """The SQLSTATE that this statement is to be answered with, or nothing."""
+        """The SQLSTATE to answer this statement with, or an empty string."""
         if self._codes is None or "orders_" not in statement:
             return ""
         form = _LITERALS.sub("?", statement)[:200]
@@ -230,7 +233,9 @@ class DatabaseProxy:
         while True:
             kind, packet = await _packet(reader)
             if link.cut_after is not None:
-                if kind == b"Z" and link.cut_after.moment is not Moment.STALL:  # it has committed
+                if (
+                    kind == b"Z" and link.cut_after.moment is not Moment.STALL
+                ):  # the transaction has committed
                     return
                 link.cut_after.stalled += kind == b"Z"
                 continue
@@ -241,7 +246,7 @@ class DatabaseProxy:
 
 
 async def _first_packet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-    """The client's opening, after its questions for encryption have been answered with no."""
+    """The client's startup packet, after its requests for encryption have been refused."""
     while True:
         head = await reader.readexactly(8)
         length, code = struct.unpack("!II", head)
@@ -259,7 +264,7 @@ async def _packet(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
 
 
 def _error(code: str) -> bytes:
-    """What the server says when it refuses a statement."""
+    """The server's message when it refuses a statement."""
     fields = b"SERROR\0VERROR\0C" + code.encode() + b"\0Mrefused by the test\0\0"
     return b"E" + struct.pack("!I", len(fields) + 4) + fields
 

@@ -1,4 +1,4 @@
-"""A remote service of a test's own, and one call of it."""
+"""A test's own remote service, and one call to it."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from orders.agents.transport import (
 from orders.engine.errors import Fault
 
 BOUND = 10.0
-"""Seconds that no test here comes near."""
+"""Seconds; far longer than any call of a test here takes."""
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -1,4 +1,4 @@
-"""The state of orders as their events tell it, to be held against what is stored (I12)."""
+"""The state of orders according to their events, to compare with what is stored (I12)."""
 
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -26,16 +26,16 @@ STEPS = {
 }
 
 
-class Told(NamedTuple):
-    """An order: its state, its goal, and the state and the number of attempts of each step that was ever asked for."""
+class OrderState(NamedTuple):
+    """An order's state and goal, and the state and number of attempts of each step that was ever requested."""
 
     state: str
     goal: str
     steps: dict[str, tuple[str, int]]
 
 
-def stored(order_ids: Collection[UUID]) -> dict[UUID, Told]:
-    """What the state store holds. Steps of an order that no pass could handle are left out: nothing tells of them."""
+def stored(order_ids: Collection[UUID]) -> dict[UUID, OrderState]:
+    """What the state store holds. Steps of an order that no pass could handle are left out: they have no events."""
     odd = _unprocessable(order_ids)
     steps: dict[UUID, dict[str, tuple[str, int]]] = {}
     rows = StepState.objects.filter(process_id__in=list(order_ids), attempt__gt=0)
@@ -43,42 +43,42 @@ def stored(order_ids: Collection[UUID]) -> dict[UUID, Told]:
         steps.setdefault(order_id, {})[name] = (state, attempt)
     processes = OrderProcess.objects.filter(order_id__in=list(order_ids)).exclude(order_id__in=odd)
     return {
-        order_id: Told(state, goal, steps.get(order_id, {}))
+        order_id: OrderState(state, goal, steps.get(order_id, {}))
         for order_id, state, goal in processes.values_list("order_id", "process_state", "goal")
     }
 
 
-def replayed(order_ids: Collection[UUID]) -> dict[UUID, Told]:
+def replayed(order_ids: Collection[UUID]) -> dict[UUID, OrderState]:
     """What the events add up to."""
-    found: dict[UUID, Told] = {}
+    orders: dict[UUID, OrderState] = {}
     rows = Event.objects.filter(order_id__in=list(order_ids)).order_by("id")
     for order_id, *event in rows.values_list("order_id", "kind", "step", "attempt", "detail"):
-        found[order_id] = _after(found.get(order_id, Told("pending", "complete", {})), *event)
-    return found
+        orders[order_id] = _after(orders.get(order_id, OrderState("pending", "complete", {})), *event)
+    return orders
 
 
-def _after(told: Told, kind: str, step: str, attempt: int, detail: dict[str, Any]) -> Told:
-    state = "processing" if kind == "claimed" else ENDS.get(kind, told.state)
-    if kind in FREES or (kind == "compensation_requested" and told.state not in ("processing",)):
+def _after(order: OrderState, kind: str, step: str, attempt: int, detail: dict[str, Any]) -> OrderState:
+    state = "processing" if kind == "claimed" else ENDS.get(kind, order.state)
+    if kind in FREES or (kind == "compensation_requested" and order.state not in ("processing",)):
         state = "pending"
     if detail.get("goes_on") and kind.startswith(("step_skipped", "settled")):
         state = "pending"
-    goal = "compensate" if kind == "compensation_requested" else told.goal
+    goal = "compensate" if kind == "compensation_requested" else order.goal
     if not step:
-        return Told(state, goal, told.steps)
-    is_now, attempts = told.steps.get(step, ("not_started", 0))
+        return OrderState(state, goal, order.steps)
+    is_now, attempts = order.steps.get(step, ("not_started", 0))
     if kind in ("step_started", "compensation_started"):
         attempts = attempt
     if kind in ("step_timed_out", "compensation_timed_out"):
-        again = "not_started" if kind == "step_timed_out" else "compensating"
-        is_now = "failed" if detail["ruling"] in ("fail", "compensate") else again
+        next_state = "not_started" if kind == "step_timed_out" else "compensating"
+        is_now = "failed" if detail["ruling"] in ("fail", "compensate") else next_state
     elif kind == "step_deferred":
         is_now = "compensating" if is_now == "compensating" else "not_started"
     elif kind == "resubmitted":
         is_now = "compensating" if goal == "compensate" and is_now == "failed" else "not_started"
     else:
         is_now = STEPS.get(kind, is_now)
-    return Told(state, goal, told.steps | ({step: (is_now, attempts)} if attempts else {}))
+    return OrderState(state, goal, order.steps | ({step: (is_now, attempts)} if attempts else {}))
 
 
 def _unprocessable(order_ids: Collection[UUID]) -> list[UUID]:

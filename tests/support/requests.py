@@ -1,4 +1,4 @@
-"""Requests in their queue, and an agent host's acts on them."""
+"""Requests in their queue, and what an agent host does with them."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ ME = "agents:1"
 
 
 def make_one(**fields: Any) -> AgentRequest:
-    """A request for the kitchen, of an order of its own."""
+    """A request for the kitchen, for an order of its own."""
     return make_request(step_of(make_order({"mix": "running"}), "mix"), **fields)
 
 
 def many(number: int, **fields: Any) -> None:
-    given = {"agent": "kitchen", "leased_by": None, "leased_until": None, "deliveries": 0} | fields
+    values = {"agent": "kitchen", "leased_by": None, "leased_until": None, "deliveries": 0} | fields
     (highest,) = fetch("SELECT coalesce(max(step_id), 0) FROM orders_agentrequest")
     AgentRequest.objects.bulk_create(
         AgentRequest(
@@ -30,7 +30,7 @@ def many(number: int, **fields: Any) -> None:
             attempt=1,
             key=f"key {n}",
             body={},
-            **({"complete_by": ahead(30)} | given),
+            **({"complete_by": ahead(30)} | values),
         )
         for n in range(1, number + 1)
     )

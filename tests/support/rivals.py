@@ -1,4 +1,4 @@
-"""Two acts on one order by two sessions: the orders, the acts, and the world that goes on after them."""
+"""Two acts on one order by two sessions: the orders, the acts, and what happens after them."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,22 +25,22 @@ HOST = "agents:a"
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """An order, two acts on it, and what they say and leave behind if the one, or the other, comes first.
+    """An order, two acts on it, and for either act coming first the results and the state that is left.
 
-    What is left behind is (process state, goal, {step: (state, attempt, failures)}) of the steps that matter.
+    That state is (process state, goal, {step: (state, attempt, failures)}), with the steps that matter.
     """
 
     prepare: Callable[[], OrderProcess]
     acts: tuple[Act, Act]
     results: tuple[tuple[Any, Any], tuple[Any, Any]]
-    left: tuple[Any, Any]
+    states: tuple[Any, Any]
     end: str
     also: tuple[Any, ...] = ()
-    """What else may be left where neither act saw the other's end: legal, though not as if one came after the other."""
+    """Other legal states, where neither act saw the end of the other and the result is not that of a serial run."""
 
 
 def a_pass(order: OrderProcess) -> None:
-    """A scheduler claims what is free and takes the replies that there are."""
+    """A scheduler claims free orders and takes the waiting replies."""
     scheduler_a.run_once()
 
 
@@ -58,7 +58,7 @@ def sweep(order: OrderProcess) -> str:
 
 
 def take_over_and_sweep(order: OrderProcess) -> str:
-    """Another supervisor takes the lead, which has lapsed, and sweeps."""
+    """Another supervisor takes the lapsed lead and sweeps."""
     successor = a_supervisor("supervisor:b")
     if not successor.acquire():
         return "stood by"
@@ -93,13 +93,13 @@ held: dict[Any, tuple[int, int]] = {}
 
 @pytest.fixture(autouse=True)
 def roles(transactional_db: None) -> None:
-    """The roles whose passes are the acts; the first supervisor leads."""
+    """The roles whose passes are the acts. The first supervisor leads."""
     global scheduler_a, scheduler_b, leader
     scheduler_a, scheduler_b, leader = a_scheduler("scheduler:a"), a_scheduler("scheduler:b"), a_leader()
 
 
 def with_history(order: OrderProcess) -> OrderProcess:
-    """The order with the events that must have led to its rows."""
+    """The order, with the events that must have led to its rows."""
     ends = {"completed": "step_completed", "failed": "step_refused", "not_started": "step_timed_out"}
     for step in StepState.objects.filter(process_id=order.pk, attempt=1):
         end = "step_timed_out" if step.answered == 0 and step.state == "failed" else ends.get(step.state)
@@ -121,7 +121,7 @@ def new() -> OrderProcess:
 
 
 def answered(outcome: str = "done") -> Callable[[], OrderProcess]:
-    """Its first step is answered; the one beside it is done."""
+    """An order whose first step is answered and whose parallel step is done."""
 
     def prepare() -> OrderProcess:
         order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
@@ -132,7 +132,7 @@ def answered(outcome: str = "done") -> Callable[[], OrderProcess]:
 
 
 def overdue(*, with_reply: bool) -> Callable[[], OrderProcess]:
-    """Its first step is past its complete-by; perhaps its reply was posted in time, and not yet read."""
+    """An order whose first step is past its complete-by, with or without a reply posted in time and not yet read."""
 
     def prepare() -> OrderProcess:
         late = {"state": "running", "complete_by": ago(1)}
@@ -145,7 +145,7 @@ def overdue(*, with_reply: bool) -> Callable[[], OrderProcess]:
 
 
 def in_error(*, unknown: bool = False) -> Callable[[], OrderProcess]:
-    """Its first step has failed: refused, or given up on with its reply still on its way."""
+    """An order whose first step has failed: refused, or given up on with its reply still on its way."""
 
     def prepare() -> OrderProcess:
         mix: dict[str, Any] = {"state": "failed"}
@@ -164,20 +164,20 @@ def in_error(*, unknown: bool = False) -> Callable[[], OrderProcess]:
 
 
 def lapsed() -> OrderProcess:
-    """An overdue step, and a leader whose lease has lapsed without its knowing."""
+    """An order with an overdue step, and a leader that does not know that its lease has lapsed."""
     LeaderLease.objects.update(expires_at=ago(1))
     return overdue(with_reply=False)()
 
 
 def being_compensated() -> OrderProcess:
-    """It is to be compensated while its first request waits for an agent."""
+    """An order to compensate, whose first request waits for an agent."""
     order = make_order({"mix": "running", "heat-oven": "completed"}, goal="compensate")
     make_request(step_of(order, "mix"))
     return with_history(order)
 
 
 def due_again() -> OrderProcess:
-    """Its first step was given up on and is due again, while a host still holds the old request."""
+    """An order whose first step was given up on and is due again, while a host still holds the old request."""
     mix = {
         "state": "not_started",
         "attempt": 1,
@@ -194,26 +194,26 @@ def due_again() -> OrderProcess:
 
 
 def left_by(order: OrderProcess, steps: Any) -> tuple[str, str, dict[str, tuple[str, int, int]]]:
-    """What is stored of an order and of these steps."""
+    """The stored state of an order and of these steps."""
     row = OrderProcess.objects.get(pk=order.pk)
-    found = {
+    step_states = {
         step.name: (step.state, step.attempt, step.failure_count)
         for step in StepState.objects.filter(process_id=order.pk, name__in=list(steps))
     }
-    return row.process_state, row.goal, found
+    return row.process_state, row.goal, step_states
 
 
 def poll(scenario: Scenario) -> None:
-    """Whoever passed over a locked order comes again at its next poll."""
+    """Runs the next poll of the roles that passed over the locked order."""
     if sweep in scenario.acts and leader._term is not None:
         with suppress(LeadershipLost):
             leader.run_once()
-    if take_over_and_sweep not in scenario.acts:  # the step that is to be tried again may be due by now
+    if take_over_and_sweep not in scenario.acts:  # a step that waits for its retry may be due by now
         drain(scheduler_a)
 
 
 def let_it_end(order: OrderProcess) -> str:
-    """Every agent answers, every wait is over: the state that the order ends in."""
+    """Has every agent answer and every wait end; returns the state in which the order ends."""
     for _ in range(30):
         run("UPDATE orders_agentrequest SET leased_by = NULL, leased_until = NULL")
         all_due(order)
@@ -226,7 +226,7 @@ def let_it_end(order: OrderProcess) -> str:
 
 
 def start_afresh() -> None:
-    """Takes everything about the order away, and gives the lead back to the first supervisor."""
+    """Deletes everything about the order, and gives the lead back to the first supervisor."""
     for table in TABLES:
         run(f"DELETE FROM orders_{table}")
     LeaderLease.objects.update(holder=None, expires_at=None)

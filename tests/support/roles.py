@@ -1,4 +1,4 @@
-"""The roles, ready to be run by a test, and short words for what a test asks about an order."""
+"""The roles, ready for a test to run, and short names for what a test asks about an order."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Role(Protocol):
-    """Whatever has passes."""
+    """Anything that runs passes."""
 
     def run_once(self) -> Counts: ...
 
@@ -34,7 +34,7 @@ class Role(Protocol):
 def a_scheduler(
     instance: str = "scheduler:a", *, batch: int = 200, workflows: Workflows = CAKES
 ) -> Scheduler:
-    """A scheduler, and a live host for every agent: nothing is sent to an agent that nobody runs."""
+    """A scheduler, and a live host for every agent, since nothing is sent to an agent that nobody runs."""
     staff(workflows)
     return Scheduler(config=SchedulerConfig(instance=instance, batch=batch), workflows=workflows)
 
@@ -77,7 +77,7 @@ def a_host(*agents: Agent, instance: str = "agents:a", **config: float) -> Agent
 
 
 def drain(role: Role, *, passes: int = 60) -> Counter[str]:
-    """Runs passes until the role has no more to do, and adds up what it did. Fails when it goes on and on."""
+    """Runs passes until the role has nothing to do, and adds up what it did. Fails after `passes`."""
     total: Counter[str] = Counter()
     for _ in range(passes):
         counts = role.run_once()
@@ -94,7 +94,7 @@ def in_thread(work: Callable[[], T]) -> "Future[T]":
     def run_it() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - handed to whoever asks the future
+        except BaseException as error:  # noqa: BLE001 - the future hands it on
             future.set_exception(error)
         finally:
             connection.close()
@@ -105,7 +105,7 @@ def in_thread(work: Callable[[], T]) -> "Future[T]":
 
 @contextmanager
 def running(host: AgentHost) -> Iterator["Future[None]"]:
-    """Runs a host in a thread until the block ends, and raises what the host raised."""
+    """Runs a host in a thread until the block ends, and raises its error if it had one."""
     ended = in_thread(lambda: asyncio.run(host.run()))
     try:
         yield ended
@@ -114,7 +114,7 @@ def running(host: AgentHost) -> Iterator["Future[None]"]:
         try:
             ended.result(timeout=60)
         except BaseException:
-            # A host that broke has left its connections open; they would trouble the tests after this one.
+            # A host that broke leaves its connections open, which would disturb the next tests.
             for executor in (host._exchanges, host._care, host._reports):
                 with suppress(RuntimeError):
                     executor.submit(lambda: connection.close()).result(timeout=60)
@@ -148,7 +148,7 @@ def states(order: OrderProcess | UUID) -> dict[str, str]:
 
 
 def everything(order: OrderProcess | UUID) -> tuple[Any, ...]:
-    """The whole record of an order, to say that nothing of it has changed."""
+    """The whole record of an order, to compare before and after."""
     return (
         OrderProcess.objects.filter(pk=_id(order)).values().get(),
         list(StepState.objects.filter(process_id=_id(order)).order_by("position").values()),
@@ -156,7 +156,7 @@ def everything(order: OrderProcess | UUID) -> tuple[Any, ...]:
 
 
 def happened(order: OrderProcess | UUID, *kinds: str) -> list[tuple[str, str]]:
-    """The order's history as (kind, step), oldest first: all of it, or these kinds."""
+    """The order's history as (kind, step), oldest first: all events, or those of these kinds."""
     events = Event.objects.filter(order_id=_id(order)).order_by("id").values_list("kind", "step")
     return [event for event in events if not kinds or event[0] in kinds]
 
@@ -167,7 +167,7 @@ def event_of(order: OrderProcess | UUID, kind: str) -> Event:
 
 
 def told(order: OrderProcess | UUID) -> list[str]:
-    """What the submitting application was told, oldest first."""
+    """The status messages to the submitting application, oldest first."""
     return list(
         StatusMessage.objects.filter(order_id=_id(order)).order_by("id").values_list("kind", flat=True)
     )
@@ -201,7 +201,7 @@ def answer(
 
 
 def answer_everything() -> int:
-    """Plays all agents in one statement: every request is done; returns how many there were."""
+    """Plays all agents in one statement: does every request, and returns how many there were."""
     return run(
         """
         WITH taken AS (DELETE FROM orders_agentrequest RETURNING order_id, step_id, attempt, compensates)
@@ -212,7 +212,7 @@ def answer_everything() -> int:
 
 
 def clones(order: OrderProcess, number: int) -> list[UUID]:
-    """That many more orders in the very state of this one, with their steps; two statements for any number."""
+    """This many copies of an order with its steps, in two statements."""
     ids = [
         order_id
         for (order_id,) in fetch(
@@ -237,7 +237,7 @@ def clones(order: OrderProcess, number: int) -> list[UUID]:
 
 
 def reply_to_all(order_ids: Sequence[UUID], step: str, outcome: str = "done") -> None:
-    """A reply to the present attempt of one step of each of these orders, in one statement."""
+    """Posts a reply to the current attempt of one step of each of these orders, in one statement."""
     run(
         """
         INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance)
@@ -284,5 +284,7 @@ def _id(order: OrderProcess | UUID) -> UUID:
 
 def _columns(model: type[OrderProcess] | type[StepState], without: str = "", **instead: str) -> str:
     names = [str(field.column) for field in model._meta.concrete_fields if field.column != without]
-    given: Mapping[str, str] = instead
-    return ", ".join(given.get(name, f"{model._meta.db_table}.{name}" if instead else name) for name in names)
+    values: Mapping[str, str] = instead
+    return ", ".join(
+        values.get(name, f"{model._meta.db_table}.{name}" if instead else name) for name in names
+    )

@@ -44,16 +44,16 @@ def a_role(*, instance: str = "submission:a", batch: int = 200, intake: Intake |
 
 
 class Brittle:
-    """An intake that breaks on an order from the payment method `boom`, with these words."""
+    """An intake that breaks on an order with the payment method `boom`, with this error message."""
 
-    def __init__(self, words: str = "boom") -> None:
-        self._words = words
+    def __init__(self, message: str = "boom") -> None:
+        self._message = message
         self._inner = OrderIntake(workflow=CAKE)
 
-    def __call__(self, given: Sequence[Submission]) -> Sequence[IntakeAnswer]:
-        answers = self._inner(given)
-        if any(one.body["payment_method"] == "boom" for one in given):
-            raise ValueError(self._words)
+    def __call__(self, batch: Sequence[Submission]) -> Sequence[IntakeAnswer]:
+        answers = self._inner(batch)
+        if any(submission.body["payment_method"] == "boom" for submission in batch):
+            raise ValueError(self._message)
         return answers
 
 

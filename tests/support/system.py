@@ -1,4 +1,4 @@
-"""The whole system as real processes: roles, sandbox, PostgreSQL; started, killed and looked at by a test."""
+"""The whole system as real processes: roles, sandbox, PostgreSQL. A test starts, kills and observes them."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ from tests.support.wait import until
 ENDED = ("processed", "compensated", "error")
 SERVICES = ("warehouse", "payments", "carrier")
 
-# Short enough for a test, long enough for a machine that is busy with others.
+# Short enough for a test, long enough for a busy machine.
 QUICK = {
     "STEP_COMPLETE_BY": "4",
     "ORDER_COMPLETE_BY": "120",
@@ -51,9 +51,9 @@ execute_from_command_line(sys.argv)
 
 
 class Process:
-    """One process of the system: `python ARGV…`. Its output goes to a file that a failing test can be read with.
+    """One process of the system: `python ARGV…`. Its output goes to a file, for the report of a failing test.
 
-    A forked one has the libraries imported already, which is quicker (`tests.support.prefork`).
+    A forked process starts with the libraries imported, which is quicker (`tests.support.prefork`).
     """
 
     def __init__(
@@ -65,25 +65,25 @@ class Process:
         self.pid = self._popen.pid
 
     def kill(self) -> None:
-        """SIGKILL, and the end of it."""
+        """Sends SIGKILL and waits for the end."""
         self._popen.kill()
         self._popen.wait(30)
 
     def terminate(self, seconds: float = 60.0) -> int:
-        """SIGTERM; returns the exit status. Fails if it takes longer."""
+        """Sends SIGTERM; returns the exit status. Fails if the process takes longer than `seconds`."""
         self._popen.terminate()
         return self._popen.wait(seconds)
 
     def pause(self) -> None:
-        """SIGSTOP: it lives, holds what it holds, and does nothing."""
+        """Sends SIGSTOP: the process lives, keeps its locks and leases, and does nothing."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Sends SIGCONT."""
         os.kill(self.pid, signal.SIGCONT)
 
     def end(self) -> None:
-        """Whatever its state, it and its children are gone afterwards."""
+        """Ends the process and its children, whatever their state."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -91,7 +91,7 @@ class Process:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is gone, by whatever cause."""
+        """Whether the process has ended, for whatever reason."""
         return self._popen.poll() is not None
 
     def says(self, text: str) -> bool:
@@ -112,9 +112,9 @@ def _spawn(argv: list[str], env: dict[str, str], log: Path) -> subprocess.Popen[
 
 
 class System:
-    """A sandbox, and the roles that a test starts. `environment` is of all of them.
+    """A sandbox, and the roles that a test starts. All of them get `environment`.
 
-    Without `forks` each process starts with Python itself, and has a command line of its own.
+    Without `forks` each process starts a new Python, and has a command line of its own.
     """
 
     def __init__(self, folder: Path, *, forks: bool = True, **environment: str) -> None:
@@ -137,13 +137,16 @@ class System:
         self._start_sandbox()
 
     def _start_sandbox(self) -> None:
-        """On a port that is free; where somebody else takes it before the sandbox can, on another one."""
+        """Starts the sandbox on a free port, and on another one if somebody takes that port first."""
         for _ in range(5):
             port = free_ports()
             self.sandbox_url = f"http://127.0.0.1:{port}"
             self.environment["SANDBOX_BIND"] = f"127.0.0.1:{port}"
             sandbox = self.start("sandbox")
-            until(lambda one=sandbox: one.has_ended or one.says("sandbox: http://"), what="the sandbox")
+            until(
+                lambda process=sandbox: process.has_ended or process.says("sandbox: http://"),
+                what="the sandbox",
+            )
             if not sandbox.has_ended:
                 until(self._sandbox_answers, what="the sandbox")
                 return
@@ -155,13 +158,13 @@ class System:
         if before:
             command = ["-c", _RUN_AFTER.format(before=before, role=role)]
         log = self.folder / f"{len(self.running)}-{role}.log"
-        forked = self.forks and not before  # what runs before the product must run before its libraries, too
+        forked = self.forks and not before  # what runs before the product must also run before its libraries
         process = Process(role, command, {**self.environment, **environment}, log, forked=forked)
         self.running.append(process)
         return process
 
     def start_all(self, *roles: str) -> dict[str, Process]:
-        """Starts one of each role, by default of all."""
+        """Starts one process of each of these roles, or of every role."""
         return {role: self.start(role) for role in roles or ("submission", "scheduler", "agents", "jobs")}
 
     def place(
@@ -178,12 +181,12 @@ class System:
         self._call("PUT", f"/_faults/{service}", faults)
 
     def no_faults(self) -> None:
-        """Takes all faults away, and remembers since when it is calm."""
+        """Removes all faults, and remembers since when the system is calm."""
         self.clear_faults()
         self.calm_since = database_now()
 
     def clear_faults(self) -> None:
-        """Takes all faults away, without the database, which a browser test may not ask."""
+        """Removes all faults without using the database, which a browser test may not do."""
         self._call("DELETE", "/_faults")
 
     def ledger(self, service: str) -> list[dict[str, Any]]:
@@ -193,16 +196,16 @@ class System:
     def effects(self, order_id: UUID) -> list[str]:
         """The operations that took effect for one order, in the order of time."""
         entries = [entry for service in SERVICES for entry in self.ledger(service)]
-        mine = [entry for entry in entries if entry["order_id"] == str(order_id)]
-        return [entry["operation"] for entry in sorted(mine, key=lambda entry: entry["at"])]
+        own_entries = [entry for entry in entries if entry["order_id"] == str(order_id)]
+        return [entry["operation"] for entry in sorted(own_entries, key=lambda entry: entry["at"])]
 
     def states(self, order_ids: Collection[UUID] | None = None) -> list[str]:
         """The states of these orders, or of all, sorted."""
-        wanted = self.acknowledged if order_ids is None else order_ids
-        found = dict(
-            OrderProcess.objects.filter(order_id__in=list(wanted)).values_list("order_id", "process_state")
+        ids = self.acknowledged if order_ids is None else order_ids
+        state_of = dict(
+            OrderProcess.objects.filter(order_id__in=list(ids)).values_list("order_id", "process_state")
         )
-        return sorted(found.get(order_id, "not inserted") for order_id in wanted)
+        return sorted(state_of.get(order_id, "not inserted") for order_id in ids)
 
     def wait_until_ended(
         self, order_ids: Collection[UUID] | None = None, *, seconds: float = 240.0
@@ -219,27 +222,27 @@ class System:
         return self.states(order_ids)
 
     def unfinished(self) -> str:
-        """What is known of the first few orders that have not ended, for a failing test."""
-        told = []
+        """What is known about the first few orders that have not ended, for a failing test."""
+        lines = []
         for order_id in self.acknowledged:
             process = OrderProcess.objects.filter(order_id=order_id).first()
             if process is not None and process.process_state in ENDED:
                 continue
-            told.append(f"{process}: {None if process is None else vars(process)}")
-            told += [str(vars(step)) for step in StepState.objects.filter(process_id=order_id)]
-            told += [
+            lines.append(f"{process}: {None if process is None else vars(process)}")
+            lines += [str(vars(step)) for step in StepState.objects.filter(process_id=order_id)]
+            lines += [
                 f"  {event.at:%H:%M:%S} {event.kind} {event.step} {event.attempt} {event.actor_name} {event.detail}"
                 for event in Event.objects.filter(order_id=order_id).order_by("id")
             ]
-            if len(told) > 60:
+            if len(lines) > 60:
                 break
-        told += [str(vars(circuit)) for circuit in Circuit.objects.all()]
-        told += [str(vars(instance)) for instance in AgentInstance.objects.all()]
-        told += [str(vars(aside)) for aside in SetAside.objects.all()]
-        return "\n".join(told)
+        lines += [str(vars(circuit)) for circuit in Circuit.objects.all()]
+        lines += [str(vars(instance)) for instance in AgentInstance.objects.all()]
+        lines += [str(vars(aside)) for aside in SetAside.objects.all()]
+        return "\n".join(lines)
 
     def check(self) -> None:
-        """All invariants, against the store and the ledgers."""
+        """Checks all invariants, against the store and the ledgers."""
         (workflow,) = wiring.workflows().values()
         until(_is_quiet, what="empty channels")
         invariants.check_when_quiet(
@@ -250,7 +253,7 @@ class System:
                 threshold=int(self.environment.get("FAILURE_THRESHOLD", "3")),
                 retries_per_second=float(self.environment.get("RETRY_BUDGET", "100")),
                 calm_since=self.calm_since,
-                ends_within=600.0,  # P4's three minutes, on a machine that is busy with others
+                ends_within=600.0,  # longer than P4's three minutes, for a busy machine
             ),
         )
 
@@ -289,9 +292,9 @@ class System:
 
 @contextlib.contextmanager
 def blocked(table: str) -> Iterator[None]:
-    """Keeps a table from being written, by a lock on a connection of its own.
+    """Blocks writes to a table, with a lock on a connection of its own.
 
-    Whoever writes it next stops in the middle of its transaction, where a test can kill it.
+    The next process that writes to it stops in the middle of its transaction, where a test can kill it.
     """
     other = connection.copy()
     try:
@@ -306,7 +309,7 @@ def blocked(table: str) -> Iterator[None]:
 
 
 def somebody_waits_for(table: str) -> bool:
-    """Whether a transaction is stopped at a table that is `blocked`."""
+    """Whether a transaction waits for a table that is `blocked`."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE relation = %s::regclass AND NOT granted", [table])
         return bool(cursor.fetchone()[0])
@@ -329,7 +332,7 @@ def _is_quiet() -> bool:
 
 
 def free_ports() -> int:
-    """A port that is free together with the one above it, which the sandbox's SMTP sink takes."""
+    """A free port whose successor is free too; the sandbox's SMTP sink takes that one."""
     while True:
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))

@@ -1,7 +1,7 @@
-"""Races that are forced, not hoped for: sessions whose steps a test puts in order, and crowds that begin together.
+"""Forced races: sessions whose steps a test puts in order, and crowds that begin together.
 
-Each session is a real thread with its own connection. What waits is seen in the server's lock table, and every wait has
-a bound.
+Each session is a real thread with its own connection. The server's lock table shows who waits, and every wait has a
+bound.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,11 +18,11 @@ from tests.support.wait import until
 T = TypeVar("T")
 
 PATIENCE = 60.0
-"""Seconds after which something that does not come fails the test."""
+"""Seconds after which a missing event fails the test."""
 
 PROMPT = 30.0
-"""Seconds that an act may take which must not wait for anybody. Less than the two minutes after which the server ends a
-transaction of the tests, since a lock is free then and whoever waited for it goes on as if it had not."""
+"""Seconds that an act may take if it must not wait for anybody. This is less than the two minutes after which the
+server ends a transaction of the tests: that frees its locks, and an act that waited for one would go on unnoticed."""
 
 GATE = 20_260_101
 """The advisory lock that `held` uses."""
@@ -41,11 +41,11 @@ BAD_PLANS = {
     "no order from an index": ("enable_indexscan", "enable_seqscan", "enable_hashjoin", "enable_hashagg"),
 }
 """Planner settings to switch off: plans that PostgreSQL could choose with wrong statistics. A claim must be right under
-each of them (F9). "row by row" springs trap 1 on a claim that has its LIMIT inside the UPDATE's condition."""
+each of them (F9). "row by row" triggers trap 1 for a claim that has its LIMIT inside the UPDATE's condition."""
 
 
 class Session:
-    """One database session. `do` runs a step to its end; `start` one that is going to wait for another session."""
+    """One database session. `do` runs a step to its end; `start` starts a step that will wait for another session."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "session")
@@ -54,11 +54,11 @@ class Session:
         self.pid: int = self.do(lambda: fetch("SELECT pg_backend_pid()")[0][0])
 
     def do(self, act: Callable[[], T]) -> T:
-        """Runs an act that must not have to wait for anybody."""
+        """Runs an act that must not wait for anybody."""
         try:
             return self.start(act).result(timeout=PROMPT)
         except TimeoutError:
-            raise AssertionError(f"it had to wait for more than {PROMPT} s") from None
+            raise AssertionError(f"the act waited for more than {PROMPT} s") from None
 
     def start(self, act: Callable[[], T]) -> "Future[T]":
         """Begins an act and returns at once."""
@@ -67,7 +67,7 @@ class Session:
         return started
 
     def begin(self, *switched_off: str) -> None:
-        """Begins a transaction, without the given planner settings."""
+        """Begins a transaction with these planner settings switched off."""
 
         def enter() -> None:
             self._open = transaction.atomic()
@@ -77,11 +77,11 @@ class Session:
         self.do(enter)
 
     def commit(self) -> None:
-        """Commits the transaction that was begun."""
+        """Commits the open transaction."""
         self.do(self._leave)
 
     def rollback(self) -> None:
-        """Rolls back the transaction that was begun."""
+        """Rolls back the open transaction."""
 
         def roll_back() -> None:
             transaction.set_rollback(True)
@@ -90,26 +90,26 @@ class Session:
         self.do(roll_back)
 
     def _leave(self) -> None:
-        left, self._open = self._open, None
-        assert left is not None, "no transaction was begun"
-        left.__exit__(None, None, None)
+        entered, self._open = self._open, None
+        assert entered is not None, "no transaction is open"
+        entered.__exit__(None, None, None)
 
     def is_waiting(self) -> bool:
-        """Whether another session holds what this one wants; to be asked from the test's own thread."""
+        """Whether this session waits for another one's lock. Call it from the test's own thread."""
         return bool(fetch("SELECT cardinality(pg_blocking_pids(%s)) > 0", [self.pid])[0][0])
 
     def await_wait(self) -> None:
-        """Returns once the act that was started waits for another session."""
+        """Returns as soon as the started act waits for another session."""
 
         def waits() -> bool:
             if self._started is not None and self._started.done():
-                raise AssertionError(f"it did not wait, and returned {self._started.result()!r}")
+                raise AssertionError(f"the act did not wait, and returned {self._started.result()!r}")
             return self.is_waiting()
 
         until(waits, seconds=PATIENCE, what="the wait for a lock")
 
     def close(self) -> None:
-        """Rolls back what is open and gives up the connection."""
+        """Rolls back an open transaction and closes the connection."""
         self._thread.submit(self._give_up).result(timeout=PATIENCE)
         self._thread.shutdown()
 
@@ -128,10 +128,10 @@ NewSession = Callable[[], Session]
 
 @contextmanager
 def held(session: Session, act: Callable[[], T], *, at: str) -> Iterator["Future[T]"]:
-    """Begins an act and holds its first statement with `at` in it when it has its snapshot but has locked no row yet.
+    """Begins an act and holds its first statement that contains `at` after its snapshot and before it locks a row.
 
-    So what the test commits inside the block happens between the choice of a row and its locking. Leaving the block
-    lets the act go on.
+    So what the test commits inside the block happens between the choice of a row and its lock. The act goes on when
+    the block ends.
     """
     gated: list[str] = []
 
@@ -156,7 +156,7 @@ def held(session: Session, act: Callable[[], T], *, at: str) -> Iterator["Future
 
 
 def all_at_once(number: int, act: Callable[[int], T]) -> list[T]:
-    """Runs `act(0)`, `act(1)` … each in a thread with its own connection, beginning together; returns what they say."""
+    """Runs `act(0)`, `act(1)` … each in a thread with its own connection, starting together; returns their results."""
     barrier = Barrier(number)
 
     def one(n: int) -> T:

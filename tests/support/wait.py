@@ -1,4 +1,4 @@
-"""Waiting for something to become true, with a bound."""
+"""Waits with a bound."""
 
 import time
 from collections.abc import Callable
@@ -8,13 +8,11 @@ T = TypeVar("T")
 
 
 def until(question: Callable[[], T], *, seconds: float = 180.0, what: str = "the condition") -> T:
-    """Asks every 10 ms until the answer is truthy, and returns it. Fails the test after `seconds`."""
+    """Asks every 10 ms until the answer is truthy, and returns it. Fails the test after `seconds`, naming `what`."""
     ends = time.monotonic() + seconds
     while True:
         answer = question()
         if answer:
             return answer
-        assert time.monotonic() < ends, (
-            f"{what} did not come true within {seconds} s; last answer: {answer!r}"
-        )
+        assert time.monotonic() < ends, f"waited {seconds:g} s for {what}; last answer: {answer!r}"
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A webhook's receiver: a real HTTP server that keeps what it is sent."""
+"""The receiver of a webhook: a real HTTP server that keeps its messages."""
 
 import json
 import threading
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(kw_only=True)
 class Webhook:
-    """`received` are the messages, oldest first, and `keys` their Idempotency-Keys; `status` is what it answers."""
+    """`received` are the messages, oldest first, and `keys` their Idempotency-Keys; `status` is its answer."""
 
     url: str
     status: int = 200
@@ -22,7 +22,7 @@ class Webhook:
 @contextmanager
 def webhook(*, port: int = 0) -> Iterator[Webhook]:
     """Serves until the block ends, on any free port unless one is given. Every answer has a Location, so that a
-    redirect leads to a page that nobody may ask for."""
+    redirect leads to a page that nobody may request."""
     hook = Webhook(url="")
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""A workflow that has nothing to do with the shop. The engine's tests run on it: it knows no business.
+"""A workflow that has nothing to do with the shop. The engine's tests use it, since the engine knows no business.
 
 mix ───────┐               ┌─▶ decorate ─┐
            ├─▶ bake ───────┤             ├─▶ deliver ─▶ tell
@@ -34,4 +34,4 @@ CAKES = {(CAKE.name, CAKE.version): CAKE}
 
 BAKED = {"mix": "completed", "heat-oven": "completed", "bake": "completed"}
 PACKED = {**BAKED, "decorate": "completed", "box": "completed"}
-"""How far a cake has come, as the states of its steps."""
+"""Stages of a cake, as the states of its steps."""

@@ -1,4 +1,4 @@
-"""Orders in the hands of a pass, and what a test asks about them."""
+"""Orders during a pass, and what a test asks about them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,21 +18,21 @@ def processing(states: Mapping[str, str | Mapping[str, Any]] | None = None, **pr
     return order(states, process_state="processing", **process)
 
 
-def kinds(one: OrderPass) -> list[str]:
-    return [event.kind for event in one.events]
+def kinds(order_pass: OrderPass) -> list[str]:
+    return [event.kind for event in order_pass.events]
 
 
-def written(one: OrderPass) -> list[str]:
-    return [write.step.name for write in one.step_writes()]
+def written(order_pass: OrderPass) -> list[str]:
+    return [write.step.name for write in order_pass.step_writes()]
 
 
-def asked(one: OrderPass) -> list[str]:
-    names = {step.id: name for name, step in one.steps.items()}
-    return [names[request.step_id] for request in one.new_requests]
+def asked(order_pass: OrderPass) -> list[str]:
+    names = {step.id: name for name, step in order_pass.steps.items()}
+    return [names[request.step_id] for request in order_pass.new_requests]
 
 
-def take(one: OrderPass, name: str, outcome: str = "done", **fields: Any) -> None:
-    one.take(reply_to(one.steps[name], outcome, **fields), NOW)
+def take(order_pass: OrderPass, name: str, outcome: str = "done", **fields: Any) -> None:
+    order_pass.take(reply_to(order_pass.steps[name], outcome, **fields), NOW)
 
 
 def compensating(states: Mapping[str, str | Mapping[str, Any]], **process: Any) -> OrderPass:

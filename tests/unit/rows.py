@@ -1,4 +1,4 @@
-"""Rows as the engine reads them, in any legal state, with no database behind them."""
+"""Rows as the engine reads them, in any legal state, without a database."""
 
 import json
 from collections.abc import Mapping
@@ -37,12 +37,12 @@ NEW = StepRow(
 
 
 def at(seconds: float) -> datetime:
-    """A moment that many seconds after NOW."""
+    """The moment this many seconds after NOW."""
     return NOW + timedelta(seconds=seconds)
 
 
 def chain(*names: str, **declared: object) -> Workflow:
-    """A workflow in which each step comes after the one before it; `declared` is the same for all."""
+    """A workflow in which each step comes after the previous one; all steps share `declared`."""
     steps = [
         Step(
             name=name,
@@ -60,29 +60,33 @@ def chain(*names: str, **declared: object) -> Workflow:
 def step_row(
     name: str, state: str | Mapping[str, Any] = "not_started", workflow: Workflow = CAKE, **fields: Any
 ) -> StepRow:
-    """One step, given by its state or by fields. One in flight has 30 s left, and 35 s to settle."""
-    given = {"state": state} if isinstance(state, str) else dict(state)
-    legal = {key: value for key, value in LEGAL[given.get("state", "not_started")].items() if key != "result"}
-    if given.get("state") in ("running", "compensating"):
+    """A step with this state or these fields. A step in flight has 30 s left, and 35 s to settle."""
+    values = {"state": state} if isinstance(state, str) else dict(state)
+    legal = {
+        key: value for key, value in LEGAL[values.get("state", "not_started")].items() if key != "result"
+    }
+    if values.get("state") in ("running", "compensating"):
         legal["complete_by"] = at(30)
-    if given.get("state") == "running":
+    if values.get("state") == "running":
         legal["settles_at"] = at(35)
     names = [step.name for step in workflow.steps]
     identity = {"id": names.index(name) + 1, "name": name, "agent": workflow.by_name[name].agent}
-    return NEW._replace(**(identity | legal | given | fields))
+    return NEW._replace(**(identity | legal | values | fields))
 
 
 def step_rows(
     states: Mapping[str, str | Mapping[str, Any]] | None = None, workflow: Workflow = CAKE
 ) -> list[StepRow]:
-    """All steps of an order; those that are not named are not started."""
-    given = dict(states or {})
-    assert given.keys() <= workflow.by_name.keys()
-    return [step_row(step.name, given.get(step.name, "not_started"), workflow) for step in workflow.steps]
+    """All steps of an order; steps that `states` does not name are not started."""
+    named_steps = dict(states or {})
+    assert named_steps.keys() <= workflow.by_name.keys()
+    return [
+        step_row(step.name, named_steps.get(step.name, "not_started"), workflow) for step in workflow.steps
+    ]
 
 
 def process_row(**fields: Any) -> ProcessRow:
-    """A new order of CAKE; one that is Processing is another scheduler's and has ten minutes left."""
+    """A new order of CAKE; a Processing order is another scheduler's and has ten minutes left."""
     new: dict[str, Any] = {
         "order_id": ORDER,
         "workflow": CAKE.name,
@@ -105,7 +109,7 @@ def process_row(**fields: Any) -> ProcessRow:
 
 
 def reply_to(step: StepRow, outcome: str = "done", body: Any = None, **fields: Any) -> ReplyRow:
-    """An agent's reply to the step's present attempt."""
+    """An agent's reply to the step's current attempt."""
     if body is None:
         body = {"ok": True} if outcome == "done" else {"code": "no", "message": "it said no"}
     answer: dict[str, Any] = {

@@ -27,7 +27,7 @@ def test_the_longest_wait_doubles_with_each_failure_up_to_the_cap(tries: int, lo
 
 
 def test_a_wait_may_be_anything_between_zero_and_its_ceiling() -> None:
-    """Full jitter: half of the range would leave a crowd of retries a crowd."""
+    """Full jitter: waits from half of the range would leave a crowd of retries together."""
     rng = Highest()
     full_jitter(4, first=2.0, cap=60.0, rng=rng)
     assert rng.ranges == [(0.0, 16.0)]

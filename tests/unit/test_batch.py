@@ -1,4 +1,4 @@
-"""A batch that finds the one bad row in it (rule 11)."""
+"""A batch that finds the bad row in it (rule 11)."""
 
 from collections.abc import Callable, Sequence
 from uuid import UUID, uuid4
@@ -35,7 +35,7 @@ class Queue:
         self.rows = [row for row in self.rows if row not in rows]
 
     def drain(self, batch: AdaptiveBatch, *, passes: int) -> int:
-        """Runs passes until the queue is empty; returns how many."""
+        """Runs passes until the queue is empty; returns their number."""
         for number in range(1, passes + 1):
             batch.run(self.one_pass, self.put_aside)
             if not self.rows:
@@ -43,12 +43,12 @@ class Queue:
         raise AssertionError(f"{len(self.rows)} rows are left after {passes} passes")
 
 
-def made(count: int) -> list[UUID]:
+def row_ids(count: int) -> list[UUID]:
     return [uuid4() for _ in range(count)]
 
 
 def failing(error: Exception, *touches: UUID) -> Callable[[int, list[UUID]], Counts]:
-    """A pass that takes these rows in hand and then fails."""
+    """A pass that starts work on these rows and then fails."""
 
     def one_pass(limit: int, touched: list[UUID]) -> Counts:
         touched.extend(touches)
@@ -57,14 +57,14 @@ def failing(error: Exception, *touches: UUID) -> Callable[[int, list[UUID]], Cou
     return one_pass
 
 
-def must_not(rows: list[UUID], error: Exception) -> None:
+def must_not_set_aside(rows: list[UUID], error: Exception) -> None:
     raise AssertionError(f"set aside {rows} for {error!r}")
 
 
 @pytest.mark.pattern("S3")
 @pytest.mark.parametrize("place", [0, 1, 37, 99])
 def test_only_the_bad_row_is_set_aside_and_all_others_go_through(place: int) -> None:
-    rows = made(100)
+    rows = row_ids(100)
     queue = Queue(rows, bad=rows[place])
     queue.drain(AdaptiveBatch(64), passes=60)
     assert queue.set_aside == [rows[place]]
@@ -72,13 +72,13 @@ def test_only_the_bad_row_is_set_aside_and_all_others_go_through(place: int) -> 
 
 @pytest.mark.pattern("S3")
 def test_a_bad_row_costs_a_few_passes_rather_than_one_for_each_row() -> None:
-    rows = made(200)
+    rows = row_ids(200)
     queue = Queue(rows, bad=rows[0])
     assert queue.drain(AdaptiveBatch(200), passes=60) <= 20
 
 
 def test_the_batch_halves_down_to_one_and_doubles_up_to_its_limit() -> None:
-    rows = made(120)
+    rows = row_ids(120)
     queue = Queue(rows, bad=rows[0])
     queue.drain(AdaptiveBatch(20), passes=60)
     assert queue.sizes[:13] == [20, 10, 5, 2, 1, 1, 1, 2, 4, 8, 16, 20, 20]
@@ -86,36 +86,36 @@ def test_the_batch_halves_down_to_one_and_doubles_up_to_its_limit() -> None:
 
 def test_a_failed_pass_is_counted_and_another_follows_at_once() -> None:
     batch = AdaptiveBatch(8)
-    assert batch.run(failing(RuntimeError(), *made(3)), must_not) == Counts(
+    assert batch.run(failing(RuntimeError(), *row_ids(3)), must_not_set_aside) == Counts(
         busy=True, done={"failed_passes": 1}
     )
 
 
 def test_a_row_that_fails_once_alone_is_not_set_aside() -> None:
     """It may have been a collision with another instance."""
-    (row,) = made(1)
+    (row,) = row_ids(1)
     batch = AdaptiveBatch(1)
-    batch.run(failing(RuntimeError(), row), must_not)
-    batch.run(lambda limit, touched: Counts(), must_not)
-    batch.run(failing(RuntimeError(), row), must_not)
+    batch.run(failing(RuntimeError(), row), must_not_set_aside)
+    batch.run(lambda limit, touched: Counts(), must_not_set_aside)
+    batch.run(failing(RuntimeError(), row), must_not_set_aside)
 
 
 def test_two_rows_that_fail_once_each_are_not_set_aside() -> None:
-    """Twice is the row itself only when it was the same row."""
-    first, second = made(2)
+    """Two failures are a row's own fault only if it is the same row."""
+    first, second = row_ids(2)
     batch = AdaptiveBatch(1)
-    batch.run(failing(RuntimeError(), first), must_not)
-    batch.run(failing(RuntimeError(), second), must_not)
+    batch.run(failing(RuntimeError(), first), must_not_set_aside)
+    batch.run(failing(RuntimeError(), second), must_not_set_aside)
 
 
 def test_a_successful_pass_returns_its_counts() -> None:
     counts = Counts(busy=True, done={"rows": 7})
-    assert AdaptiveBatch(8).run(lambda limit, touched: counts, must_not) is counts
+    assert AdaptiveBatch(8).run(lambda limit, touched: counts, must_not_set_aside) is counts
 
 
 def test_an_error_before_any_row_was_taken_blames_no_row() -> None:
     with pytest.raises(RuntimeError, match="early"):
-        AdaptiveBatch(1).run(failing(RuntimeError("early")), must_not)
+        AdaptiveBatch(1).run(failing(RuntimeError("early")), must_not_set_aside)
 
 
 @pytest.mark.parametrize(
@@ -130,18 +130,18 @@ def test_an_error_before_any_row_was_taken_blames_no_row() -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_a_database_error_blames_no_row(error: Exception) -> None:
-    rows = made(2)
+    rows = row_ids(2)
     batch = AdaptiveBatch(2)
     for _ in range(4):
         with pytest.raises(type(error)):
-            batch.run(failing(error, *rows), must_not)
+            batch.run(failing(error, *rows), must_not_set_aside)
     sizes: list[int] = []
-    batch.run(lambda limit, touched: sizes.append(limit) or Counts(), must_not)  # type: ignore[func-returns-value]
+    batch.run(lambda limit, touched: sizes.append(limit) or Counts(), must_not_set_aside)  # type: ignore[func-returns-value]
     assert sizes == [2]
 
 
 def test_a_value_that_the_database_refuses_blames_its_row() -> None:
-    rows = made(4)
+    rows = row_ids(4)
     queue = Queue(rows, bad=rows[2])
     queue.error = DataError("out of range")
     queue.drain(AdaptiveBatch(4), passes=20)

@@ -1,4 +1,4 @@
-"""The rules of a circuit breaker: when it opens, when it is probed, how what has waited is let through (A8)."""
+"""The rules of a circuit breaker: when it opens, when it is probed, and how fast waiting steps go through (A8)."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -37,7 +37,7 @@ def doubling(openings: int) -> float:
     return float(min(RULES.probe_cap, RULES.first_probe * 2.0 ** (openings - 1)))
 
 
-def told(circuit: CircuitRow, tally: Tally, now: datetime = NOW) -> CircuitRow:
+def with_calls(circuit: CircuitRow, tally: Tally, now: datetime = NOW) -> CircuitRow:
     return after_calls(circuit, tally, rules=RULES, now=now, jitter=doubling)
 
 
@@ -46,7 +46,7 @@ def closed(**fields: Any) -> CircuitRow:
 
 
 def opened(now: datetime = NOW) -> CircuitRow:
-    return told(closed(), BROKEN, now)
+    return with_calls(closed(), BROKEN, now)
 
 
 def half_open(now: datetime = NOW) -> CircuitRow:
@@ -56,7 +56,7 @@ def half_open(now: datetime = NOW) -> CircuitRow:
 @pytest.mark.parametrize(
     ("calls", "failures", "state"),
     [
-        (4, 4, "closed"),  # too few to tell
+        (4, 4, "closed"),  # too few calls to judge
         (5, 5, "open"),
         (10, 5, "open"),
         (11, 5, "closed"),  # most of them succeed
@@ -67,11 +67,11 @@ def half_open(now: datetime = NOW) -> CircuitRow:
 def test_it_opens_at_five_failures_if_they_are_half_of_the_calls_in_a_window(
     calls: int, failures: int, state: str
 ) -> None:
-    at_once = told(closed(), Tally(calls, failures, code="http_503"))
+    at_once = with_calls(closed(), Tally(calls, failures, code="http_503"))
     assert at_once.state == state
     # The same in two reports, the failures last.
-    one_by_one = told(
-        told(closed(), Tally(calls - failures)), Tally(failures, failures, code="http_503"), at(1)
+    one_by_one = with_calls(
+        with_calls(closed(), Tally(calls - failures)), Tally(failures, failures, code="http_503"), at(1)
     )
     assert one_by_one.state == state
 
@@ -87,28 +87,28 @@ def test_an_open_circuit_records_its_cause_and_the_time_of_its_probe() -> None:
 def test_failures_of_an_earlier_window_do_not_count() -> None:
     circuit = closed()
     for n in range(4):
-        circuit = told(circuit, BLIP, at(n))
-    assert told(circuit, BLIP, at(RULES.window)).state == "open"
-    assert told(circuit, BLIP, at(RULES.window + 0.1)).state == "closed"
+        circuit = with_calls(circuit, BLIP, at(n))
+    assert with_calls(circuit, BLIP, at(RULES.window)).state == "open"
+    assert with_calls(circuit, BLIP, at(RULES.window + 0.1)).state == "closed"
 
 
 def test_a_late_success_does_not_open_a_circuit_with_many_failures() -> None:
-    circuit = told(told(closed(), Tally(20)), Tally(8, 8), at(1))
+    circuit = with_calls(with_calls(closed(), Tally(20)), Tally(8, 8), at(1))
     assert (circuit.state, circuit.window_failures) == ("closed", 8)
-    assert told(circuit, FINE, at(2)).state == "closed"
+    assert with_calls(circuit, FINE, at(2)).state == "closed"
 
 
 @pytest.mark.parametrize("late", [FINE, BLIP, Tally(50, 1)], ids=["success", "failure", "many"])
 def test_late_answers_do_not_change_an_open_circuit(late: Tally) -> None:
     circuit = opened()
-    assert told(circuit, late, at(5)) == circuit
+    assert with_calls(circuit, late, at(5)) == circuit
 
 
 def test_a_probe_that_succeeds_closes_it_and_forgets_the_failures() -> None:
-    circuit = told(half_open(), FINE, at(3))
+    circuit = with_calls(half_open(), FINE, at(3))
     assert (circuit.state, circuit.since, circuit.closed_at) == ("closed", at(3), at(3))
     assert (circuit.openings, circuit.probe_at, circuit.window_failures) == (0, None, 0)
-    assert circuit.opened_at == NOW  # the last outage, for people
+    assert circuit.opened_at == NOW  # the last outage, for operators to see
 
 
 def test_a_probe_that_fails_opens_it_for_longer_each_time_up_to_the_cap() -> None:
@@ -117,7 +117,7 @@ def test_a_probe_that_fails_opens_it_for_longer_each_time_up_to_the_cap() -> Non
         assert circuit.probe_at is not None
         waits.append((circuit.probe_at - now).total_seconds())
         now = circuit.probe_at
-        circuit = told(probing(circuit, rules=RULES, now=now), BLIP, now)
+        circuit = with_calls(probing(circuit, rules=RULES, now=now), BLIP, now)
         assert circuit.state == "open"
     assert waits == [1, 2, 4, 8, 15, 15, 15]
     assert circuit.opened_at == NOW  # still the same outage
@@ -125,7 +125,7 @@ def test_a_probe_that_fails_opens_it_for_longer_each_time_up_to_the_cap() -> Non
 
 
 def test_a_report_of_no_calls_leaves_a_half_open_circuit_as_it_is() -> None:
-    assert told(half_open(), Tally(), at(1)) == half_open()
+    assert with_calls(half_open(), Tally(), at(1)) == half_open()
 
 
 def test_a_probe_is_due_when_its_time_has_come_and_again_when_it_was_lost() -> None:
@@ -226,11 +226,11 @@ def test_a_rate_below_one_a_second_lets_a_request_through_now_and_then() -> None
 
 def test_a_hosts_retries_count_against_the_rate() -> None:
     circuit = closed(rate=10.0, tokens=10.0, tokens_at=NOW)
-    assert told(circuit, Tally(calls=4, retries=3)).tokens == 7.0
+    assert with_calls(circuit, Tally(calls=4, retries=3)).tokens == 7.0
 
 
 def test_retries_without_a_rate_leave_no_debt_for_a_later_rate() -> None:
-    circuit = told(closed(), Tally(calls=1000, retries=900))
+    circuit = with_calls(closed(), Tally(calls=1000, retries=900))
     assert circuit.tokens == 0.0
     limited = refilled(circuit._replace(rate=10.0), rules=RULES, now=NOW)
     assert room(limited, capacity=100, outstanding=0, rules=RULES, now=NOW) == 10
@@ -238,9 +238,9 @@ def test_retries_without_a_rate_leave_no_debt_for_a_later_rate() -> None:
 
 Act = Callable[[CircuitRow, datetime], CircuitRow]
 ACTS: dict[str, Act] = {
-    "success": lambda circuit, now: told(circuit, FINE, now),
-    "failure": lambda circuit, now: told(circuit, BLIP, now),
-    "crowd": lambda circuit, now: told(circuit, BROKEN, now),
+    "success": lambda circuit, now: with_calls(circuit, FINE, now),
+    "failure": lambda circuit, now: with_calls(circuit, BLIP, now),
+    "crowd": lambda circuit, now: with_calls(circuit, BROKEN, now),
     "probe": lambda circuit, now: (
         probing(circuit, rules=RULES, now=now) if is_probe_due(circuit, now) else circuit
     ),

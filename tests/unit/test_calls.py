@@ -18,11 +18,11 @@ from tests.support.agents import ScriptedAgent
 ORDER = UUID("01936c2e-0000-7000-8000-0000000000aa")
 BLIP = Transient("http_503", "try again")
 PLENTY = 60.0
-"""Seconds to complete-by that no test here comes near."""
+"""Seconds to complete-by; far longer than any test here takes."""
 
 
 def lease(seconds_left: float = PLENTY, **fields: Any) -> Lease:
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "id": 7,
         "deliveries": 1,
         "order_id": ORDER,
@@ -36,7 +36,7 @@ def lease(seconds_left: float = PLENTY, **fields: Any) -> Lease:
         "body": {"data": {"portions": 3}, "results": {}},
         "seconds_left": seconds_left,
     }
-    return Lease(**(given | fields))
+    return Lease(**(defaults | fields))
 
 
 def make(agent: ScriptedAgent, leased: Lease | None = None) -> Call:
@@ -71,7 +71,7 @@ def test_a_successful_call_answers_done_with_the_agents_result() -> None:
 def test_the_agent_is_given_the_whole_request() -> None:
     agent = scripted({})
     run(agent, seconds_left=42.0)
-    assert agent.asked == [
+    assert agent.requests == [
         Request(
             order_id=ORDER,
             step="mix",
@@ -108,7 +108,7 @@ def test_a_transient_fault_is_tried_again_with_the_same_key() -> None:
     agent = scripted(BLIP, {"ok": True})
     answer, call = run(agent)
     assert (answer.outcome, answer.calls) == ("done", 2)
-    assert [request.key for request in agent.asked] == [f"{ORDER}/mix/1"] * 2
+    assert [request.key for request in agent.requests] == [f"{ORDER}/mix/1"] * 2
     assert [(failure["try"], failure["code"], failure["message"]) for failure in call.failures] == [
         (1, "http_503", "try again")
     ]
@@ -132,7 +132,7 @@ def test_a_wait_that_the_remote_asks_for_is_honoured() -> None:
 
 @pytest.mark.pattern("A5")
 def test_a_call_does_not_wait_past_its_complete_by() -> None:
-    """The answer could only come too late, so the call is abandoned at once."""
+    """An answer could only come too late, so the call is abandoned at once."""
     began = time.monotonic()
     answer, _ = run(scripted(Transient("http_503", "later", retry_after=3_600.0)))
     assert answer[:5] == (7, 1, ReplyOutcome.ABANDONED, "{}", 1)
@@ -144,7 +144,7 @@ def test_tries_continue_until_complete_by_and_then_the_call_is_abandoned() -> No
     agent = scripted(BLIP)
     answer, call = run(agent, seconds_left=MARGIN + 0.6)
     assert (answer.outcome, answer.body) == (ReplyOutcome.ABANDONED, "{}")
-    assert answer.calls == len(agent.asked) == len(call.failures)
+    assert answer.calls == len(agent.requests) == len(call.failures)
 
 
 @pytest.mark.pattern("A5")
@@ -166,10 +166,10 @@ def test_a_try_that_hangs_leaves_time_for_more_tries() -> None:
 @pytest.mark.pattern("A5")
 @pytest.mark.parametrize("seconds_left", [MARGIN, 0.0, -1.0])
 def test_a_call_whose_time_is_up_before_it_begins_calls_no_agent(seconds_left: float) -> None:
-    """Another instance may already have been given the step, or its compensation may already have been sent."""
+    """Another instance may already have the step, or its compensation may already have been sent."""
     agent = scripted({"too": "late"})
     answer, _ = run(agent, seconds_left)
-    assert (answer.outcome, agent.asked) == (ReplyOutcome.ABANDONED, [])
+    assert (answer.outcome, agent.requests) == (ReplyOutcome.ABANDONED, [])
 
 
 @pytest.mark.pattern("A6")
@@ -187,7 +187,7 @@ def test_a_nontransient_fault_is_answered_at_once(fault: Fault, outcome: str) ->
     agent = scripted(fault)
     answer, call = run(agent)
     assert answer[:5] == (7, 1, outcome, '{"code": "no_flour", "message": "there is none"}', 1)
-    assert len(agent.asked) == 1
+    assert len(agent.requests) == 1
     assert [failure["code"] for failure in call.failures] == ["no_flour"]
 
 
@@ -214,7 +214,7 @@ def test_an_unexpected_error_in_an_agent_leaves_the_outcome_unknown() -> None:
     ids=["not JSON", "not a number", "a NUL", "a lone surrogate"],
 )
 def test_an_answer_that_cannot_be_stored_is_a_failure_and_does_not_end_the_host(result: Json) -> None:
-    """The effect may have happened. PostgreSQL's jsonb would refuse the whole statement, and all answers with it."""
+    """The effect may have happened. PostgreSQL's jsonb would refuse the whole statement, with all its answers."""
     answer, _ = run(scripted(result))
     assert (answer.outcome, json.loads(answer.body)["code"]) == ("failed", "agent_failed")
 
@@ -233,7 +233,7 @@ def test_a_timeout_raised_by_the_agent_is_transient() -> None:
 
 @pytest.mark.pattern("A5")
 def test_a_cancelled_call_has_no_answer() -> None:
-    """Its lease was lost: another instance may have been given it."""
+    """Its lease was lost: another instance may have the request."""
 
     async def in_loop() -> None:
         task = asyncio.create_task(make(scripted(hang)).run())

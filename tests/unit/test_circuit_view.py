@@ -1,4 +1,4 @@
-"""What one host knows of a circuit: who may call, what is to be reported, and the queue for retries (A8, I8)."""
+"""What one host knows about a circuit: who may call, what it must report, and the queue for retries (A8, I8)."""
 
 import asyncio
 from typing import Any
@@ -31,14 +31,14 @@ def test_a_circuit_view_lets_calls_through_until_it_learns_otherwise() -> None:
 def test_one_probe_is_let_through_in_each_half_open_period() -> None:
     view = CircuitView("kitchen")
     for since in (at(0), at(50)):  # the first probe was lost
-        for _ in range(3):  # however often it is told of the period
+        for _ in range(3):  # however often the view sees the period
             view.follow(circuit("half_open", since=since), at(60))
             admitted = [view.admits() for _ in range(5)]
             assert admitted[1:] == [False] * 4
             if since == at(0):
                 since_first = admitted[0]
         assert view.is_clear is False
-    assert since_first is False  # told of it again, it did not begin anew
+    assert since_first is False  # when the view saw the period again, it did not restart it
 
 
 @pytest.mark.parametrize("held", [{"paused": True}, {"forced": "open", "forced_until": at(60)}])
@@ -54,7 +54,7 @@ def test_counts_are_reported_once_and_kept_if_the_report_fails() -> None:
     news: list[str] = []
     view = CircuitView("kitchen", on_news=lambda: news.append("!"))
     view.count(failed=False, is_retry=False)
-    assert news == []  # nothing that anybody waits for
+    assert news == []  # nobody waits for this report
     view.count(failed=True, is_retry=True, fault=DOWN)
     assert news == ["!"]
     tally = view.take()
@@ -96,7 +96,7 @@ def test_retries_are_granted_in_the_order_of_their_requests() -> None:
         assert (served, retry_queue.count_waiting()) == ([0], 3)
         asking[1].cancel()
         await asyncio.gather(asking[1], return_exceptions=True)
-        retry_queue.grant(2)  # the one that was cancelled costs none
+        retry_queue.grant(2)  # the cancelled request uses up no grant
         await asyncio.gather(*asking, return_exceptions=True)
         assert retry_queue.count_waiting() == 0
         return served

@@ -1,4 +1,4 @@
-"""What an order needs next while it is being compensated: which steps, in which order, after which waits (C10)."""
+"""What an order needs next during its compensation: which steps, in which order, after which waits (C10)."""
 
 from dataclasses import replace
 
@@ -23,14 +23,14 @@ def names(moves: Moves) -> list[str]:
 
 
 def rounds(workflow: Workflow, steps: list[StepRow]) -> list[list[str]]:
-    """Which steps are compensated together, round by round, when each compensation succeeds."""
-    found = []
+    """The steps that are compensated together, round by round, if each compensation succeeds."""
+    waves = []
     while (moves := next_compensation_moves(workflow, steps, NOW)).decision is Decision.CONTINUE:
-        found.append(names(moves))
-        steps = [step._replace(state="compensated") if step.name in found[-1] else step for step in steps]
-        assert len(found) <= len(steps)
+        waves.append(names(moves))
+        steps = [step._replace(state="compensated") if step.name in waves[-1] else step for step in steps]
+        assert len(waves) <= len(steps)
     assert moves == Moves(decision=Decision.FINISH)
-    return found
+    return waves
 
 
 def test_a_whole_order_is_compensated_in_reverse_and_its_notice_is_sent_last() -> None:
@@ -79,7 +79,7 @@ def test_a_step_without_an_effect_is_never_compensated(state: str) -> None:
 
 @pytest.mark.parametrize("running", ["bake", "heat-oven", "tell"])
 def test_a_forward_call_under_way_is_awaited(running: str) -> None:
-    """Also of a step that has nothing to compensate: the order has not ended while something of it runs."""
+    """Even if its step has nothing to compensate: the order has not ended while one of its calls runs."""
     workflow_states = {"mix": "completed", running: "running"}
     moves = next_compensation_moves(CAKE, step_rows(workflow_states), NOW)
     assert moves.decision is Decision.CONTINUE
@@ -150,7 +150,7 @@ def test_earlier_steps_wait_for_a_compensation_that_is_to_be_sent_again() -> Non
 
 @pytest.mark.pattern("O2")
 def test_a_resubmitted_compensation_still_waits_until_the_forward_call_can_no_longer_take_effect() -> None:
-    """The operator was quicker than the settle time (rule 8)."""
+    """The operator resubmits before the settle time is over (rule 8)."""
     resubmitted = {
         "state": "compensating",
         "complete_by": None,

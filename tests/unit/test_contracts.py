@@ -53,7 +53,7 @@ def test_steps_cannot_wait_for_each_other() -> None:
 
 @pytest.mark.pattern("C4", "C5")
 def test_a_step_that_needs_the_result_of_a_step_it_does_not_follow_is_refused() -> None:
-    """It would be sent without that result whenever it starts first."""
+    """It would be sent without that result if it started first."""
     with pytest.raises(WorkflowError, match="'b'"):
         declare(step("a"), step("b", needs=("a",)))
 

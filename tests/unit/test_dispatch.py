@@ -1,4 +1,4 @@
-"""Whether a step may be asked for again, and with what outcome one that was not asked goes back (A8, F14)."""
+"""Whether a step may be requested again, and which outcome it has after a request that was not sent (A8, F14)."""
 
 from datetime import timedelta
 from typing import Any

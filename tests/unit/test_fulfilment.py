@@ -1,4 +1,4 @@
-"""The workflow that ships: its graph, what each agent is told, and how each step is compensated."""
+"""The workflow that ships: its graph, the data for each agent, and how each step is compensated."""
 
 import json
 
@@ -24,7 +24,7 @@ def step(name: str) -> Step:
 def test_the_graph_is_the_documented_one() -> None:
     shipped = workflow()
     assert (shipped.name, shipped.version) == ("fulfil-order", 1)
-    assert {one.name: (one.agent, one.operation, one.after) for one in shipped.steps} == {
+    assert {step.name: (step.agent, step.operation, step.after) for step in shipped.steps} == {
         "reserve-stock": ("warehouse", "reserve", ()),
         "authorise-payment": ("payments", "authorise", ()),
         "create-shipment": ("carrier", "create", ("reserve-stock", "authorise-payment")),
@@ -36,14 +36,14 @@ def test_the_graph_is_the_documented_one() -> None:
 def test_the_time_limits_come_from_the_settings() -> None:
     shipped = workflow()
     assert shipped.complete_by == 600.0
-    assert {one.complete_by for one in shipped.steps} == {30.0}
+    assert {declared.complete_by for declared in shipped.steps} == {30.0}
     assert step("authorise-payment").customer_wait == 1_800.0
 
 
 @pytest.mark.pattern("C5")
 def test_each_agent_receives_only_the_data_it_needs() -> None:
     lines = [{"sku": "tidal-lines", "quantity": 2}, {"sku": "first-sun", "quantity": 1}]
-    assert {one.name: one.data(ORDER) for one in workflow().steps} == {
+    assert {step.name: step.data(ORDER) for step in workflow().steps} == {
         "reserve-stock": {"lines": lines},
         "authorise-payment": {"amount": 12700, "currency": "EUR", "payment_method": "card_ok"},
         "create-shipment": {"lines": lines, "ship_to": ORDER["ship_to"]},
@@ -53,10 +53,10 @@ def test_each_agent_receives_only_the_data_it_needs() -> None:
 
 
 def test_the_data_of_each_step_can_be_stored_and_edited() -> None:
-    for one in workflow().steps:
-        data = one.data(ORDER)
+    for step in workflow().steps:
+        data = step.data(ORDER)
         assert json.loads(json.dumps(data)) == data
-        assert set(one.editable) <= data.keys()
+        assert set(step.editable) <= data.keys()
 
 
 @pytest.mark.pattern("C10")
@@ -68,7 +68,7 @@ def test_every_effect_is_reversed_and_the_confirmation_is_followed_by_a_notice()
 
 @pytest.mark.pattern("V4")
 def test_a_failing_remote_service_never_compensates_an_order() -> None:
-    assert {one.remedy.then for one in workflow().steps} == {"error"}
+    assert {declared.remedy.then for declared in workflow().steps} == {"error"}
     assert step("send-confirmation").remedy.extended_waits > 0
 
 

@@ -1,4 +1,4 @@
-"""A guest's link is for one order, and nobody makes one up."""
+"""A guest's link is for one order, and nobody can forge one."""
 
 from uuid import uuid4
 

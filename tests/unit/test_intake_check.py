@@ -1,4 +1,4 @@
-"""What a submission must be like to be an order: each rule, without a database (S3)."""
+"""Each rule that a submission must meet to become an order, without a database (S3)."""
 
 import copy
 import json
@@ -19,7 +19,7 @@ GOOD = submitted_body()
 
 
 def changed(path: str, value: object) -> dict[str, Any]:
-    """A good body but for the value at `path`, as in `lines.0.quantity`."""
+    """A valid body except for the value at `path`, such as `lines.0.quantity`."""
     body = copy.deepcopy(GOOD)
     *parents, last = [int(name) if name.isdigit() else name for name in path.split(".")]
     place: Any = body

@@ -1,4 +1,4 @@
-"""The fan-out of a web process: few questions, the latest version only, and nobody waits for anybody."""
+"""The fan-out of a web process: few queries, only the latest version, and nobody waits for anybody."""
 
 import asyncio
 import threading
@@ -19,7 +19,7 @@ ONE, TWO = uuid4(), uuid4()
 
 
 class Orders:
-    """The database: the versions of orders, and the questions that were asked."""
+    """The database: the versions of orders, and the queries so far."""
 
     def __init__(self) -> None:
         self.versions = {ONE: "1", TWO: "1"}
@@ -30,12 +30,12 @@ class Orders:
 
     def read(self, order_ids: Sequence[UUID]) -> Versions:
         self.questions.append(set(order_ids))
-        known = {order_id: self.versions[order_id] for order_id in order_ids}
+        versions = {order_id: self.versions[order_id] for order_id in order_ids}
         assert self.may_answer.wait(SOON)
         if self.failures:
             self.failures -= 1
             raise OperationalError("the database is away")
-        return known
+        return versions
 
 
 def run(
@@ -51,15 +51,15 @@ def run(
     return orders
 
 
-async def true(question: Callable[..., bool]) -> None:
-    """Waits until something is so; the scenario's own bound ends it."""
+async def until_true(question: Callable[..., bool]) -> None:
+    """Waits until the answer is true; the scenario's own bound ends the wait."""
     while not question():  # noqa: ASYNC110
         await asyncio.sleep(0.002)
 
 
-async def asked(orders: Orders, number: int) -> None:
-    """Waits until that many questions have been asked."""
-    await true(lambda: len(orders.questions) >= number)
+async def until_asked(orders: Orders, number: int) -> None:
+    """Waits until there have been this many queries."""
+    await until_true(lambda: len(orders.questions) >= number)
 
 
 async def stirred(watch: Watch) -> str:
@@ -78,7 +78,7 @@ def test_a_change_before_the_watch_was_registered_is_found_without_a_wake_up() -
 def test_one_query_covers_all_watched_orders_and_no_others() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         readers = [hub.watch(ONE, "1") for _ in range(100)] + [hub.watch(TWO, "1")]
-        await asked(orders, 1)
+        await until_asked(orders, 1)
         orders.versions[ONE] = "2"
         hub.wake()
         assert [await stirred(reader) for reader in readers[:100]] == ["2"] * 100
@@ -91,7 +91,7 @@ def test_many_wake_ups_during_a_query_cause_one_more_query() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         orders.may_answer.clear()
         reader = hub.watch(ONE, "1")
-        await asked(orders, 1)
+        await until_asked(orders, 1)
         orders.versions[ONE] = "2"
         for _ in range(1000):
             hub.wake()
@@ -117,7 +117,7 @@ def test_queries_are_spaced_apart() -> None:
 def test_a_change_is_found_without_a_wake_up() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         reader = hub.watch(ONE, "1")
-        await asked(orders, 1)
+        await until_asked(orders, 1)
         orders.versions[ONE] = "2"
         assert await stirred(reader) == "2"
 
@@ -135,7 +135,7 @@ def test_an_unreachable_database_is_queried_again() -> None:
 def test_nothing_is_queried_while_nobody_watches_and_queries_resume_afterwards() -> None:
     async def scenario(orders: Orders, hub: Hub) -> None:
         watch = hub.watch(ONE, "1")
-        await asked(orders, 1)
+        await until_asked(orders, 1)
         hub.leave(watch)
         hub.leave(watch)
         await asyncio.sleep(0.1)
@@ -153,20 +153,20 @@ def test_nothing_is_queried_while_nobody_watches_and_queries_resume_afterwards()
 
 
 class Browser:
-    """The other end of a stream. While `reads` is not set it takes nothing."""
+    """The other end of a stream. While `reads` is not set, it reads nothing."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.reads = asyncio.Event()
         self.reads.set()
-        self.left = asyncio.Event()
+        self.has_left = asyncio.Event()
 
     async def send(self, message: dict[str, Any]) -> None:
         await self.reads.wait()
         self.messages.append(message)
 
     async def receive(self) -> dict[str, Any]:
-        await self.left.wait()
+        await self.has_left.wait()
         return {"type": "http.disconnect"}
 
     @property
@@ -186,7 +186,7 @@ def scope() -> dict[str, Any]:
 
 @pytest.fixture
 def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
-    """Orders that anybody may follow, without a database and without a listener."""
+    """Orders that anybody may follow, without a database or a listener."""
     orders = Orders()
     monkeypatch.setattr(streams_module, "read_versions", orders.read)
     monkeypatch.setattr(
@@ -207,18 +207,20 @@ def test_a_slow_reader_delays_nobody_and_gets_only_the_latest_state(orders: Orde
     async def scenario() -> None:
         streams = Streams(StreamsConfig(hub=HubConfig(gap=0.01)))
         slow, quick = Browser(), Browser()
-        tasks = [asyncio.create_task(streams(scope(), one.receive, one.send)) for one in (slow, quick)]
-        await true(lambda: "id: 1" in slow.text)
+        tasks = [
+            asyncio.create_task(streams(scope(), browser.receive, browser.send)) for browser in (slow, quick)
+        ]
+        await until_true(lambda: "id: 1" in slow.text)
         slow.reads.clear()
         for version in ("2", "3", "4"):
             orders.versions[ONE] = version
             streams._hub.wake()
-            await true(lambda told=f"id: {version}\n": told in quick.text)
+            await until_true(lambda event_id=f"id: {version}\n": event_id in quick.text)
         slow.reads.set()
-        await true(lambda: "id: 4" in slow.text)
+        await until_true(lambda: "id: 4" in slow.text)
         assert "id: 3" not in slow.text
-        for one in (slow, quick):
-            one.left.set()
+        for browser in (slow, quick):
+            browser.has_left.set()
         await asyncio.gather(*tasks)
 
     asyncio.run(asyncio.wait_for(scenario(), SOON))
@@ -230,7 +232,7 @@ def test_a_reader_who_never_reads_is_dropped_at_the_end_of_its_stream_and_at_a_s
         stuck = Browser()
         stuck.reads.clear()
         task = asyncio.create_task(streams(scope(), stuck.receive, stuck.send))
-        await true(lambda: bool(streams._limits))
+        await until_true(lambda: bool(streams._limits))
         if is_stopped:
             streams.stop()
         await asyncio.wait([task])
@@ -246,7 +248,7 @@ def test_a_stop_properly_ends_the_streams_of_active_readers(orders: Orders) -> N
         streams = Streams()
         browser = Browser()
         task = asyncio.create_task(streams(scope(), browser.receive, browser.send))
-        await true(lambda: "id: 1" in browser.text)
+        await until_true(lambda: "id: 1" in browser.text)
         streams.stop()
         await task
         assert browser.messages[-1] == {"type": "http.response.body", "body": b"", "more_body": False}

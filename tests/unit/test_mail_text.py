@@ -1,4 +1,4 @@
-"""What the mails say, and that nobody's data can become a header or an address of ours."""
+"""What the emails say, and that no customer's data can become a header or an email address of ours."""
 
 import uuid
 from email.message import EmailMessage
@@ -57,7 +57,7 @@ def request(*, key: str = "", results: dict[str, Json] | None = None, **data: An
 
 
 def as_received(message: EmailMessage) -> EmailMessage:
-    """The message as it is after it went over the wire."""
+    """The message as its recipient gets it."""
     received = BytesParser(policy=default).parsebytes(bytes(message))
     assert isinstance(received, EmailMessage)
     return received

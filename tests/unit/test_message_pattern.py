@@ -1,4 +1,4 @@
-"""Which messages have one cause: those that differ by ids, numbers, addresses and quoted words alone (O1)."""
+"""Which messages have one cause: those that differ only in ids, numbers, email addresses and quoted words (O1)."""
 
 import string
 from uuid import UUID
@@ -42,18 +42,19 @@ def test_values_that_differ_between_orders_are_removed(message: str, expected: s
     st.integers(0, 10**12),
 )
 def test_messages_that_differ_only_in_ids_and_numbers_share_a_pattern(
-    words: list[str], one_id: UUID, other_id: UUID, one: int, other: int
+    words: list[str], first_id: UUID, second_id: UUID, first_number: int, second_number: int
 ) -> None:
     text = " ".join(words)
     first, second = (
-        message_pattern(f"{text} {key} after {n} s") for key, n in ((one_id, one), (other_id, other))
+        message_pattern(f"{text} {key} after {n} s")
+        for key, n in ((first_id, first_number), (second_id, second_number))
     )
     assert first == second == f"{text} … after … s"[:LONGEST_PATTERN]
 
 
 @given(st.text())
 def test_any_text_has_a_pattern_of_bounded_length_on_one_line(message: str) -> None:
-    found = message_pattern(message)
-    assert len(found) <= LONGEST_PATTERN
-    assert "\n" not in found
-    assert message_pattern(message) == found
+    pattern = message_pattern(message)
+    assert len(pattern) <= LONGEST_PATTERN
+    assert "\n" not in pattern
+    assert message_pattern(message) == pattern

@@ -1,9 +1,9 @@
 """The life of one order as a state machine: replies, expiries, refusals, cancellations, resubmissions, outages.
 
-Hypothesis plays the world, in any order: what agents answer and when, what the supervisor finds, what customers and
-operators ask for, whether the agents' circuits let anything through. The decisions are the real ones (`OrderPass`,
-`rule_on`, `reset_step`), on the world in memory that tests/unit/world.py describes. When the faults
-are over, the order ends within a bounded number of passes, and what the remote did is what the state says.
+Hypothesis plays everything around the order, in any sequence: what agents answer and when, what the supervisor finds,
+what customers and operators request, whether the agents' circuits let calls through. The decisions are the real ones
+(`OrderPass`, `rule_on`, `reset_step`), on the world in memory of tests/unit/world.py. When the faults are over, the
+order ends within a bounded number of passes, and the remote's effects match the state.
 """
 
 import os
@@ -28,22 +28,22 @@ from tests.unit.world import COMPLETE_BY, RULES, SETTLE, SOME_TURNS, Call, World
 
 SEED = int(os.environ.get("SAS_SEED", "1"))
 PHASES = [Phase.generate, *([Phase.shrink] if "SAS_SEED" in os.environ else [])]
-"""Shrinking takes minutes: only for whoever repeats a seed."""
+"""Shrinking takes minutes, so only a run that repeats a seed shrinks."""
 PATIENCE = 400.0
 KEY_RETENTION = 900.0
 ANSWERS = ("done", "done", "done", "refused", "declined", "failed", "deferred", "not_called")
-which_one = st.integers(0, 4)
+indexes = st.integers(0, 4)
 
 
 @dataclass
 class WholeWorld(World):
-    """The world with agents that cannot be used for a while, and a remote that forgets its keys at last."""
+    """The world with agents that are unavailable for a while, and a remote that forgets its keys in the end."""
 
     credit: int | None = None
-    """How many requests may still be sent; None without a limit."""
+    """How many requests may still be sent; None is no limit."""
     sent: dict[str, datetime] = field(default_factory=dict)
     grants: int = 0
-    """How often something besides the engine's own rules allowed a further attempt: a deferral, an operator."""
+    """How often a deferral or an operator, rather than the engine's own rules, allowed another attempt."""
 
     def take_credit(self, agent: str, is_retry: bool) -> bool:
         if not self.is_available or self.credit == 0:
@@ -76,7 +76,7 @@ class WholeWorld(World):
                 self.steps[name] = step._replace(waiting_since=None)
 
     def land(self, call: Call) -> None:
-        """P2: nothing lands so long after its key was first sent that the remote might do it again."""
+        """P2: no call lands so long after its key was first sent that the remote might repeat the effect."""
         sent = self.sent.get(call.key)
         if not call.compensates and sent is not None:
             late = timedelta(seconds=KEY_RETENTION + COMPLETE_BY + SETTLE)
@@ -84,9 +84,9 @@ class WholeWorld(World):
         super().land(call)
 
     def defer(self, call: Call, *, was_called: bool) -> None:
-        """The host hands the request back; after a call that failed nobody knows whether it will still land.
+        """The host hands the request back.
 
-        Nor does anybody where an earlier host may have called before it died.
+        After a failed call, or if an earlier host may have called before it died, the call may still land.
         """
         was_called = was_called or call.begun
         call.begun = True
@@ -105,7 +105,7 @@ class WholeWorld(World):
             self.unread.append(reply)
 
     def resubmit(self) -> None:
-        """As an operator does it: see `orders.services.order_changes.resubmit_order`."""
+        """Does what an operator does: see `orders.services.order_changes.resubmit_order`."""
         for name, step in self.steps.items():
             if step.state == "failed":
                 self.steps[name] = reset_step(step, self.row.goal)
@@ -118,7 +118,7 @@ class WholeWorld(World):
         return sum(step.failure_count + step.compensation_failure_count for step in self.steps.values())
 
     def check_what_waits_is_looked_at_again(self) -> None:
-        """I7: a step that waits for its agent has neither a complete-by nor a request, and its patience will end."""
+        """I7: a step that waits for its agent has no complete-by and no request, and its patience will end."""
         for step in self.steps.values():
             if step.waiting_since is not None:
                 assert step.complete_by is None, (step.name, self.story)
@@ -135,15 +135,15 @@ class WholeWorld(World):
                 assert self.now - sent > timedelta(seconds=KEY_RETENTION), (name, self.story)
 
     def check_the_end(self) -> None:
-        """I2, I8: what the remote did is what the state says, and nothing was tried more often than was allowed."""
+        """I2, I8: the remote's effects match the state, and nothing was tried more often than allowed."""
         for name, step in self.steps.items():
             compensation = self.workflow.by_name[name].compensation
-            mine = {key for key in self.effects if key.startswith(f"{step.order_id}/{name}/")}
-            assert len(mine) <= 1, (name, self.story)
+            own_effects = {key for key in self.effects if key.startswith(f"{step.order_id}/{name}/")}
+            assert len(own_effects) <= 1, (name, self.story)
             if self.row.process_state == "processed":
-                assert mine == {step.key()}, (name, self.story)
+                assert own_effects == {step.key()}, (name, self.story)
             elif self.row.process_state == "compensated":
-                assert compensation is not Compensation.REVERSE or not mine, (name, self.story)
+                assert compensation is not Compensation.REVERSE or not own_effects, (name, self.story)
             most = (
                 RULES.threshold * (1 + RULES.compensation_patience)
                 + self.workflow.by_name[name].remedy.extended_waits
@@ -154,7 +154,7 @@ class WholeWorld(World):
 
 
 class OrderMachine(RuleBasedStateMachine):
-    """One order, and whatever may happen to it."""
+    """One order, and everything that may happen to it."""
 
     world: WholeWorld
 
@@ -170,9 +170,9 @@ class OrderMachine(RuleBasedStateMachine):
         return self.world.calls if hasattr(self, "world") else []
 
     @precondition(lambda self: self._calls())
-    @rule(which=which_one, outcome=st.sampled_from(ANSWERS))
-    def answer(self, which: int, outcome: str) -> None:
-        call = self.world.calls[which % len(self.world.calls)]
+    @rule(index=indexes, outcome=st.sampled_from(ANSWERS))
+    def answer(self, index: int, outcome: str) -> None:
+        call = self.world.calls[index % len(self.world.calls)]
         if outcome in ("deferred", "not_called"):
             self.world.defer(call, was_called=outcome == "deferred")
         else:
@@ -180,19 +180,19 @@ class OrderMachine(RuleBasedStateMachine):
         self.world.run_pass()
 
     @precondition(lambda self: self._calls())
-    @rule(which=which_one)
-    def land_unanswered(self, which: int) -> None:
-        self.world.land(self.world.calls[which % len(self.world.calls)])
+    @rule(index=indexes)
+    def land_unanswered(self, index: int) -> None:
+        self.world.land(self.world.calls[index % len(self.world.calls)])
 
     @precondition(lambda self: self._calls())
-    @rule(which=which_one)
-    def begin(self, which: int) -> None:
-        self.world.calls[which % len(self.world.calls)].begun = True
+    @rule(index=indexes)
+    def begin(self, index: int) -> None:
+        self.world.calls[index % len(self.world.calls)].begun = True
 
     @precondition(lambda self: hasattr(self, "world") and self.world.posted)
-    @rule(which=which_one)
-    def reply_twice(self, which: int) -> None:
-        self.world.unread.append(self.world.posted[-1 - which % len(self.world.posted)])
+    @rule(index=indexes)
+    def reply_twice(self, index: int) -> None:
+        self.world.unread.append(self.world.posted[-1 - index % len(self.world.posted)])
         self.world.run_pass()
 
     @rule(is_swept=st.booleans())
@@ -204,7 +204,7 @@ class OrderMachine(RuleBasedStateMachine):
 
     @rule()
     def outage_until_calls_expire(self) -> None:
-        """The agents cannot be used for as long as what they were asked for may take."""
+        """The agents are unavailable until every call under way has expired."""
         self.world.is_available = False
         self.world.wait()
         self.world.sweep()
@@ -212,7 +212,7 @@ class OrderMachine(RuleBasedStateMachine):
 
     @rule()
     def long_silence(self) -> None:
-        """Nobody runs for as long as the remote service remembers a key; then everybody does again."""
+        """Nothing runs for as long as the remote service remembers a key; then everything runs again."""
         self.world.now += timedelta(seconds=KEY_RETENTION)
         self.world.wait()
         self.world.sweep()

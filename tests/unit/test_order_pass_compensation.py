@@ -15,20 +15,24 @@ from tests.unit.rows import ME, NOW, ORDER, at, reply_to
 
 @pytest.mark.pattern("C10", "Q3")
 def test_the_last_compensation_ends_the_order_as_compensated_and_notifies_the_application() -> None:
-    one = compensating({"tell": "compensating"}, reply_to="shop")
-    take(one, "tell")
-    one.advance(NOW)
-    assert (one.row.process_state, one.row.goal, one.row.locked_by) == ("compensated", "compensate", None)
-    assert one.statuses == [Status("shop", ORDER, "compensated", {})]
-    assert kinds(one) == ["step_compensated", "compensated"]
+    order_pass = compensating({"tell": "compensating"}, reply_to="shop")
+    take(order_pass, "tell")
+    order_pass.advance(NOW)
+    assert (order_pass.row.process_state, order_pass.row.goal, order_pass.row.locked_by) == (
+        "compensated",
+        "compensate",
+        None,
+    )
+    assert order_pass.statuses == [Status("shop", ORDER, "compensated", {})]
+    assert kinds(order_pass) == ["step_compensated", "compensated"]
 
 
 @pytest.mark.pattern("T5")
 def test_the_answer_to_a_compensation_does_not_replace_the_answer_to_the_step() -> None:
-    one = compensating({"mix": "compensating"})
-    take(one, "mix", body={"thrown_away": True})
-    assert [(write.step.state, write.result) for write in one.step_writes()] == [("compensated", None)]
-    assert one.events[0].detail == {
+    order_pass = compensating({"mix": "compensating"})
+    take(order_pass, "mix", body={"thrown_away": True})
+    assert [(write.step.state, write.result) for write in order_pass.step_writes()] == [("compensated", None)]
+    assert order_pass.events[0].detail == {
         "answer": {"thrown_away": True},
         "calls": 1,
         "waited": 0.0,
@@ -44,57 +48,70 @@ def test_the_answer_to_a_compensation_does_not_replace_the_answer_to_the_step() 
 def test_a_compensation_that_fails_puts_the_order_into_error_with_an_alert_of_its_own_kind(
     outcome: str, compensation_generation: int
 ) -> None:
-    one = compensating({"mix": "compensating"}, reply_to="shop")
-    take(one, "mix", outcome)
-    one.advance(NOW)
-    failed = one.steps["mix"]
+    order_pass = compensating({"mix": "compensating"}, reply_to="shop")
+    take(order_pass, "mix", outcome)
+    order_pass.advance(NOW)
+    failed = order_pass.steps["mix"]
     assert (failed.state, failed.outcome, failed.compensation_failure_count) == ("failed", "done", 1)
     assert failed.compensation_generation == compensation_generation
-    assert (one.row.process_state, one.row.failure_count, one.row.locked_by) == ("error", 1, None)
-    assert one.alerts == [NewAlert(ORDER, "compensation_failed", "no", "it said no", "mix", "kitchen")]
-    assert one.statuses == [Status("shop", ORDER, "failed", {"step": "mix", "code": "no"})]
-    assert kinds(one) == ["compensation_failed", "error"]
+    assert (order_pass.row.process_state, order_pass.row.failure_count, order_pass.row.locked_by) == (
+        "error",
+        1,
+        None,
+    )
+    assert order_pass.alerts == [NewAlert(ORDER, "compensation_failed", "no", "it said no", "mix", "kitchen")]
+    assert order_pass.statuses == [Status("shop", ORDER, "failed", {"step": "mix", "code": "no"})]
+    assert kinds(order_pass) == ["compensation_failed", "error"]
 
 
 @pytest.mark.pattern("C10")
 def test_a_late_answer_to_the_forward_call_changes_nothing_once_its_compensation_was_sent() -> None:
-    one = compensating({"mix": {"state": "compensating", "attempt": 3, "outcome": "unknown"}}, locked_by=ME)
-    one.take(reply_to(one.steps["mix"], "done", attempt=2, compensates=False), NOW)
-    one.advance(NOW)
-    assert (written(one), kinds(one)) == ([], ["reply_ignored"])
+    order_pass = compensating(
+        {"mix": {"state": "compensating", "attempt": 3, "outcome": "unknown"}}, locked_by=ME
+    )
+    order_pass.take(reply_to(order_pass.steps["mix"], "done", attempt=2, compensates=False), NOW)
+    order_pass.advance(NOW)
+    assert (written(order_pass), kinds(order_pass)) == ([], ["reply_ignored"])
 
 
 @pytest.mark.pattern("C10")
 def test_a_forward_call_that_completes_while_the_order_is_compensated_is_compensated_at_once() -> None:
-    one = compensating({"mix": "completed", "heat-oven": "completed", "bake": "running"})
-    take(one, "bake")
-    one.advance(NOW)
-    assert [request.key for request in one.new_requests] == [f"{ORDER}/bake/1/undo"]
+    order_pass = compensating({"mix": "completed", "heat-oven": "completed", "bake": "running"})
+    take(order_pass, "bake")
+    order_pass.advance(NOW)
+    assert [request.key for request in order_pass.new_requests] == [f"{ORDER}/bake/1/undo"]
 
 
 @pytest.mark.pattern("C10")
 def test_a_forward_call_that_is_refused_while_the_order_is_compensated_is_no_error() -> None:
-    one = compensating({"mix": "completed", "heat-oven": "completed", "bake": "running"})
-    take(one, "bake", "refused")
-    one.advance(NOW)
-    assert ([request.key for request in one.new_requests], one.alerts) == ([f"{ORDER}/mix/1/undo"], [])
+    order_pass = compensating({"mix": "completed", "heat-oven": "completed", "bake": "running"})
+    take(order_pass, "bake", "refused")
+    order_pass.advance(NOW)
+    assert ([request.key for request in order_pass.new_requests], order_pass.alerts) == (
+        [f"{ORDER}/mix/1/undo"],
+        [],
+    )
 
 
 @pytest.mark.pattern("C10")
 def test_a_call_that_may_still_take_effect_is_awaited_and_nobody_holds_the_order() -> None:
     unknown = {"state": "not_started", "attempt": 1, "outcome": "unknown", "settles_at": at(5)}
-    one = order({"mix": unknown}, goal="compensate", started_at=at(-60))
-    one.advance(NOW)
-    assert (one.row.process_state, one.row.not_before, one.new_requests) == ("pending", at(5), [])
+    order_pass = order({"mix": unknown}, goal="compensate", started_at=at(-60))
+    order_pass.advance(NOW)
+    assert (order_pass.row.process_state, order_pass.row.not_before, order_pass.new_requests) == (
+        "pending",
+        at(5),
+        [],
+    )
 
 
-# Taking back what nobody has begun
+# Taking back requests that nobody has begun
 
 
 @pytest.mark.pattern("C10")
 def test_running_steps_of_an_order_being_compensated_can_be_taken_back() -> None:
-    one = compensating({"mix": "running", "heat-oven": "running", "bake": "not_started"})
-    assert [step.name for step in one.recallable()] == ["mix", "heat-oven"]
+    order_pass = compensating({"mix": "running", "heat-oven": "running", "bake": "not_started"})
+    assert [step.name for step in order_pass.recallable()] == ["mix", "heat-oven"]
 
 
 @pytest.mark.pattern("C10")
@@ -111,32 +128,32 @@ def test_no_request_is_taken_back_unless_the_order_is_being_compensated(process:
 @pytest.mark.pattern("C10")
 @pytest.mark.parametrize(("attempt", "outcome"), [(1, "none"), (2, "unknown")])
 def test_a_request_taken_back_before_any_agent_had_it_had_no_effect(attempt: int, outcome: str) -> None:
-    """But an attempt before it may have."""
-    one = compensating({"mix": {"state": "running", "attempt": attempt}})
-    one.recalled(one.steps["mix"].id)
-    back = one.steps["mix"]
+    """But an earlier attempt may have had one."""
+    order_pass = compensating({"mix": {"state": "running", "attempt": attempt}})
+    order_pass.recalled(order_pass.steps["mix"].id)
+    back = order_pass.steps["mix"]
     assert (back.state, back.outcome, back.answered, back.complete_by) == (
         "not_started",
         outcome,
         attempt,
         None,
     )
-    assert kinds(one) == ["step_recalled"]
+    assert kinds(order_pass) == ["step_recalled"]
 
 
 @pytest.mark.pattern("C10")
 def test_an_order_whose_only_request_was_taken_back_is_compensated_without_waiting() -> None:
-    one = compensating({"mix": "running"})
-    one.recalled(one.steps["mix"].id)
-    one.advance(NOW)
-    assert [request.key for request in one.new_requests] == [f"{ORDER}/tell/1/undo"]
+    order_pass = compensating({"mix": "running"})
+    order_pass.recalled(order_pass.steps["mix"].id)
+    order_pass.advance(NOW)
+    assert [request.key for request in order_pass.new_requests] == [f"{ORDER}/tell/1/undo"]
 
 
 @pytest.mark.pattern("A7")
 def test_a_reply_to_a_request_that_was_taken_back_changes_nothing() -> None:
-    one = compensating({"mix": "running"})
-    reply = reply_to(one.steps["mix"])
-    one.recalled(one.steps["mix"].id)
-    recalled: StepRow = one.steps["mix"]
-    one.take(reply, NOW)
-    assert one.steps["mix"] is recalled
+    order_pass = compensating({"mix": "running"})
+    reply = reply_to(order_pass.steps["mix"])
+    order_pass.recalled(order_pass.steps["mix"].id)
+    recalled: StepRow = order_pass.steps["mix"]
+    order_pass.take(reply, NOW)
+    assert order_pass.steps["mix"] is recalled

@@ -1,4 +1,4 @@
-"""An order's history as lanes, and the lanes as a drawing: pure."""
+"""An order's history as lanes, and the lanes as a drawing, without a database."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -32,7 +32,7 @@ def event(seconds: float, kind: str, attempt: int = 1, **detail: Any) -> EventFa
 
 
 def step(**facts: Any) -> StepFacts:
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "name": "bake",
         "agent": "oven",
         "state": "not_started",
@@ -50,15 +50,15 @@ def step(**facts: Any) -> StepFacts:
         "started_at": None,
         "completed_at": None,
     }
-    return StepFacts(**(known | facts))
+    return StepFacts(**(defaults | facts))
 
 
 def lane(facts: StepFacts, *events: EventFacts, now: float = 100) -> Lane:
-    (found,) = lanes([facts], events, now=at(now))
-    return found
+    (only_lane,) = lanes([facts], events, now=at(now))
+    return only_lane
 
 
-def stretches(found: Lane) -> list[tuple[str, float, float, str]]:
+def stretches(lane: Lane) -> list[tuple[str, float, float, str]]:
     return [
         (
             span.kind.value,
@@ -66,12 +66,12 @@ def stretches(found: Lane) -> list[tuple[str, float, float, str]]:
             (span.ends - START).total_seconds(),
             span.outcome,
         )
-        for span in found.spans
+        for span in lane.spans
     ]
 
 
 def test_attempts_waits_and_the_compensation_are_consecutive_stretches() -> None:
-    found = lane(
+    drawn_lane = lane(
         step(state="compensated", attempt=3),
         event(0, "step_started"),
         event(4, "step_timed_out", until=at(9).isoformat()),
@@ -80,14 +80,14 @@ def test_attempts_waits_and_the_compensation_are_consecutive_stretches() -> None
         event(50, "compensation_started", 3),
         event(51, "step_compensated", 3),
     )
-    assert stretches(found) == [
+    assert stretches(drawn_lane) == [
         ("attempt", 0, 4, "timed out"),
         ("wait", 4, 9, ""),
         ("attempt", 9, 10, "done"),
         ("attempt", 50, 51, "compensated"),
     ]
-    assert [span.compensates for span in found.spans] == [False, False, False, True]
-    assert found.ticks == [at(0), at(9), at(50)]
+    assert [span.compensates for span in drawn_lane.spans] == [False, False, False, True]
+    assert drawn_lane.ticks == [at(0), at(9), at(50)]
 
 
 @pytest.mark.parametrize(
@@ -120,21 +120,21 @@ def test_attempts_waits_and_the_compensation_are_consecutive_stretches() -> None
 def test_a_stretch_that_has_not_ended_lasts_until_now(
     facts: dict[str, Any], events: list[tuple[float, str]], last: tuple[str, float, float, str] | None
 ) -> None:
-    found = stretches(lane(step(**facts), *(event(seconds, kind) for seconds, kind in events)))
-    assert (found[-1] if found else None) == last
+    spans = stretches(lane(step(**facts), *(event(seconds, kind) for seconds, kind in events)))
+    assert (spans[-1] if spans else None) == last
 
 
 @pytest.mark.pattern("A8")
 def test_the_standing_of_a_waiting_step_names_its_agent_and_the_start_of_the_wait() -> None:
     for state, goal in (("not_started", "complete"), ("compensating", "compensate")):
-        stands = step_standing(
+        standing = step_standing(
             step(state=state, waiting_since=at(30), failure_count=1),
             goal,
             retry_limits=RetryLimits(),
             now=at(100),
         )
-        assert stands is not None
-        assert (stands.kind, stands.on, stands.since, stands.until) == (
+        assert standing is not None
+        assert (standing.kind, standing.on, standing.since, standing.until) == (
             StandingKind.AGENT,
             "oven",
             at(30),
@@ -143,22 +143,22 @@ def test_the_standing_of_a_waiting_step_names_its_agent_and_the_start_of_the_wai
 
 
 def test_a_drawing_keeps_everything_within_its_bounds_and_in_order_of_time() -> None:
-    found = lane(
+    drawn_lane = lane(
         step(state="failed", attempt=2),
         *(event(second, kind) for second, kind in ((0, "step_started"), (0.004, "step_failed"))),
         *(event(second, kind, 2) for second, kind in ((7200, "step_started"), (7200.1, "step_refused"))),
         now=7300,
     )
-    chart = order_chart.draw([found], began=START, until=at(7300))
+    chart = order_chart.draw([drawn_lane], began=START, until=at(7300))
     assert chart is not None
     (row,) = chart.rows
     edges = [(bar.x, bar.x + bar.width) for bar in row.bars]
-    assert all(chart.left <= left < right <= chart.width for left, right in edges)
+    assert all(chart.left <= start < end <= chart.width for start, end in edges)
     assert [bar.x for bar in row.bars] == sorted(bar.x for bar in row.bars)
     assert min(bar.width for bar in row.bars) >= order_chart.LEAST
     assert [round(mark.cut) for mark in chart.marks if mark.cut] == [7200]
     assert [mark.x for mark in chart.marks] == sorted(mark.x for mark in chart.marks)
-    assert {span.kind for span in found.spans} == {SpanKind.ATTEMPT, SpanKind.WAIT}
+    assert {span.kind for span in drawn_lane.spans} == {SpanKind.ATTEMPT, SpanKind.WAIT}
     assert order_chart.draw([lane(step())], began=START, until=at(5)) is None
 
 

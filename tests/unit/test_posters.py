@@ -1,4 +1,4 @@
-"""Posters: the same design always gives the same picture, small and well-formed, whatever the design holds."""
+"""Posters: a design always gives the same picture, small and well-formed, whatever is in the design."""
 
 import hashlib
 import re
@@ -59,7 +59,7 @@ def test_only_the_seed_decides_the_drawing(family: str, form: str) -> None:
 
 
 def test_changing_a_drawing_changes_its_urls() -> None:
-    """Browsers keep a picture for ever. When this fails, raise `posters.DRAWN` and take the new value over."""
+    """Browsers keep a picture for ever. When this fails, raise `posters.DRAWN` and enter the new fingerprint here."""
     drawn = "".join(posters.draw(poster.design()) for poster in POSTERS)
     assert (posters.DRAWN, hashlib.sha256(drawn.encode()).hexdigest()[:16]) == ("1", "a54494458785a879")
 
@@ -71,13 +71,13 @@ def test_the_fingerprint_changes_only_with_the_drawing() -> None:
         {**design, "form": "swell"},
         {**design, "palette": ["#000000", *design["palette"][1:]]},
     ]
-    assert len({posters.fingerprint(one) for one in (design, *changed)}) == 4
+    assert len({posters.fingerprint(variant) for variant in (design, *changed)}) == 4
     assert posters.fingerprint({**design, "note": "not drawn"}) == posters.fingerprint(design)
 
 
 def test_ids_do_not_clash_when_posters_share_a_page() -> None:
     names = [re.findall(r' id="([^"]+)"', posters.draw(poster.design())) for poster in POSTERS]
-    together = [name for one in names for name in one]
+    together = [name for poster_names in names for name in poster_names]
     assert together and len(together) == len(set(together))
 
 
@@ -130,7 +130,7 @@ def test_even_values_that_only_our_code_writes_are_escaped() -> None:
 
 
 def test_contours_follow_the_height() -> None:
-    """A cone's contour is a circle round its top."""
+    """A cone's contour is a circle around its top."""
     land = lines.sampled(lambda x, y: 1 - ((x - 0.5) ** 2 + (y - 0.5) ** 2) ** 0.5, columns=40, rows=40)
     (line,) = lines.contours(land, 0.7)
     assert line[0] == line[-1]

@@ -133,7 +133,7 @@ def test_a_stored_step_that_the_workflow_does_not_have_is_an_error() -> None:
 @pytest.mark.pattern("C6")
 @pytest.mark.parametrize("state", ["running", "not_started", "failed", "compensating"])
 def test_a_reply_to_the_last_attempt_counts_whatever_the_state_of_the_step(state: str) -> None:
-    """Also after the supervisor gave up on it: it was posted in time, and only read late (rule 4)."""
+    """Even after the supervisor gave up on the step: the reply was posted in time, and only read late (rule 4)."""
     step = step_row("mix", {"state": state, "attempt": 2, "answered": 1})
     assert answers(reply_to(step), step)
 

@@ -1,7 +1,7 @@
-"""Any workflow under any course of events: what must hold of every order, whatever happens to it.
+"""Any workflow under any course of events: what must hold for every order, whatever happens to it.
 
-Hypothesis makes up a workflow and a course of events; afterwards the world (tests/unit/world.py) is left in peace, and
-the order has to come to an end.
+Hypothesis makes up a workflow and a course of events. Afterwards the world (tests/unit/world.py) has no more faults,
+and the order must end.
 """
 
 import pytest
@@ -25,8 +25,8 @@ EVENTS = [
 courses = st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, 4)), max_size=40)
 
 
-def happen(world: World, event: str, which: int) -> None:
-    """One event, if it can happen now, and what the processes that are awake do about it."""
+def happen(world: World, event: str, index: int) -> None:
+    """Makes an event happen, if it can happen now, and has the running processes react to it."""
     if event == "wait":
         world.wait()
         world.sweep()
@@ -35,9 +35,9 @@ def happen(world: World, event: str, which: int) -> None:
             goal="compensate", process_state="pending", locked_by=None, not_before=None
         )
     elif event == "copy" and world.posted:
-        world.unread.append(world.posted[which % len(world.posted)])
+        world.unread.append(world.posted[index % len(world.posted)])
     elif event not in ("copy", "compensate") and world.calls:
-        call = world.calls[which % len(world.calls)]
+        call = world.calls[index % len(world.calls)]
         if event == "begin":
             call.begun = True
         elif event == "land":
@@ -48,7 +48,7 @@ def happen(world: World, event: str, which: int) -> None:
 
 
 def leave_in_peace(world: World) -> None:
-    """From now on every call succeeds and time passes: the order has to come to an end (I11)."""
+    """Lets every call succeed and time pass: the order must end (I11)."""
     for _ in range(SOME_TURNS):
         if world.ended:
             return
@@ -61,7 +61,7 @@ def leave_in_peace(world: World) -> None:
 
 
 def check_the_end(world: World) -> None:
-    """What the remote did is what the state says (I2)."""
+    """Checks that the remote's effects match the state (I2)."""
     steps = world.steps.values()
     if world.row.process_state == "processed":
         assert {step.state for step in steps} == {"completed"}, world.story
@@ -94,8 +94,8 @@ def test_every_order_respects_its_dependencies_and_ends_whatever_happens(
     """I2, I3, I4, I7, I8, I10, I11."""
     world = World(workflow)
     world.run_pass()
-    for event, which in course:
-        happen(world, event, which)
+    for event, index in course:
+        happen(world, event, index)
     leave_in_peace(world)
     check_the_end(world)
 

@@ -15,7 +15,7 @@ RULES = RetryRules(threshold=3, compensation_patience=2)
 def rule(
     step: StepRow, *, goal: str = "complete", rules: RetryRules = RULES, declared: Step | None = None
 ) -> tuple[Ruling, StepRow]:
-    """The ruling, with a backoff of ten seconds a failure."""
+    """The ruling, with a backoff of ten seconds per failure."""
     return rule_on(
         step,
         declared or CAKE.by_name[step.name],

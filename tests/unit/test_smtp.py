@@ -1,4 +1,4 @@
-"""Connections to a mail server: kept, given up in time, and never used for a secret that anybody could read."""
+"""Connections to a mail server: reused, closed in time, and never used for a password without encryption."""
 
 import asyncio
 import contextlib
@@ -12,16 +12,16 @@ from orders.agents.smtp import SmtpRemote
 from orders.engine.errors import Fault, Refused, Transient
 
 BOUND = 10.0
-"""Seconds that no test here comes near."""
+"""Seconds; far longer than any test here takes."""
 
 
 @dataclass
 class MailServer:
-    """A mail server that answers as `says` has it, by command; None ends the connection, and `...` is silence."""
+    """A mail server with an answer for each command in `says`; None ends the connection, and `...` is silence."""
 
     says: dict[str, object] = field(default_factory=dict)
     connections: int = 0
-    heard: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
     port: int = 0
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
@@ -55,7 +55,7 @@ class MailServer:
                 continue
             in_data = False
             command = word.upper()
-            self.heard.append(command)
+            self.commands.append(command)
 
 
 @contextlib.asynccontextmanager
@@ -98,8 +98,8 @@ def test_a_connection_is_reused_for_the_next_email_and_properly_closed() -> None
                 await send(remote)
             await remote.close()
             assert server.connections == 1
-            assert server.heard.count("DATA") == 3
-            assert server.heard[-1] == "QUIT"
+            assert server.commands.count("DATA") == 3
+            assert server.commands[-1] == "QUIT"
             await send(remote)
             await remote.close()
             assert server.connections == 2
@@ -197,7 +197,7 @@ def test_a_password_is_not_sent_over_a_connection_that_is_not_encrypted() -> Non
             remote = remote_of(server, user="shop:secret@")
             fault = await fault_of(remote)
             assert (type(fault), fault.code) == (Refused, "smtp_not_supported")
-            assert not {"AUTH", "MAIL"} & set(server.heard)
+            assert not {"AUTH", "MAIL"} & set(server.commands)
 
     run(work)
 

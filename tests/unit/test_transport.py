@@ -1,4 +1,4 @@
-"""One call of a remote service: what it carries, which answers are which faults, and that its size is bounded (F15)."""
+"""One call of a remote service: what it carries, which fault each answer is, and that its size is bounded (F15)."""
 
 import contextlib
 import gzip

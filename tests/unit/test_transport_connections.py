@@ -1,4 +1,4 @@
-"""Calls that are slow, cut off or cancelled, and connections that fail: one call is bounded in time (F15)."""
+"""Calls that are slow, cut off or cancelled, and connections that fail: every call is bounded in time (F15)."""
 
 import asyncio
 import socket
@@ -58,7 +58,7 @@ def test_a_connection_cut_in_mid_answer_is_transient() -> None:
 
 
 def raw_fault(answer: bytes) -> Fault:
-    """The fault of a call to a server that answers with just these bytes."""
+    """The fault of a call to a server that answers with exactly these bytes."""
 
     async def run() -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Which faults of HTTP are which, by status, error and body (F15)."""
+"""Which fault each HTTP status, error and body is (F15)."""
 
 import json
 import ssl

@@ -1,4 +1,4 @@
-"""Sums, durations, numbers and moments in words."""
+"""Amounts, durations, numbers and moments in words."""
 
 from datetime import timedelta
 

@@ -103,7 +103,7 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
         ),
         (
             event("step_timed_out", ruling="settle"),
-            "Step bake got no answer by its complete-by time, attempt 2:"
+            "Step bake got no answer by its complete-by time (attempt 2):"
             " it will be compensated once its call can no longer take effect",
         ),
         (event("step_completed", calls=2), "Step bake completed after 2 calls"),

@@ -1,4 +1,4 @@
-"""The loop of a role: no wake-up is lost, a database that is away is waited for, a stop is a stop."""
+"""The loop of a role: no wake-up is lost, it waits for an unreachable database, and it stops when told to."""
 
 import os
 import subprocess
@@ -14,16 +14,16 @@ from django.db import Error, InterfaceError, InternalError, OperationalError
 from orders.engine.runtime.loop import LOCKED_PAUSE, Counts, Worker, instance_id
 
 NEVER = 3_600.0
-"""Seconds between polls in tests in which no poll is to help."""
+"""Seconds between polls in tests that must pass without a poll."""
 BOUND = 60.0
-"""Seconds that no test here comes near, unless it fails."""
+"""Seconds; no test here takes nearly as long, unless it fails."""
 IDLE = Counts()
 BUSY = Counts(busy=True, done={"orders": 1})
 ROOT = Path(__file__).resolve().parents[2]
 
 
 class Passes:
-    """What the role does in each pass: an answer, or an exception, or a call that gives the answer. Then it stops."""
+    """What the role does in each pass: return counts, raise an exception, or call a function. Then it stops."""
 
     def __init__(self, *script: Counts | Exception | Callable[[], Counts], poll: float = NEVER) -> None:
         self.worker = Worker(name="test", run_once=self, poll=poll)
@@ -40,7 +40,7 @@ class Passes:
         return entry() if callable(entry) else entry
 
     def run(self) -> int:
-        """Runs the worker to its end; returns how many passes there were."""
+        """Runs the worker to its end; returns the number of passes."""
         ended = run_bounded(self.worker)
         assert ended, f"the worker still waits after {len(self.began)} passes"
         return len(self.began)
@@ -161,7 +161,7 @@ def test_a_worker_that_was_stopped_before_it_began_does_nothing() -> None:
 
 
 def test_a_stop_that_arrives_between_two_passes_does_not_wait_for_the_poll() -> None:
-    """Just before the flag is cleared, which wipes out the wake-up that came with the stop."""
+    """It arrives just before the flag is cleared, which also clears the wake-up that came with the stop."""
 
     class StopsFirst(threading.Event):
         def clear(self) -> None:
@@ -191,7 +191,7 @@ worker.run()
 
 
 def test_a_signal_that_arrives_while_the_flag_is_held_does_not_hang_the_process() -> None:
-    """The handler runs in the main thread, between two of its instructions; a flag's lock cannot be taken twice."""
+    """The handler runs in the main thread, between two of its instructions, and a flag's lock cannot be taken twice."""
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED],
         cwd=ROOT,

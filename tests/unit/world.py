@@ -1,7 +1,7 @@
-"""A whole world in memory: the rows, the requests, a remote service with its ledger, a supervisor and a clock that only
-moves when it is told to.
+"""A world in memory: the rows, the requests, a remote service with its ledger, a supervisor, and a clock that moves
+only when a test moves it.
 
-Only the decisions are the real ones: `OrderPass` (which asks `next_moves` and `next_compensation_moves`) and `rule_on`.
+Only the decisions are real: `OrderPass` (which calls `next_moves` and `next_compensation_moves`) and `rule_on`.
 """
 
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ from tests.unit.rows import ME, NOW, process_row, reply_to, step_rows
 RULES = RetryRules(threshold=3, compensation_patience=2)
 COMPLETE_BY, SETTLE, CUSTOMER_WAIT, EXTENDED_WAIT = 30.0, 5.0, 60.0, 120.0
 SOME_TURNS = 300
-"""Turns of a world left in peace that no order comes near."""
+"""Turns of a world without faults; no order needs nearly as many."""
 
 FINISHED = {"completed", "skipped"}
 
 
 @st.composite
 def workflows(draw: st.DrawFn) -> Workflow:
-    """One to five steps; each comes after some of those before it."""
+    """Workflows of one to five steps, each after some of the earlier ones."""
     names = ["a", "b", "c", "d", "e"][: draw(st.integers(1, 5))]
     steps = []
     for number, name in enumerate(names):
@@ -59,7 +59,7 @@ def workflows(draw: st.DrawFn) -> Workflow:
 
 @dataclass
 class Call:
-    """A request that was sent, until it is answered or may no longer land. `step` is as it was then."""
+    """A sent request, until it is answered or can no longer land. `step` is the step when it was sent."""
 
     step: StepRow
     compensates: bool
@@ -70,7 +70,7 @@ class Call:
 
 @dataclass
 class World:
-    """Everything there is besides the decisions. The remote does the effect of one key once; no more is asked of it."""
+    """Everything besides the decisions. The remote has one duty: the effect of a key happens once."""
 
     workflow: Workflow
     now: datetime = NOW
@@ -94,28 +94,30 @@ class World:
     # The scheduler
 
     def run_pass(self) -> None:
-        one = OrderPass(row=self.row, steps=list(self.steps.values()), workflow=self.workflow, instance=ME)
+        order_pass = OrderPass(
+            row=self.row, steps=list(self.steps.values()), workflow=self.workflow, instance=ME
+        )
         unread, self.unread = self.unread, []
         for reply in unread:
-            one.take(reply, self.now)
+            order_pass.take(reply, self.now)
         never_begun = {call.step.id for call in self.calls if not call.begun and not call.compensates}
-        for step in one.recallable():
+        for step in order_pass.recallable():
             if step.id in never_begun:
-                one.recalled(step.id)
+                order_pass.recalled(step.id)
                 self.calls = [call for call in self.calls if call.step.id != step.id]
-        one.advance(self.now, self.take_credit)
-        self.story += [f"{event.kind} {event.step}" for event in one.events]
-        self.check_attempts_only_grow(one)
-        self.calls = [call for call in self.calls if call.begun or call.step.id not in one.superseded]
-        by_id = {step.id: step for step in one.steps.values()}
-        for request in one.new_requests:
+        order_pass.advance(self.now, self.take_credit)
+        self.story += [f"{event.kind} {event.step}" for event in order_pass.events]
+        self.check_attempts_only_grow(order_pass)
+        self.calls = [call for call in self.calls if call.begun or call.step.id not in order_pass.superseded]
+        by_id = {step.id: step for step in order_pass.steps.values()}
+        for request in order_pass.new_requests:
             step = by_id[request.step_id]
             if request.compensates:
-                self.check_everything_after_it_is_compensated(step, one.steps)
+                self.check_everything_after_it_is_compensated(step, order_pass.steps)
             else:
-                self.check_everything_before_it_is_finished(step, one.steps)
+                self.check_everything_before_it_is_finished(step, order_pass.steps)
             self.calls.append(Call(step, request.compensates, request.key, request.reverses))
-        self.row, self.steps = one.row, dict(one.steps)
+        self.row, self.steps = order_pass.row, dict(order_pass.steps)
         self.check_what_is_in_flight_has_an_end()
 
     def take_credit(self, agent: str, is_retry: bool) -> bool:
@@ -125,7 +127,7 @@ class World:
     # The agents and the remote
 
     def land(self, call: Call) -> None:
-        """The remote does what it was asked, unless it has done or refused it before."""
+        """The remote does what the call requests, unless it has done or refused that before."""
         call.begun = True
         if call.compensates:
             self.effects.discard(call.reverses)
@@ -135,11 +137,11 @@ class World:
             self.performed.add(call.key)
 
     def answer(self, call: Call, outcome: str) -> None:
-        """The agent answers, if it is still in time (A5). What was answered to a key once is answered again."""
+        """The agent answers, if there is still time (A5). A repeated key gets its first answer again."""
         call.begun = True
         if outcome == "done":
             self.land(call)
-        if outcome != "failed":  # else nobody knows, and it may still land
+        if outcome != "failed":  # otherwise the outcome is unknown, and the call may still land
             if call.key in self.performed:
                 outcome = "done"
             elif outcome == "done":
@@ -181,7 +183,7 @@ class World:
     # The clock
 
     def wait(self) -> None:
-        """Moves on to the next moment at which anything is due; a call that can no longer land is gone."""
+        """Moves on to the next moment at which anything is due; drops calls that can no longer land."""
         rows: list[Any] = [self.row, *self.steps.values()]
         moments = {moment for row in rows for moment in (row.complete_by, row.not_before) if moment}
         moments |= {step.settles_at for step in self.steps.values() if step.settles_at}
@@ -196,11 +198,11 @@ class World:
 
     # What must hold
 
-    def check_attempts_only_grow(self, one: OrderPass) -> None:
-        asked = {request.step_id for request in one.new_requests}
-        for name, after in one.steps.items():
+    def check_attempts_only_grow(self, order_pass: OrderPass) -> None:
+        requested = {request.step_id for request in order_pass.new_requests}
+        for name, after in order_pass.steps.items():
             before = self.steps[name]
-            assert after.attempt == before.attempt + (after.id in asked), (name, self.story)
+            assert after.attempt == before.attempt + (after.id in requested), (name, self.story)
             assert after.answered >= before.answered
             assert after.answered <= after.attempt
 
@@ -209,7 +211,7 @@ class World:
             assert steps[earlier].state in FINISHED, (step.name, earlier, self.story)
 
     def check_everything_after_it_is_compensated(self, step: StepRow, steps: dict[str, StepRow]) -> None:
-        """And the step's own forward call can no longer land either (rule 8)."""
+        """Also checks that the step's own forward call can no longer land (rule 8)."""
         declared = self.workflow.by_name[step.name]
         assert declared.compensation is not Compensation.NONE, (step.name, self.story)
         is_notice = declared.compensation is Compensation.NOTICE
@@ -222,7 +224,7 @@ class World:
         assert not self.may_land(step.name), (step.name, self.story)
 
     def may_land(self, name: str) -> bool:
-        """Whether a forward call of this step is under way whose effect has not happened yet."""
+        """Whether a forward call of this step is under way and its effect has not happened yet."""
         return any(
             call.step.name == name
             and call.begun

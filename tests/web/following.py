@@ -16,9 +16,9 @@ from orders.vocabulary import ActorKind
 from tests.support.people import signed_in
 
 
-def cookie(who: APIClient) -> str:
+def cookie(client: APIClient) -> str:
     """The session cookie of somebody who has signed in with a browser."""
-    browser = signed_in(who.user)
+    browser = signed_in(client.user)
     return f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 

@@ -42,13 +42,13 @@ def shop_order(
     **process: Any,
 ) -> OrderProcess:
     """An order of one print in the state that these steps and fields of the process describe."""
-    made = make_order(steps, workflow=FULFIL, **process)
+    stored = make_order(steps, workflow=FULFIL, **process)
     placed_at = timezone.now() - timedelta(seconds=age)
     order = make_purchase(
-        made.order_id, customer=customer, email=email, total=7800, ship_to=LONDON, placed_at=placed_at
+        stored.order_id, customer=customer, email=email, total=7800, ship_to=LONDON, placed_at=placed_at
     )
     OrderLine.objects.create(order=order, product_id="tidal-lines", title=title, quantity=2, unit_price=3900)
-    return made
+    return stored
 
 
 def note(order: OrderProcess, kind: str, step: str = "", attempt: int = 0, **detail: Any) -> None:

@@ -82,19 +82,19 @@ def test_it_refuses_invalid_faults_and_keeps_the_input(admin: Client, wrong: dic
 def test_it_kills_a_process_of_this_installation_and_of_no_other(
     admin: Client, system: System, tmp_path: Path
 ) -> None:
-    mine = system.start("scheduler")
+    scheduler = system.start("scheduler")
     other = system.start("scheduler", VAR_DIR=str(tmp_path / "other"))
-    until(lambda: running.pids_of("scheduler", var_dir=tmp_path) == [mine.pid], what="the scheduler")
+    until(lambda: running.pids_of("scheduler", var_dir=tmp_path) == [scheduler.pid], what="the scheduler")
     until(
         lambda: running.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid],
         what="the other installation's scheduler",
     )
     assert admin.get(PANEL).context["workers"] == {"submission": 0, "scheduler": 1, "agents": 0, "jobs": 0}
     page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
-    assert f"Killed process {mine.pid} of scheduler." in page.content.decode()
+    assert f"Killed process {scheduler.pid} of scheduler." in page.content.decode()
     until(lambda: running.pids_of("scheduler", var_dir=tmp_path) == [], what="the end of the scheduler")
     assert running.pids_of("scheduler", var_dir=tmp_path / "other") == [other.pid]
-    assert AuditEntry.objects.get().result == f"killed process {mine.pid}"
+    assert AuditEntry.objects.get().result == f"killed process {scheduler.pid}"
     page = admin.post(f"{PANEL}kill/scheduler/", follow=True)
     assert "No scheduler process is running on this machine." in page.content.decode()
     assert admin.post(f"{PANEL}kill/web/").status_code == 404

@@ -78,9 +78,11 @@ def may(role: str, least: str | None) -> bool:
     return least is not None and ROLES.index(role) >= ROLES.index(least)
 
 
-def kept_as(name: str, path: str, who: str) -> tuple[str, str]:
+def kept_as(name: str, path: str, level: str) -> tuple[str, str]:
     """The act and the target under which a refusal at a url is recorded."""
-    return audit.act_and_target(name, resolve(path).kwargs, who if name.startswith("second-factor") else path)
+    return audit.act_and_target(
+        name, resolve(path).kwargs, level if name.startswith("second-factor") else path
+    )
 
 
 def test_every_url_is_in_the_table() -> None:

@@ -50,11 +50,11 @@ def test_an_allowed_act_and_a_refused_attempt_are_recorded_under_the_same_name(
     admin, viewer = signed_in(person("admin")), signed_in(person("viewer"))
     recorded: dict[str, set[tuple[str, str]]] = {"admin": set(), "viewer": set()}
     for name, body in BODIES.items():
-        for who, client in (("admin", admin), ("viewer", viewer)):
+        for level, client in (("admin", admin), ("viewer", viewer)):
             earlier = AuditEntry.objects.count()
             client.post(places[name], body)
             (entry,) = AuditEntry.objects.order_by("id")[earlier:]
-            recorded[who].add((entry.act, entry.target))
+            recorded[level].add((entry.act, entry.target))
     assert recorded["admin"] == recorded["viewer"]
     order_id = StepState.objects.values_list("process_id", flat=True)[0]
     assert {("skip", f"order {order_id}"), ("pause-agent", "agent kitchen")} < recorded["viewer"]

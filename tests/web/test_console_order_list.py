@@ -95,10 +95,10 @@ def test_each_filter_finds_exactly_its_orders() -> None:
     ]
     for query, orders in expected:
         assert matches(**query) == {order.pk for order in orders}, query
-        chosen = OrderFilterForm(query).filter
-        ids = set(search.matching(chosen, most=100, retry_limits=retry_limits(), now=ahead(0)))
+        order_filter = OrderFilterForm(query).filter
+        ids = set(search.matching(order_filter, most=100, retry_limits=retry_limits(), now=ahead(0)))
         assert ids == {order.pk for order in orders}, query
-        counted = search.count(chosen, now=ahead(0))
+        counted = search.count(order_filter, now=ahead(0))
         assert counted in (None, len(orders)), query
 
 

@@ -85,8 +85,8 @@ def test_an_owner_is_notified_of_a_change_within_a_second(
     first = stream.next()
     assert first and 2000 <= int(first.fields["retry"]) <= 4000
     etag = ada.get(f"/api/v1/orders/{order_id}").headers["ETag"]
-    known = stream.next()
-    assert known and f'W/"{known.version}"' == etag
+    event = stream.next()
+    assert event and f'W/"{event.version}"' == etag
     assert is_quiet(stream, seconds=0.3)
     version = happen(order_id)
     update = stream.next(seconds=PROMPT)
@@ -156,10 +156,10 @@ def test_a_stream_sends_heartbeats_and_ends(brief: Server, order_id: UUID) -> No
 def test_no_customer_and_no_process_has_more_streams_than_its_share(
     brief: Server, ada: APIClient, order_id: UUID, streams: list[Stream]
 ) -> None:
-    mine = cookie(ada)
+    own = cookie(ada)
     for _ in range(3):
-        streams.append(Stream(brief, as_owner(order_id), Cookie=mine).open())
-    fourth = brief.request("GET", as_owner(order_id), headers={"Cookie": mine})
+        streams.append(Stream(brief, as_owner(order_id), Cookie=own).open())
+    fourth = brief.request("GET", as_owner(order_id), headers={"Cookie": own})
     assert fourth.status == 429 and int(fourth.headers["retry-after"]) >= 1
     for _ in range(3):
         streams.append(Stream(brief, as_guest(order_id)).open())
@@ -171,7 +171,7 @@ def test_no_customer_and_no_process_has_more_streams_than_its_share(
     for stream in streams:
         stream.close()
     until(lambda: brief.request("GET", as_owner(uuid4())).status == 404, what="room for another stream")
-    again = Stream(brief, as_owner(order_id), Cookie=mine).open()
+    again = Stream(brief, as_owner(order_id), Cookie=own).open()
     streams.append(again)
     assert again.status == 200
 

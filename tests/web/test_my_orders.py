@@ -78,9 +78,9 @@ def test_the_orders_of_others_and_of_guests_are_not_listed(client: Client, ada: 
 
 
 def test_starting_a_page_at_another_customers_order_reveals_nothing(client: Client, ada: User) -> None:
-    mine = place(f"user:{ada.pk}")
+    own = place(f"user:{ada.pk}")
     others = place("guest")
-    assert shown(client.get(PATH, {"before": str(others)})) == [mine]
+    assert shown(client.get(PATH, {"before": str(others)})) == [own]
 
 
 def test_pages_follow_one_another_until_all_orders_were_seen_once(client: Client, ada: User) -> None:
@@ -99,8 +99,8 @@ def test_pages_follow_one_another_until_all_orders_were_seen_once(client: Client
 
 @pytest.mark.parametrize("before", ["", "x", "0", "\x00", "[]", "99999999-9999-9999-9999-999999999999"])
 def test_a_mangled_url_still_shows_a_page(client: Client, ada: User, before: str) -> None:
-    mine = place(f"user:{ada.pk}")
-    assert shown(client.get(PATH, {"before": before})) == [mine]
+    own = place(f"user:{ada.pk}")
+    assert shown(client.get(PATH, {"before": before})) == [own]
 
 
 def test_a_page_takes_a_fixed_number_of_statements(client: Client, ada: User) -> None:

@@ -88,8 +88,8 @@ def test_a_version_that_the_client_has_is_not_sent_again(ada: APIClient) -> None
     order = inserted(ada)
     url = f"{ORDERS}/{order['id']}"
     etag = ada.get(url)["ETag"]
-    for known in (etag, etag.removeprefix("W/"), f'"other", {etag}', "*"):
-        response = ada.get(url, headers={"If-None-Match": known})
+    for etags in (etag, etag.removeprefix("W/"), f'"other", {etag}', "*"):
+        response = ada.get(url, headers={"If-None-Match": etags})
         assert (response.status_code, response.content, response["ETag"]) == (304, b"", etag)
     for unknown in ('"other"', "", "nonsense"):
         assert ada.get(url, headers={"If-None-Match": unknown}).status_code == 200

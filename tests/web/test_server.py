@@ -235,9 +235,9 @@ def test_probes_and_problems_while_the_database_comes_and_goes(tmp_path: Path) -
             assert (missing.status, missing.body.split(b":")[0]) == (503, b"migrations still to be applied")
             database.stop(mode="immediate")
             assert server.request("GET", "/healthz").body == b"ok\n"
-            gone = server.request("GET", "/readyz", timeout=1.0)
-            assert (gone.status, gone.body.count(b"\n")) == (503, 1)
-            assert b"did not answer" in gone.body or b"does not answer" in gone.body
+            response = server.request("GET", "/readyz", timeout=1.0)
+            assert (response.status, response.body.count(b"\n")) == (503, 1)
+            assert b"did not answer" in response.body or b"does not answer" in response.body
             problem = server.request("GET", "/api/v1/products")
             assert (problem.status, problem.json["code"], problem.headers["retry-after"]) == (
                 503,

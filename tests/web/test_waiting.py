@@ -59,8 +59,8 @@ def test_the_response_arrives_with_the_change(
     ada: APIClient, polled: threading.Event, has_etag: bool
 ) -> None:
     url = place(ada)["links"]["self"]
-    known = {"If-None-Match": ada.get(url)["ETag"]} if has_etag else {}
-    answer = get_in_thread(ada, url, Prefer=f"wait={LONG}", **known)
+    headers = {"If-None-Match": ada.get(url)["ETag"]} if has_etag else {}
+    answer = get_in_thread(ada, url, Prefer=f"wait={LONG}", **headers)
     assert polled.wait(SOON)
     run_submission()
     response = answer()
@@ -78,13 +78,13 @@ def test_a_client_with_an_older_version_gets_a_response_at_once(ada: APIClient) 
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("known", "status"), [({"If-None-Match": "*"}, 304), ({}, 200)])
+@pytest.mark.parametrize(("headers", "status"), [({"If-None-Match": "*"}, 304), ({}, 200)])
 def test_without_a_change_the_response_arrives_when_the_time_is_up(
-    ada: APIClient, known: dict[str, str], status: int
+    ada: APIClient, headers: dict[str, str], status: int
 ) -> None:
     url = place(ada)["links"]["self"]
     begun = time.monotonic()
-    response = ada.get(url, headers={"Prefer": "wait=1", **known})
+    response = ada.get(url, headers={"Prefer": "wait=1", **headers})
     assert (response.status_code, response["Preference-Applied"]) == (status, "wait=1")
     assert 1 <= time.monotonic() - begun < SOON
 
@@ -126,23 +126,23 @@ def test_a_waiting_request_is_answered_when_the_process_stops(
     assert answer().took < SOON
 
 
-def request_of(gone: threading.Event) -> Any:
-    return SimpleNamespace(META={"asgi.scope": {"sasweb.gone": gone}})
+def request_of(disconnected: threading.Event) -> Any:
+    return SimpleNamespace(META={"asgi.scope": {"sasweb.gone": disconnected}})
 
 
 @pytest.mark.django_db
 def test_waiting_ends_when_the_client_disconnects() -> None:
-    gone = threading.Event()
+    disconnected = threading.Event()
     polls = 0
 
     def ask() -> bool:
         nonlocal polls
         polls += 1
         if polls == 2:
-            gone.set()
+            disconnected.set()
         return False
 
-    assert WaitingRoom(1).wait(ask, request=request_of(gone), seconds=LONG)
+    assert WaitingRoom(1).wait(ask, request=request_of(disconnected), seconds=LONG)
     assert polls == 2
 
 
