@@ -119,7 +119,7 @@ def _value(read_as: Callable[..., Any], name: str, default: Any, allowed: str) -
 
 
 def _number(env: Env, name: str, default: float, *, lowest: float, highest: float, kind: Any = None) -> float:
-    allowed = f"a {'whole ' if kind else ''}number from {lowest:g} to {highest:g}"
+    allowed = f"a {'whole ' if kind else ''}number from {lowest:.10g} to {highest:.10g}"
     value = float(_value(kind or env.float, name, default, allowed))
     if not lowest <= value <= highest:
         raise ConfigError(f"{name}={os.environ.get(name, '')!r} is not valid; expected {allowed}")

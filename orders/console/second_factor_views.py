@@ -5,7 +5,6 @@ from typing import Any
 
 import segno
 from django.contrib import messages
-from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from orders.access import second_factor
 from orders.access.levels import VIEW
-from orders.console.forms.second_factor import CodeForm
+from orders.console.forms.second_factor import CodeForm, SignInForm
 from orders.console.guards import View, act, actor, needs
 from orders.services import audit
 
@@ -27,7 +26,7 @@ class SignIn(LoginView):
     """Signs operators in by name and password."""
 
     template_name = "console/access/sign_in.html"
-    authentication_form = AuthenticationForm
+    authentication_form = SignInForm
     redirect_authenticated_user = True
     next_page = reverse_lazy("console:overview")  # type: ignore[assignment]  # reversed when it is needed
 

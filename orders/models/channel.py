@@ -126,6 +126,9 @@ class AgentReply(models.Model):
     instance = models.CharField(max_length=80)
     posted_at = models.DateTimeField(db_default=Now())
 
+    class Meta:
+        verbose_name_plural = "agent replies"
+
     def __str__(self) -> str:
         return f"{self.step_id} #{self.attempt} {self.outcome}"
 

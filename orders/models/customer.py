@@ -24,6 +24,7 @@ class Address(models.Model):
     added_at = models.DateTimeField(db_default=Now())
 
     class Meta:
+        verbose_name_plural = "addresses"
         ordering = ("-is_default", "-id")
         constraints = [
             models.UniqueConstraint(

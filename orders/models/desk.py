@@ -99,6 +99,7 @@ class AuditEntry(models.Model):
     after = models.JSONField(null=True)
 
     class Meta:
+        verbose_name_plural = "audit entries"
         indexes = [
             models.Index(fields=["-at"], name="audit_by_age"),
             models.Index(fields=["target", "-at"], name="audit_by_target"),

@@ -41,6 +41,7 @@ class OrderProcess(models.Model):
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name_plural = "order processes"
         indexes = [
             models.Index(
                 F("priority").desc(),

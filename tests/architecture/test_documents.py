@@ -230,3 +230,27 @@ def test_a_figure_in_a_document_matches_the_code(document: str, pattern: str, fi
     assert len(set(shown)) == 1, f"{document} says {pattern!r} as {shown}"
     number = {**NUMBERS, "twice": 2}.get(shown[0].lower())
     assert float(number if number is not None else shown[0]) == float(figure)
+
+
+def codes_of_faults() -> set[str]:
+    """Every code that an agent or its host gives a fault, where the code is written out."""
+    faults = {"Transient", "Refused", "Declined", "Unresolved"}
+    return {
+        node.args[0].value
+        for folder in ("agents", "engine")
+        for path in (ROOT / "orders" / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in faults
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    }
+
+
+def test_the_runbook_has_every_code_that_a_fault_of_ours_can_have() -> None:
+    rows = table((ROOT / "docs" / "operations.md").read_text(), "## Runbook by code")
+    listed = {name for row in rows for name in names_in(row[0])}
+    families = tuple(name.removesuffix("…") for name in listed if name.endswith("…"))
+    assert {"no_answer", "bad_answer"} <= codes_of_faults()
+    assert {code for code in codes_of_faults() - listed if not code.startswith(families)} == set()

@@ -163,6 +163,13 @@ def test_the_limit_keeps_the_newest_orders_and_says_how_many_are_missing() -> No
     assert "shown: 1 of 3 that match" in ran.out
 
 
+@pytest.mark.parametrize("command", ["orders", "alerts"])
+def test_a_limit_below_one_is_refused(command: str) -> None:
+    ran = run(command, "--limit", 0)
+    assert (ran.code, ran.out) == (2, "")
+    assert "--limit takes a number from 1 on" in ran.err
+
+
 def test_submissions_that_are_not_yet_orders_are_counted() -> None:
     posted = {"order_id": UUID(int=1), "client": "guest", "body": {}}
     SubmissionMessage.objects.create(**posted)

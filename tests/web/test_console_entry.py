@@ -72,6 +72,7 @@ def test_a_stranger_is_sent_to_the_consoles_sign_in_page_and_back() -> None:
     wrong = Client().post("/console/sign-in/", form)
     assert wrong.status_code == 200
     assert "evil" not in wrong.content.decode()
+    assert "That name and password don’t match." in wrong.content.decode()
 
 
 # Sessions.

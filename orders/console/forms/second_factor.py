@@ -1,12 +1,21 @@
-"""The form that takes a code: of an authenticator app, or a recovery code."""
+"""The forms with which operators sign in: name and password, then a code of an authenticator app or a recovery code."""
 
 from typing import Any
 
 from django import forms
+from django.contrib.auth.forms import AuthenticationForm
 
 from orders.console.forms.fields import text_input
 
 LONGEST_CODE = 40
+
+
+class SignInForm(AuthenticationForm):
+    """Name and password. The error does not reveal which of them is wrong."""
+
+    error_messages = dict.fromkeys(
+        ("invalid_login", "inactive"), "That name and password don’t match. Check them and try again."
+    )
 
 
 class CodeForm(forms.Form):

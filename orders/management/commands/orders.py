@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator_command import DONE, ReadingCommand, short
+from orders.management.operator_command import DONE, ReadingCommand, Stop, short
 from orders.management.tables import Column, Fit, paragraph, table
 from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED
@@ -26,7 +26,9 @@ class Command(ReadingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--state", choices=list(ProcessState), help="only orders in this state")
+        parser.add_argument(
+            "--state", choices=[state.value for state in ProcessState], help="only orders in this state"
+        )
         parser.add_argument(
             "--waiting",
             action="store_true",
@@ -35,7 +37,9 @@ class Command(ReadingCommand):
         parser.add_argument("--limit", type=int, default=30, help="list at most this many (default: 30)")
 
     def work(self, options: dict[str, Any]) -> int:
-        moment, limit = now(), max(0, options["limit"])
+        moment, limit = now(), options["limit"]
+        if limit < 1:
+            raise Stop("--limit takes a number from 1 on")
         order_filter = OrderFilter(
             state=options["state"] or "", waiting=NOTHING_DONE if options["waiting"] else ""
         )

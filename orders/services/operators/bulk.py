@@ -194,7 +194,7 @@ def _create(
         actor=actor,
         act=kind if len(order_ids) == 1 else f"bulk {kind}",
         target=target or f"bulk {action.pk}",
-        result=f"{amount} from {starts_at:%H:%M:%S} UTC: {selection}.",
+        result=f"{amount}, starting at {starts_at:%H:%M:%S} UTC: {selection}.",
         reason=reason,
         before=None,
         after={"action": action.pk, "orders": action.total, "waves": sizes, "starts_at": str(starts_at)},
