@@ -147,5 +147,5 @@ def test_a_customer_cannot_enter_the_console(shop: Shop, open_page: Opener, empl
     employ("customer", "cora")
     page = open_page("/console/", allow="403")
     sign_in(page, "cora")
-    expect(page.get_by_role("heading", name="You can’t do this")).to_be_visible()
+    expect(page.get_by_role("heading", name="You don’t have access to this")).to_be_visible()
     assert found(page) == []
