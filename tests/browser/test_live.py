@@ -10,8 +10,19 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from sasweb.middleware import POLICY
+from tests.support.wait import until
 
 SCRIPT = (Path(__file__).resolve().parents[2] / "static" / "js" / "live.js").read_bytes()
+
+LOST = """
+window.EventSource = class extends EventSource {
+  constructor(url) {
+    super(url);
+    this.addEventListener("error", () => document.documentElement.setAttribute("data-lost", ""));
+  }
+};
+"""
+"""Marks the page when its stream is lost, so that a test can wait for it."""
 
 
 class Shop:
@@ -82,9 +93,10 @@ def handler_of(shop: Shop) -> type[BaseHTTPRequestHandler]:
                 with shop.changed:
                     if version == shop.version:
                         shop.changed.wait(0.2)
-                    version = shop.version
+                    is_news, version = version != shop.version, shop.version
                 data = json.dumps({"version": str(version)})
-                self.wfile.write(f"id: {version}\nevent: progress\ndata: {data}\n\n".encode())
+                event = f"id: {version}\nevent: progress\ndata: {data}\n\n" if is_news else ": still here\n\n"
+                self.wfile.write(event.encode())
                 self.wfile.flush()
 
         def handle_one_request(self) -> None:
@@ -117,7 +129,9 @@ def page(shop: Shop, browser: Browser) -> Iterator[Page]:
         "console",
         lambda message: problems.append(message.text) if "Content Security" in message.text else None,
     )
-    page.clock.install()
+    page.add_init_script(LOST)
+    page.clock.install(time="2026-01-01T00:00:00Z")
+    page.clock.pause_at("2026-01-01T00:00:01Z")
     page.goto(f"http://127.0.0.1:{server.server_port}/order/")
     yield page
     page.close()
@@ -150,17 +164,23 @@ def test_announcements_are_at_least_five_seconds_apart(shop: Shop, page: Page) -
 
 def test_a_part_that_could_not_be_fetched_is_fetched_again(shop: Shop, page: Page) -> None:
     shop.failures = 1
-    with page.expect_response(lambda response: "/progress/" in response.url and response.status == 500):
-        shop.change()
-    page.wait_for_timeout(50)
-    page.clock.run_for(5100)
+    shop.change()
+    until(lambda: "/order/progress/" in shop.requests, what="the fetch that fails")
+    assert page.locator("#headline").inner_text() == "Version 1"
+    until(lambda: retried(page, shop), what="another fetch")
     expect(page.locator("#headline")).to_have_text("Version 2")
+
+
+def retried(page: Page, shop: Shop) -> bool:
+    """Lets the page's clock run for as long as it waits before it fetches the part again."""
+    page.clock.run_for(5_000)
+    return shop.requests.count("/order/progress/") == 2
 
 
 def test_without_a_stream_it_polls_and_says_so(shop: Shop, page: Page) -> None:
     shop.is_refusing = True
     page.reload()
-    page.wait_for_timeout(100)
+    expect(page.locator("html")).to_have_attribute("data-lost", "")
     shop.change()
     page.clock.run_for(6000)
     expect(page.locator("#headline")).to_have_text("Version 2")
