@@ -9,7 +9,7 @@ RULES = {
 }
 
 
-def found(page: Page) -> list[str]:
+def violations(page: Page) -> list[str]:
     """The violations that axe finds on a page, one line each."""
     answer = Axe().run(page, options=RULES).response
     assert answer["violations"] or answer["passes"], "axe checked nothing"

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import buying
-from tests.browser.axe import found
+from tests.browser.axe import violations
 from tests.browser.conftest import Opener
 from tests.browser.running import Shop
 
@@ -76,7 +76,7 @@ def test_an_outage_is_shown_as_a_delay_and_its_end_is_shown_too(shop: Shop, open
         "The carrier is slow to answer, so we’re asking again. There’s nothing you need to do."
     )
     assert not re.search("error|fail", page.locator("#progress").inner_text(), re.IGNORECASE)
-    assert found(page) == []
+    assert violations(page) == []
     shop.system.clear_faults()
     expect(headline(page)).to_have_text(COMPLETE)
     assert is_the_same(page)

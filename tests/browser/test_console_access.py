@@ -11,7 +11,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import Page, expect
 
-from tests.browser.axe import found
+from tests.browser.axe import violations
 from tests.browser.conftest import Opener
 from tests.browser.running import Shop
 from tests.support.people import PASSWORD, person
@@ -59,10 +59,10 @@ def barriers(page: Page) -> list[str]:
     """What is inaccessible on a page, wide and light, then narrow and dark, and whether it is too wide for a phone."""
     page.set_viewport_size({"width": 1280, "height": 900})
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    lines = found(page)
+    lines = violations(page)
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     page.set_viewport_size({"width": 360, "height": 740})
-    lines += found(page)
+    lines += violations(page)
     width = page.evaluate("document.documentElement.scrollWidth")
     return lines if width <= 360 else [*lines, f"it is {width} px wide"]
 
@@ -148,4 +148,4 @@ def test_a_customer_cannot_enter_the_console(shop: Shop, open_page: Opener, empl
     page = open_page("/console/", allow="403")
     sign_in(page, "cora")
     expect(page.get_by_role("heading", name="You don’t have access to this")).to_be_visible()
-    assert found(page) == []
+    assert violations(page) == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.axe import found
+from tests.browser.axe import violations
 from tests.browser.conftest import Opener
 from tests.browser.running import PASSWORD, Shop
 
@@ -62,10 +62,10 @@ def test_every_page_is_accessible_in_light_and_dark_and_no_wider_than_a_phone(
         color_scheme="light",
         reduced_motion="reduce",
     )
-    assert found(page) == []
+    assert violations(page) == []
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 844})
-    assert found(page) == []
+    assert violations(page) == []
     page.set_viewport_size({"width": 360, "height": 780})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
@@ -168,7 +168,7 @@ def test_the_keys_are_explained_and_can_be_switched_off(open_page: Opener, desks
     page = open_page("/console/orders/", storage_state=desks["vera"])
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-    assert found(page) == []
+    assert violations(page) == []
     page.get_by_label("Use single-key shortcuts").uncheck()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.axe import found
+from tests.browser.axe import violations
 from tests.browser.conftest import Opener
 from tests.browser.running import PASSWORD, Shop
 from tests.support.roles import in_thread
@@ -209,7 +209,7 @@ def test_the_order_pages_are_accessible(shop: Shop, open_page: Opener, failing: 
             page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
             page.goto(path)
-            trouble += [f"{path} {colours}: {line}" for line in found(page)]
+            trouble += [f"{path} {colours}: {line}" for line in violations(page)]
             needed = page.evaluate("document.documentElement.scrollWidth")
             trouble += [f"{path} is {needed} px wide"] if needed > width else []
     assert trouble == []

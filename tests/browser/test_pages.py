@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import buying
-from tests.browser.axe import found
+from tests.browser.axe import violations
 from tests.browser.conftest import Opener, States
 from tests.browser.running import Shop
 
@@ -116,19 +116,19 @@ def address(shop: Shop, kind: Kind) -> str:
 @every_page
 def test_every_page_is_accessible_in_light_and_dark(show: Callable[..., Page], kind: Kind) -> None:
     page = show(kind, viewport={"width": 1280, "height": 900}, color_scheme="light")
-    assert found(page) == []
+    assert violations(page) == []
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
-    assert found(page) == []
+    assert violations(page) == []
 
 
 def test_an_inaccessible_page_is_noticed(open_page: Opener) -> None:
     page = open_page("/account/sign-in/")
     page.evaluate("document.querySelector('label').remove()")
     page.evaluate("document.querySelector('h1').style.color = 'silver'")
-    assert {line.split(":")[0] for line in found(page)} == {"label", "color-contrast"}
+    assert {line.split(":")[0] for line in violations(page)} == {"label", "color-contrast"}
 
 
 @every_page

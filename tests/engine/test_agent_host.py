@@ -10,7 +10,7 @@ from orders.models import AgentInstance, AgentReply, AgentRequest, Event
 from tests.support.agents import ScriptedAgent
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 from tests.support.hosts import QUICK, Gate, a_reply, a_request, keys
-from tests.support.roles import a_host, happened, no_replies, running
+from tests.support.roles import a_host, history, no_replies, running
 from tests.support.wait import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -151,7 +151,7 @@ def test_a_nontransient_fault_is_posted_at_once_after_one_call(fault: Refused, o
     assert (reply.outcome, reply.calls) == (outcome, 1)
     assert reply.body == {"code": fault.code, "message": fault.message}
     assert len(kitchen.requests) == 1
-    assert happened(request.order_id) == [("call_failed", "mix")]
+    assert history(request.order_id) == [("call_failed", "mix")]
 
 
 @pytest.mark.pattern("A6")

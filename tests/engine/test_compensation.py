@@ -16,14 +16,14 @@ from tests.support.roles import (
     alerts_of,
     all_due,
     answer,
-    asked,
     event_of,
     everything,
     expire,
-    happened,
+    history,
+    requested_steps,
     states,
+    status_kinds,
     stored,
-    told,
 )
 from tests.support.workflows import BAKED, CAKE, PACKED
 
@@ -60,20 +60,20 @@ def test_from_every_point_known_and_possible_effects_are_compensated_in_reverse_
     assert set().union(*waves) == to_compensate | {"tell"}
     assert sum(len(wave) for wave in waves) == len(to_compensate) + 1  # nothing twice
     assert waves[-1] == {"tell"}
-    history = happened(order, "compensation_started", "step_compensated")
+    events = history(order, "compensation_started", "step_compensated")
     for name in to_compensate:
-        began = history.index(("compensation_started", name))
+        began = events.index(("compensation_started", name))
         for later in to_compensate & set(CAKE.dependents[name]):
-            assert history.index(("step_compensated", later)) < began
-    assert history[-2:] == [("compensation_started", "tell"), ("step_compensated", "tell")]
+            assert events.index(("step_compensated", later)) < began
+    assert events[-2:] == [("compensation_started", "tell"), ("step_compensated", "tell")]
     row = stored(order)
     assert (row.process_state, row.locked_by, row.not_before) == ("compensated", None, None)
     assert row.finished_at is not None
     assert {name for name, state in states(order).items() if state == "compensated"} == to_compensate | {
         "tell"
     }
-    assert told(order) == ["compensated"]
-    assert (alerts_of(order), asked()) == ([], set())
+    assert status_kinds(order) == ["compensated"]
+    assert (alerts_of(order), requested_steps()) == ([], set())
 
 
 @pytest.mark.pattern("A3", "T5", "C5")
@@ -112,11 +112,11 @@ def test_an_unknown_outcome_is_compensated_only_after_it_has_settled() -> None:
     scheduler = a_scheduler()
     scheduler.run_once()
     row = stored(order)
-    assert (row.process_state, row.not_before, asked()) == ("pending", settles_at, set())
+    assert (row.process_state, row.not_before, requested_steps()) == ("pending", settles_at, set())
     assert scheduler.run_once().done["orders"] == 0
     all_due(order)
     scheduler.run_once()
-    assert asked() == {"mix"}
+    assert requested_steps() == {"mix"}
 
 
 def test_a_running_step_is_awaited_before_the_steps_it_depends_on_are_compensated() -> None:
@@ -142,7 +142,7 @@ def test_a_running_step_is_awaited_even_if_it_has_nothing_to_compensate() -> Non
     compensate_now(order)
     scheduler = a_scheduler()
     scheduler.run_once()
-    assert (stored(order).process_state, asked()) == ("processing", {"heat-oven"})
+    assert (stored(order).process_state, requested_steps()) == ("processing", {"heat-oven"})
     answer(order=order)
     assert compensate_all(order) == [{"tell"}]
     assert (stored(order).process_state, states(order)["heat-oven"]) == ("compensated", "completed")
@@ -162,7 +162,7 @@ def test_a_running_step_that_is_never_answered_is_given_up_by_the_supervisor_and
     assert event_of(order, "step_timed_out").detail["ruling"] == "settle"
     scheduler = a_scheduler()
     scheduler.run_once()
-    assert (asked(), stored(order).not_before) == (set(), mix.settles_at)
+    assert (requested_steps(), stored(order).not_before) == (set(), mix.settles_at)
     all_due(order)
     assert compensate_all(order) == [{"mix"}, {"tell"}]
     assert alerts_of(order) == []
@@ -175,7 +175,7 @@ def test_a_request_that_no_agent_has_begun_is_taken_back_and_needs_no_compensati
     assert a_scheduler().run_once().done["recalled"] == 1
     mix = step_of(order, "mix")
     assert (mix.state, mix.outcome, mix.complete_by, mix.answered) == ("not_started", "none", None, 1)
-    assert happened(order, "step_recalled") == [("step_recalled", "mix")]
+    assert history(order, "step_recalled") == [("step_recalled", "mix")]
     assert compensate_all(order) == [{"tell"}]
 
 
@@ -192,7 +192,7 @@ def test_a_first_attempt_may_have_taken_effect_even_if_the_second_is_taken_back(
     make_request(step_of(order, "mix"))
     scheduler = a_scheduler()
     scheduler.run_once()
-    assert (step_of(order, "mix").outcome, asked()) == ("unknown", set())
+    assert (step_of(order, "mix").outcome, requested_steps()) == ("unknown", set())
     assert stored(order).not_before == settles_at
     all_due(order)
     assert compensate_all(order) == [{"mix"}, {"tell"}]
@@ -205,7 +205,7 @@ def test_a_request_that_an_agent_has_received_is_not_taken_back_even_if_it_is_fr
     order = an_order_to_compensate({"mix": "running"})
     make_request(step_of(order, "mix"), deliveries=deliveries)
     assert a_scheduler().run_once().done["recalled"] == 0
-    assert (states(order), asked()) == ({"mix": "running"}, {"mix"})
+    assert (states(order), requested_steps()) == ({"mix": "running"}, {"mix"})
 
 
 @pytest.mark.parametrize(
@@ -233,5 +233,5 @@ def test_a_late_forward_reply_changes_nothing_once_the_compensation_was_sent() -
     before = everything(order)[1]
     scheduler.run_once()
     assert everything(order)[1] == before
-    assert happened(order, "reply_ignored") == [("reply_ignored", "mix")]
+    assert history(order, "reply_ignored") == [("reply_ignored", "mix")]
     assert compensate_all(order) == [{"mix"}, {"tell"}]

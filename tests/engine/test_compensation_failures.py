@@ -13,15 +13,15 @@ from tests.support.roles import (
     alerts_of,
     all_due,
     answer,
-    asked,
     drain,
     event_of,
     everything,
     expire,
-    happened,
+    history,
+    requested_steps,
     states,
+    status_kinds,
     stored,
-    told,
 )
 from tests.support.workflows import PACKED
 
@@ -41,8 +41,8 @@ def test_a_refused_compensation_has_its_own_alert_and_gets_the_next_key_when_res
     assert (row.process_state, row.goal, row.failure_count) == ("error", "compensate", 1)
     alert = Alert.objects.get()
     assert (alert.kind, alert.step, alert.code) == ("compensation_failed", "mix", "eaten")
-    assert told(order) == ["failed"]
-    assert happened(order, "compensation_failed", "error") == [
+    assert status_kinds(order) == ["failed"]
+    assert history(order, "compensation_failed", "error") == [
         ("compensation_failed", "mix"),
         ("error", "mix"),
     ]
@@ -55,7 +55,7 @@ def test_a_refused_compensation_has_its_own_alert_and_gets_the_next_key_when_res
     row = stored(order)
     assert (row.process_state, row.failure_count) == ("compensated", 0)
     assert Alert.objects.get().resolution == "resubmitted"
-    assert told(order) == ["failed", "compensated"]
+    assert status_kinds(order) == ["failed", "compensated"]
 
 
 @pytest.mark.pattern("O2", "A3")
@@ -75,7 +75,7 @@ def test_when_one_of_two_running_compensations_fails_the_others_answer_is_kept()
     order = an_order_to_compensate(PACKED)
     scheduler = a_scheduler()
     scheduler.run_once()
-    assert asked() == {"decorate", "box"}
+    assert requested_steps() == {"decorate", "box"}
     answer("refused", order=order, only=["box"])
     scheduler.run_once()
     assert (stored(order).process_state, states(order)["decorate"]) == ("error", "compensating")
@@ -115,7 +115,7 @@ def test_a_compensation_is_tried_more_often_than_a_forward_step_before_it_is_an_
     )
     assert (stored(order).process_state, stored(order).goal) == ("error", "compensate")
     assert stored(order).failure_count == 4
-    assert happened(order, "compensation_timed_out") == [("compensation_timed_out", "mix")] * 4
+    assert history(order, "compensation_timed_out") == [("compensation_timed_out", "mix")] * 4
 
 
 @pytest.mark.pattern("V2", "A3")
@@ -161,7 +161,7 @@ def test_resubmitting_does_not_compensate_a_step_before_its_settle_time_is_over(
     )
     resubmit_order(order_id=order.pk, by="operator")
     a_scheduler().run_once()
-    assert asked() == {"box"}
+    assert requested_steps() == {"box"}
 
 
 @pytest.mark.pattern("C6")

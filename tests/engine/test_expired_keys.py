@@ -10,7 +10,7 @@ from tests.support.factories import ago, make_order, step_of
 from tests.support.roles import (
     a_scheduler,
     alerts_of,
-    asked,
+    requested_steps,
     stored,
 )
 from tests.support.workflows import BAKED, CAKE, PACKED
@@ -28,7 +28,7 @@ def test_a_step_with_an_expired_key_is_not_sent_again_even_by_a_resubmission() -
         scheduler.run_once()
         decorate = step_of(order, "decorate")
         assert (decorate.state, decorate.outcome, decorate.attempt) == ("failed", "unknown", 1)
-        assert (stored(order).process_state, asked()) == ("error", set())
+        assert (stored(order).process_state, requested_steps()) == ("error", set())
         assert Alert.objects.get(closed_at=None).code == "key_expired"
         resubmit_order(order_id=order.pk, by="ada")
 
@@ -45,7 +45,7 @@ def test_a_step_with_an_expired_key_is_compensated_only_by_an_operator() -> None
     assert alerts_of(order) == [("step_failed", "box", "key_expired")]
     compensate_order(order_id=order.pk, by="ada")
     scheduler.run_once()
-    assert asked() == {"decorate", "box"}
+    assert requested_steps() == {"decorate", "box"}
 
 
 @pytest.mark.pattern("F14", "O2")

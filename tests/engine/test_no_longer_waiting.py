@@ -13,7 +13,7 @@ from orders.models import (
     StepState,
 )
 from orders.services.order_changes import compensate_order
-from tests.support.availability import has_waiting, shut, waited, waiting
+from tests.support.availability import has_waiting, open_circuit, waited, waiting
 from tests.support.factories import ago, ahead, make_order, make_reply, step_of
 from tests.support.roles import (
     a_leader,
@@ -33,7 +33,7 @@ def that_waits(**process: Any) -> Iterator[tuple[OrderProcess, Scheduler]]:
     """An order with a step that waits for the kitchen."""
     order = make_order(PACKED | {"decorate": {}}, **process)
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     scheduler.run_once()
     assert (waiting(), has_waiting()) == (1, True)
     yield order, scheduler
@@ -43,7 +43,7 @@ def test_a_cancelled_order_waits_for_no_forward_step() -> None:
     with that_waits() as (order, scheduler):
         compensate_order(order_id=order.pk, by="ada")
         for agent in ("oven", "post"):
-            shut(agent)
+            open_circuit(agent)
         scheduler.run_once()
         assert step_of(order, "decorate").waiting_since is None
         assert waiting() == 1  # `box`, to be compensated
@@ -53,7 +53,7 @@ def test_a_cancelled_order_waits_for_no_forward_step() -> None:
 def test_an_order_that_a_refusal_puts_into_error_waits_no_longer() -> None:
     order = make_order(BAKED | {"box": "running"}, process_state="processing")
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     scheduler.run_once()
     OrderProcess.objects.update(not_before=ago(1))
     scheduler.run_once()
@@ -76,7 +76,7 @@ def test_an_order_that_the_supervisor_puts_into_error_waits_no_longer() -> None:
 
 def test_an_order_that_is_set_aside_waits_no_longer() -> None:
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     bad = make_order(PACKED | {"decorate": waited(9)}, not_before=ago(1))
     StepState.objects.filter(process=bad, name="tell").update(name="frost")
     drain(scheduler)

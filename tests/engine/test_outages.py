@@ -18,16 +18,24 @@ from orders.models import (
     StepState,
 )
 from tests.support.agents import ScriptedAgent
-from tests.support.availability import DOWN, clear, failures, has_waiting, hire, shut, waiting
+from tests.support.availability import (
+    DOWN,
+    close_circuit,
+    failures,
+    has_waiting,
+    open_circuit,
+    set_capacity,
+    waiting,
+)
 from tests.support.factories import ago, ahead, make_order, make_reply, make_request, step_of
 from tests.support.roles import (
     a_host,
     a_leader,
     a_scheduler,
-    asked,
     clones,
     event_of,
     expire,
+    requested_steps,
     running,
     staff,
     stored,
@@ -52,7 +60,7 @@ def test_a_request_handed_back_waits_again_and_counts_no_failure(
         process_state="processing",
     )
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     make_reply(step_of(order, "decorate"), "deferred", {"code": "http_503", "message": "down"}, calls=calls)
     scheduler.run_once()
     decorate, row = step_of(order, "decorate"), stored(order)
@@ -60,7 +68,7 @@ def test_a_request_handed_back_waits_again_and_counts_no_failure(
     assert (row.process_state, failures(order), waiting()) == ("pending", 0, 1)
     assert (decorate.sent_at is None) is (outcome == "none")
     assert event_of(order, "step_deferred").detail["cause"] == {"code": "http_503", "message": "down"}
-    clear()
+    close_circuit()
     scheduler.run_once()
     assert step_of(order, "decorate").attempt == attempt + 1
     assert (
@@ -72,12 +80,12 @@ def test_a_request_handed_back_waits_again_and_counts_no_failure(
 def test_a_compensation_that_is_handed_back_is_sent_again_without_a_failure() -> None:
     order = make_order({"mix": "compensating"}, process_state="processing", goal="compensate")
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     make_reply(step_of(order, "mix"), "deferred", {"code": "http_503", "message": "down"})
     scheduler.run_once()
     mix = step_of(order, "mix")
     assert (mix.state, mix.complete_by, failures(order), waiting()) == ("compensating", None, 0, 1)
-    clear()
+    close_circuit()
     scheduler.run_once()
     request = AgentRequest.objects.get()
     assert (request.compensates, request.attempt) == (True, 3)
@@ -87,7 +95,7 @@ def test_a_request_handed_back_by_an_order_that_is_to_be_compensated_leaves_noth
     order = make_order({"mix": "running"}, process_state="processing", goal="compensate")
     make_reply(step_of(order, "mix"), "deferred", {"code": "not_called", "message": ""}, calls=0)
     a_scheduler().run_once()
-    assert (asked(), step_of(order, "mix").outcome) == ({"tell"}, "none")
+    assert (requested_steps(), step_of(order, "mix").outcome) == ({"tell"}, "none")
 
 
 # --- the supervisor
@@ -100,9 +108,9 @@ def test_a_timed_out_step_counts_as_a_failure_only_if_its_agent_was_available(ca
     expire(order)
     leader = a_leader()
     if cause == "open":
-        shut()
+        open_circuit()
     elif cause == "paused":
-        shut(state="closed", paused=True, probe_at=None)
+        open_circuit(state="closed", paused=True, probe_at=None)
     elif cause == "nobody":
         AgentInstance.objects.filter(agent="kitchen").delete()
     leader.run_once()
@@ -120,7 +128,7 @@ def test_a_compensation_that_times_out_in_an_outage_counts_no_failure_either() -
     order = make_order({"mix": "compensating"}, process_state="processing", goal="compensate")
     expire(order)
     leader = a_leader()
-    shut()
+    open_circuit()
     leader.run_once()
     mix = step_of(order, "mix")
     assert (mix.state, mix.complete_by, failures(order)) == ("compensating", None, 0)
@@ -155,13 +163,13 @@ def test_waiting_orders_drain_by_priority_on_the_ramp_within_the_credit() -> Non
     for priority in (1, 3, 5, 7, 9):
         clones(make_order(ready, priority=priority), 199)
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     for _ in range(6):
         scheduler.run_once()
     assert (waiting(), AgentRequest.objects.count()) == (1000, 0)
     capacity = 60
-    hire("kitchen", capacity)
-    clear(closed_at=ahead(300))
+    set_capacity("kitchen", capacity)
+    close_circuit(closed_at=ahead(300))
     sent: list[int] = []
     priorities: list[int] = []
     for tenth in range(40):
@@ -203,7 +211,7 @@ def replies() -> Counter[str]:
 def test_a_host_hands_requests_back_uncalled_while_the_circuit_is_open() -> None:
     for _ in range(3):
         a_request_for_mix()
-    shut(cause_message="it is down")
+    open_circuit(cause_message="it is down")
     kitchen = ScriptedAgent("kitchen")
     a_host(kitchen).run_once()
     assert (kitchen.requests, AgentRequest.objects.count(), replies()) == ([], 0, {"deferred": 3})
@@ -217,7 +225,7 @@ def test_a_host_makes_one_probe_of_a_half_open_circuit_and_closes_it() -> None:
     register_agents(["kitchen"], rate=None)
     for _ in range(3):
         a_request_for_mix()
-    shut(state="half_open", probe_at=ahead(45))
+    open_circuit(state="half_open", probe_at=ahead(45))
     kitchen = ScriptedAgent("kitchen")
     a_host(kitchen).run_once()
     assert (len(kitchen.requests), replies()) == (1, {"deferred": 2, "done": 1})
@@ -227,7 +235,7 @@ def test_a_host_makes_one_probe_of_a_half_open_circuit_and_closes_it() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_probe_that_fails_is_handed_back_too_and_opens_the_circuit_again() -> None:
     a_request_for_mix()
-    shut(state="half_open", probe_at=ahead(45))
+    open_circuit(state="half_open", probe_at=ahead(45))
     kitchen = ScriptedAgent("kitchen", DOWN)
     a_host(kitchen).run_once()
     assert (len(kitchen.requests), replies()) == (1, {"deferred": 1})

@@ -8,7 +8,7 @@ from orders.models import (
     AgentRequest,
     RetryBudget,
 )
-from tests.support.availability import hire, waiting
+from tests.support.availability import set_capacity, waiting
 from tests.support.factories import ahead, make_order
 from tests.support.roles import (
     a_scheduler,
@@ -47,7 +47,7 @@ def test_a_pass_draws_no_more_retries_than_it_has_credit_for() -> None:
     again = PACKED | {"decorate": {"attempt": 1, "outcome": "unknown", "failure_count": 1}}
     clones(make_order(again), 49)
     scheduler = a_scheduler()
-    hire("kitchen", 1)
+    set_capacity("kitchen", 1)
     RetryBudget.objects.create(name=RETRY_BUDGET, tokens=20.0, refilled_at=ahead(300))
     scheduler.run_once()
     assert AgentRequest.objects.count() == 2

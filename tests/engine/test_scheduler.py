@@ -14,10 +14,10 @@ from tests.support.factories import ago, ahead, make_order, make_reply, make_req
 from tests.support.roles import (
     a_scheduler,
     answer,
-    asked,
     event_of,
     everything,
-    happened,
+    history,
+    requested_steps,
     states,
     stored,
 )
@@ -63,7 +63,7 @@ def test_an_order_that_is_not_free_or_not_due_is_not_claimed(process: dict[str, 
     before = everything(order)
     assert a_scheduler().run_once().done["orders"] == 0
     assert everything(order) == before
-    assert happened(order) == []
+    assert history(order) == []
     assert not AgentRequest.objects.exists()
 
 
@@ -128,10 +128,10 @@ def test_a_join_waits_for_the_last_of_its_branches(
     scheduler = a_scheduler()
     make_reply(step_of(order, first))
     scheduler.run_once()
-    assert (states(order)[first], states(order)[last], asked()) == ("completed", "running", set())
+    assert (states(order)[first], states(order)[last], requested_steps()) == ("completed", "running", set())
     make_reply(step_of(order, last))
     scheduler.run_once()
-    assert (states(order)[last], states(order)[join], asked()) == ("completed", "running", {join})
+    assert (states(order)[last], states(order)[join], requested_steps()) == ("completed", "running", {join})
 
 
 @pytest.mark.pattern("C1", "T4")
@@ -151,7 +151,7 @@ def test_each_change_of_a_step_is_recorded_with_the_steps_own_complete_by() -> N
     mix = step_of(order, "mix")
     assert (mix.state, mix.complete_by, mix.answered, mix.outcome) == ("completed", None, 1, "done")
     assert mix.completed_at is not None
-    assert happened(order) == [
+    assert history(order) == [
         ("claimed", ""),
         ("step_started", "mix"),
         ("step_started", "heat-oven"),

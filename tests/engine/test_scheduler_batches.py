@@ -28,13 +28,13 @@ from tests.support.roles import (
     drain,
     event_of,
     everything,
-    happened,
+    history,
     in_thread,
     no_replies,
     reply_to_all,
     states,
+    status_kinds,
     stored,
-    told,
 )
 from tests.support.two_sessions import NewSession
 from tests.support.wait import until
@@ -137,11 +137,11 @@ def test_an_order_that_breaks_the_pass_is_set_aside_alone_and_the_others_go_on(a
     drain(a_scheduler(batch=8))
     for order in orders:
         assert stored(order).process_state == ("error" if order is bad else "processing")
-        assert told(order) == (["failed"] if order is bad else ["started"])
+        assert status_kinds(order) == (["failed"] if order is bad else ["started"])
     assert Alert.objects.get().order_id == bad.pk
     assert alerts_of(bad) == [("unprocessable", "", "WorkflowError")]
     assert stored(bad).locked_by is None
-    assert happened(bad) == [("error", "")]
+    assert history(bad) == [("error", "")]
     assert "bake-cake v3" in event_of(bad, "error").detail["reason"]
 
 

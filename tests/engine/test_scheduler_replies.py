@@ -16,16 +16,16 @@ from tests.support.roles import (
     a_scheduler,
     alerts_of,
     answer,
-    asked,
     event_of,
     everything,
     expire,
-    happened,
+    history,
     no_replies,
+    requested_steps,
     staff,
     states,
+    status_kinds,
     stored,
-    told,
 )
 from tests.support.two_sessions import NewSession
 from tests.support.workflows import BAKED, PACKED
@@ -46,7 +46,7 @@ def test_a_valid_reply_is_recorded_with_its_result_and_the_next_step_is_started(
     assert step_of(order, "decorate").result == {"roses": 3}
     detail = event_of(order, "step_completed").detail
     assert (detail["calls"], detail["instance"]) == (2, "agents:7")
-    assert (states(order)["deliver"], asked()) == ("running", {"deliver"})
+    assert (states(order)["deliver"], requested_steps()) == ("running", {"deliver"})
     assert no_replies()
 
 
@@ -60,8 +60,8 @@ def test_after_the_last_step_the_order_is_processed() -> None:
     row = stored(order)
     assert (row.process_state, row.locked_by, row.not_before) == ("processed", None, None)
     assert row.finished_at is not None
-    assert happened(order) == [("step_completed", "tell"), ("processed", "")]
-    assert told(order) == ["completed"]
+    assert history(order) == [("step_completed", "tell"), ("processed", "")]
+    assert status_kinds(order) == ["completed"]
     assert alerts_of(order) == []
 
 
@@ -83,12 +83,12 @@ def test_an_error_reply_sets_error_with_one_alert_an_event_and_a_status(reply: s
         "kitchen",
     )
     assert (alert.code, alert.message, alert.closed_at) == ("no_ribbon", "there is no ribbon left", None)
-    assert happened(order) == [(f"step_{reply}", "box"), ("error", "box")]
+    assert history(order) == [(f"step_{reply}", "box"), ("error", "box")]
     status = StatusMessage.objects.get()
     assert (status.queue, status.order_id, status.kind) == ("app-1", order.order_id, "failed")
     assert status.body == {"step": "box", "code": "no_ribbon"}
     # Nothing is started, although `decorate` is ready.
-    assert asked() == set()
+    assert requested_steps() == set()
 
 
 @pytest.mark.pattern("C7")
@@ -101,7 +101,7 @@ def test_two_refusals_in_one_pass_open_one_alert_and_notify_the_application_once
     a_scheduler().run_once()
     assert (states(order)["decorate"], states(order)["box"]) == ("failed", "failed")
     assert alerts_of(order) == [("step_failed", "decorate", "no")]
-    assert told(order) == ["failed"]
+    assert status_kinds(order) == ["failed"]
 
 
 @pytest.mark.pattern("C7")
@@ -112,7 +112,7 @@ def test_a_reply_to_an_order_in_error_is_recorded_and_moves_nothing_else(outcome
     a_scheduler().run_once()
     assert states(order)["box"] == ("completed" if outcome == "done" else "failed")
     assert stored(order).process_state == "error"
-    assert asked() == set()
+    assert requested_steps() == set()
     assert alerts_of(order) == []
     assert no_replies()
 
@@ -131,9 +131,9 @@ def test_past_its_complete_by_an_order_starts_nothing_stays_processing_and_takes
         before.locked_by,
     )
     assert states(order) == {"mix": "completed", "heat-oven": "completed"}
-    assert asked() == set()
+    assert requested_steps() == set()
     assert no_replies()
-    assert happened(order) == [("step_completed", "heat-oven")]
+    assert history(order) == [("step_completed", "heat-oven")]
 
 
 @pytest.mark.pattern("C8", "V2")
@@ -141,10 +141,10 @@ def test_an_order_stopped_at_its_complete_by_continues_after_the_supervisor_rele
     order = make_order({"mix": "completed", "heat-oven": "completed"}, process_state="processing")
     OrderProcess.objects.update(complete_by=ago(1))
     a_scheduler().run_once()
-    assert asked() == set()
+    assert requested_steps() == set()
     a_leader().run_once()
     a_scheduler().run_once()
-    assert (stored(order).process_state, asked()) == ("processing", {"bake"})
+    assert (stored(order).process_state, requested_steps()) == ("processing", {"bake"})
 
 
 @pytest.mark.pattern("C9", "C3", "T6")
@@ -161,7 +161,7 @@ def test_another_scheduler_continues_with_the_next_reply_after_the_first_has_van
         ("heat-oven", 1),
         ("bake", 1),
     }
-    assert happened(order, "claimed") == [("claimed", "")]
+    assert history(order, "claimed") == [("claimed", "")]
 
 
 @pytest.mark.pattern("C9", "T6")
@@ -188,7 +188,7 @@ def test_orders_held_by_a_scheduler_whose_session_ended_are_claimed_by_another(
     dying.rollback()
     assert a_scheduler("scheduler:new").run_once().done["orders"] == 1
     assert stored(order).locked_by == "scheduler:new"
-    assert happened(order, "claimed", "step_started") == [
+    assert history(order, "claimed", "step_started") == [
         ("claimed", ""),
         ("step_started", "mix"),
         ("step_started", "heat-oven"),
@@ -235,7 +235,7 @@ def test_a_reply_read_after_the_threshold_was_passed_completes_the_step_of_an_or
     assert (stored(order).process_state, states(order)["mix"]) == ("error", "failed")
     a_scheduler().run_once()
     assert (stored(order).process_state, states(order)["mix"]) == ("error", "completed")
-    assert asked() == set()
+    assert requested_steps() == set()
 
 
 @pytest.mark.pattern("C6")
@@ -251,7 +251,7 @@ def test_a_reply_that_comes_twice_counts_once(in_one_pass: bool) -> None:
     scheduler.run_once()
     mix = step_of(order, "mix")
     assert (mix.state, mix.result, mix.error) == ("completed", {"dough": 1}, None)
-    assert happened(order, "step_completed", "reply_ignored", "step_refused") == [
+    assert history(order, "step_completed", "reply_ignored", "step_refused") == [
         ("step_completed", "mix"),
         ("reply_ignored", "mix"),
     ]

@@ -12,8 +12,8 @@ from tests.support.roles import (
     a_scheduler,
     answer,
     expire,
+    status_kinds,
     stored,
-    told,
 )
 
 pytestmark = pytest.mark.django_db
@@ -35,10 +35,10 @@ def test_an_application_gets_each_status_once_on_its_own_queue_with_the_order_id
     for _ in range(8):
         scheduler.run_once()
         answer(order=compensated)
-    assert told(done) == ["started", "completed"]
-    assert told(failed) == ["started", "failed"]
-    assert told(compensated) == ["started", "completed", "compensated"]
-    assert told(silent) == []
+    assert status_kinds(done) == ["started", "completed"]
+    assert status_kinds(failed) == ["started", "failed"]
+    assert status_kinds(compensated) == ["started", "completed", "compensated"]
+    assert status_kinds(silent) == []
     queues = set(StatusMessage.objects.values_list("queue", "order_id"))
     assert queues == {("app-1", done.pk), ("app-2", failed.pk), ("app-1", compensated.pk)}
     assert not StatusMessage.objects.filter(body__icontains="scheduler").exists()
@@ -49,12 +49,12 @@ def test_an_application_is_notified_once_of_an_order_that_a_supervisor_put_into_
     order = make_order({"mix": "running"}, process_state="processing", reply_to="app-1")
     expire(order, "mix")
     a_leader(threshold=1).run_once()
-    assert (stored(order).process_state, stored(order).announced, told(order)) == ("error", False, [])
+    assert (stored(order).process_state, stored(order).announced, status_kinds(order)) == ("error", False, [])
     scheduler = a_scheduler()
     scheduler.run_once()
     scheduler.run_once()
     a_scheduler("scheduler:b").run_once()
-    assert told(order) == ["failed"]
+    assert status_kinds(order) == ["failed"]
     assert stored(order).announced is True
     assert stored(order).process_state == "error"
 
@@ -67,4 +67,4 @@ def test_a_supervisors_error_is_announced_even_under_constant_load() -> None:
         other = make_order({"mix": "running"}, process_state="processing")
         make_reply(step_of(other, "mix"))
         scheduler.run_once()
-    assert told(order) == ["failed"]
+    assert status_kinds(order) == ["failed"]

@@ -8,11 +8,11 @@ from tests.support.roles import (
     alerts_of,
     all_due,
     answer,
-    asked,
-    happened,
+    history,
+    requested_steps,
     states,
+    status_kinds,
     stored,
-    told,
 )
 
 pytestmark = pytest.mark.django_db
@@ -34,8 +34,8 @@ def test_a_declined_step_waits_for_the_customer_without_an_alert() -> None:
     assert mix.error == {"code": "no_eggs", "message": "bring eggs", "waits_for": "customer"}
     assert mix.not_before is not None and since <= mix.not_before <= ahead(60)
     assert (row.process_state, row.locked_by, row.not_before) == ("pending", None, mix.not_before)
-    assert (alerts_of(order), told(order)) == ([], [])
-    assert happened(order) == [("step_declined", "mix"), ("waiting", "")]
+    assert (alerts_of(order), status_kinds(order)) == ([], [])
+    assert history(order) == [("step_declined", "mix"), ("waiting", "")]
 
 
 @pytest.mark.pattern("C7", "C10")
@@ -48,12 +48,12 @@ def test_a_declined_step_that_the_customer_does_not_fix_compensates_the_order_wi
     scheduler.run_once()
     all_due(order)
     scheduler.run_once()
-    assert (stored(order).goal, asked()) == ("compensate", {"tell"})
+    assert (stored(order).goal, requested_steps()) == ("compensate", {"tell"})
     answer(order=order)
     scheduler.run_once()
     assert stored(order).process_state == "compensated"
-    assert (alerts_of(order), told(order)) == ([], ["compensated"])
-    assert happened(order, "compensation_requested", "compensation_started", "compensated") == [
+    assert (alerts_of(order), status_kinds(order)) == ([], ["compensated"])
+    assert history(order, "compensation_requested", "compensation_started", "compensated") == [
         ("compensation_requested", ""),
         ("compensation_started", "tell"),
         ("compensated", ""),
@@ -69,7 +69,7 @@ def test_when_the_customers_time_is_over_a_request_that_nobody_has_begun_is_take
     make_request(step_of(order, "heat-oven"))
     a_scheduler().run_once()
     assert stored(order).goal == "compensate"
-    assert "heat-oven" not in asked()
+    assert "heat-oven" not in requested_steps()
     assert "heat-oven" not in states(order)
 
 
@@ -86,7 +86,7 @@ def test_an_order_whose_remaining_steps_all_wait_is_pending_until_the_earliest_w
     a_scheduler().run_once()
     row = stored(order)
     assert (row.process_state, row.locked_by, row.not_before) == ("pending", None, soon)
-    assert asked() == set()
+    assert requested_steps() == set()
 
 
 @pytest.mark.pattern("C1")
@@ -97,10 +97,10 @@ def test_an_order_with_a_running_step_stays_locked_and_is_claimable_when_its_wai
     scheduler.run_once()
     row = stored(order)
     assert (row.process_state, row.locked_by, row.not_before) == ("processing", "scheduler:a", wait)
-    assert asked() == {"heat-oven"}
+    assert requested_steps() == {"heat-oven"}
     assert scheduler.run_once().done["orders"] == 0
     all_due(order)
     scheduler.run_once()
-    assert asked() == {"heat-oven", "mix"}
+    assert requested_steps() == {"heat-oven", "mix"}
     assert (stored(order).process_state, stored(order).not_before) == ("processing", None)
     assert scheduler.run_once().done["orders"] == 0

@@ -27,10 +27,10 @@ from tests.support.roles import (
     all_due,
     drain,
     expire,
-    happened,
+    history,
     states,
+    status_kinds,
     stored,
-    told,
 )
 from tests.support.workflows import CAKE
 
@@ -117,7 +117,7 @@ def test_an_order_of_any_shape_is_processed_by_schedulers_and_hosts_that_each_do
         assert request.operation == declared.operation
         assert request.data == declared.data({"greeting": "hello", "portions": 4})
         assert request.results == {name: {"by": shape.by_name[name].agent} for name in declared.needs}
-    assert told(order_id) == ["started", "completed"]
+    assert status_kinds(order_id) == ["started", "completed"]
     assert not AgentRequest.objects.exists() and not AgentReply.objects.exists()
 
 
@@ -144,7 +144,7 @@ def test_an_order_of_any_shape_is_compensated_in_reverse_after_it_was_processed(
             f"{order_id}/{request.step}/1/undo",
         )
         assert request.results[request.step] == {"by": shape.by_name[request.step].agent}
-    assert told(order_id) == ["started", "completed", "compensated"]
+    assert status_kinds(order_id) == ["started", "completed", "compensated"]
 
 
 @each_shape
@@ -168,7 +168,7 @@ def test_an_order_of_any_shape_whose_last_step_is_refused_can_be_compensated(sha
         if step.compensation is Compensation.NOTICE
         or (step.compensation is Compensation.REVERSE and step is not last_step)
     )
-    assert told(order_id) == ["started", "failed", "compensated"]
+    assert status_kinds(order_id) == ["started", "failed", "compensated"]
 
 
 @pytest.mark.pattern("O2", "A2", "A3", "V2", "C9")
@@ -195,7 +195,7 @@ def test_an_order_survives_a_fault_a_timeout_and_a_refusal_and_does_each_step_on
     row = stored(order_id)
     assert (row.process_state, set(states(order_id).values())) == ("processed", {"completed"})
     assert set(times_done.values()) == {1}
-    refused = happened(order_id, "step_refused")
+    refused = history(order_id, "step_refused")
     assert len(refused) == 1
     refused_step = refused[0][1]
     keys = Event.objects.filter(order_id=order_id, kind="step_started", step=refused_step).order_by("id")
@@ -203,6 +203,6 @@ def test_an_order_survives_a_fault_a_timeout_and_a_refusal_and_does_each_step_on
         f"{order_id}/{refused_step}/1",
         f"{order_id}/{refused_step}/2",
     ]
-    assert told(order_id) == ["started", "failed", "completed"]
+    assert status_kinds(order_id) == ["started", "failed", "completed"]
     started_at: datetime | None = row.started_at
     assert started_at is not None and row.finished_at is not None and started_at < row.finished_at

@@ -22,7 +22,7 @@ from orders.models import (
 )
 from orders.workflow.intake import OrderIntake
 from tests.support.order_bodies import EMAIL
-from tests.support.roles import drain, event_of, happened, told
+from tests.support.roles import drain, event_of, history, status_kinds
 from tests.support.submissions import a_role, nothing_was_inserted, post
 from tests.support.two_sessions import NewSession, all_at_once
 from tests.support.workflows import CAKE
@@ -112,8 +112,8 @@ def test_whichever_statement_fails_nothing_is_left_and_the_next_pass_inserts_it(
         cursor.execute(f"DROP TRIGGER fail ON {statement.split()[-1]}")
     assert role.run_once().done == {"accepted": 1, "rejected": 0, "duplicates": 0}
     assert [Order.objects.count(), OrderProcess.objects.count(), StepState.objects.count()] == [1, 1, 7]
-    assert happened(order_id) == [("received", "")]
-    assert told(order_id) == ["received"]
+    assert history(order_id) == [("received", "")]
+    assert status_kinds(order_id) == ["received"]
 
 
 # --- one order per message
@@ -124,8 +124,8 @@ def test_the_same_message_twice_in_one_batch_makes_one_order() -> None:
     order_id = post(post(reply_to="app-1"), reply_to="app-1")
     assert a_role().run_once().done == {"accepted": 1, "rejected": 0, "duplicates": 1}
     assert [Order.objects.count(), OrderProcess.objects.count(), StepState.objects.count()] == [1, 1, 7]
-    assert happened(order_id) == [("received", ""), ("duplicate_ignored", "")]
-    assert told(order_id) == ["received"]
+    assert history(order_id) == [("received", ""), ("duplicate_ignored", "")]
+    assert status_kinds(order_id) == ["received"]
     assert not SubmissionMessage.objects.exists()
 
 
@@ -140,7 +140,7 @@ def test_the_same_message_again_changes_nothing_of_an_order_that_has_moved_on() 
     assert role.run_once().done == {"accepted": 0, "rejected": 0, "duplicates": 1}
     assert OrderProcess.objects.values().get() == before
     assert Order.objects.count() == 1
-    assert happened(order_id) == [("received", ""), ("duplicate_ignored", "")]
+    assert history(order_id) == [("received", ""), ("duplicate_ignored", "")]
 
 
 @both_sessions

@@ -15,10 +15,10 @@ from tests.support.roles import (
     alerts_of,
     event_of,
     everything,
-    happened,
+    history,
     states,
+    status_kinds,
     stored,
-    told,
 )
 from tests.support.workflows import BAKED, CAKE, CAKES
 
@@ -45,7 +45,7 @@ def test_a_step_past_its_complete_by_is_counted_and_its_order_is_free_and_pendin
     assert (row.process_state, row.locked_by, row.failure_count) == ("pending", None, failures + 1)
     assert row.complete_by is not None and row.complete_by > ahead(590)
     assert (row.not_before, row.goal, row.announced) == (mix.not_before, "complete", True)
-    assert happened(order) == [("step_timed_out", "mix")]
+    assert history(order) == [("step_timed_out", "mix")]
     detail = event_of(order, "step_timed_out").detail
     assert (detail["ruling"], detail["failures"]) == ("retry", failures + 1)
     assert alerts_of(order) == []
@@ -117,7 +117,7 @@ def test_an_order_past_its_complete_by_is_counted_and_given_a_new_one() -> None:
     assert (row.process_state, row.locked_by, row.not_before) == ("pending", None, None)
     assert (row.overruns, row.failure_count) == (1, 1)
     assert row.complete_by is not None and row.complete_by > ahead(590)
-    assert happened(order) == [("order_overran", "")]
+    assert history(order) == [("order_overran", "")]
     assert states(order) == {"mix": "completed", "heat-oven": "completed"}
 
 
@@ -129,7 +129,7 @@ def test_an_order_that_keeps_passing_its_complete_by_is_an_error_of_its_own_kind
     assert (row.process_state, row.overruns, row.failure_count, row.announced) == ("error", 3, 3, False)
     assert alerts_of(order) == [("order_overran", "", "order_overran")]
     assert Alert.objects.get().message == "the order passed its complete-by time 3 times"
-    assert happened(order) == [("order_overran", ""), ("error", "")]
+    assert history(order) == [("order_overran", ""), ("error", "")]
     assert states(order) == {"mix": "running"}
 
 
@@ -156,7 +156,7 @@ def test_a_step_that_passes_its_complete_by_in_an_order_in_error_is_given_up_and
     assert (box.state, box.failure_count, box.complete_by) == ("not_started", 1, None)
     assert (row.process_state, row.failure_count, row.not_before) == ("error", 1, None)
     assert alerts_of(order) == [("step_failed", "decorate", "no")]
-    assert happened(order) == [("step_timed_out", "box")]
+    assert history(order) == [("step_timed_out", "box")]
 
 
 @pytest.mark.pattern("V3", "O1")
@@ -207,7 +207,7 @@ def test_a_sweep_neither_reads_nor_writes_a_channel() -> None:
     assert not [
         query["sql"] for query in captured for name in (*channels, "pg_notify") if name in query["sql"]
     ]
-    assert told(orders[1]) == []  # a scheduler notifies the application
+    assert status_kinds(orders[1]) == []  # a scheduler notifies the application
 
 
 @pytest.mark.pattern("V6", "C4")

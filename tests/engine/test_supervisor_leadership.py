@@ -14,7 +14,7 @@ from tests.support.roles import (
     a_supervisor,
     event_of,
     everything,
-    happened,
+    history,
     states,
 )
 from tests.support.two_sessions import NewSession
@@ -61,7 +61,7 @@ def test_when_the_leader_is_gone_another_takes_over_and_the_old_term_changes_not
     with pytest.raises(LeadershipLost):
         old.run_once()
     assert (everything(order), LeaderLease.objects.values().get()) == before
-    assert happened(order) == []
+    assert history(order) == []
     assert old.acquire() is False
     assert new.run_once().done["found"] == 1
     assert event_of(order, "step_timed_out").actor_name == "supervisor:new"
@@ -120,7 +120,7 @@ def test_a_sweep_that_begins_after_a_successor_took_over_writes_nothing(new_sess
     successor.commit()
     with pytest.raises(LeadershipLost):
         sweep.result(timeout=60)
-    assert (states(order), happened(order)) == ({"mix": "running"}, [])
+    assert (states(order), history(order)) == ({"mix": "running"}, [])
 
 
 @pytest.mark.pattern("V6", "V2")

@@ -9,8 +9,8 @@ from tests.support.roles import (
     a_leader,
     a_scheduler,
     alerts_of,
-    asked,
-    happened,
+    history,
+    requested_steps,
     states,
     stored,
 )
@@ -49,7 +49,7 @@ def test_at_the_threshold_the_order_is_in_error_with_an_alert_that_names_the_las
         "kitchen",
     )
     assert (alert.code, alert.message, alert.closed_at) == ("http_503", error["message"], None)
-    assert happened(order, "step_timed_out", "error") == [("step_timed_out", "mix"), ("error", "mix")]
+    assert history(order, "step_timed_out", "error") == [("step_timed_out", "mix"), ("error", "mix")]
 
 
 @pytest.mark.pattern("V3")
@@ -126,10 +126,10 @@ def test_a_step_whose_remedy_is_to_compensate_compensates_the_order_without_an_a
         None,
         None,
     )
-    assert happened(order) == [("step_timed_out", "box"), ("compensation_requested", "box")]
-    assert (alerts_of(order), asked()) == ([], set())  # the supervisor only sets the goal
+    assert history(order) == [("step_timed_out", "box"), ("compensation_requested", "box")]
+    assert (alerts_of(order), requested_steps()) == ([], set())  # the supervisor only sets the goal
     a_scheduler().run_once()
-    assert asked() == {"decorate", "box"}
+    assert requested_steps() == {"decorate", "box"}
 
 
 # --- load

@@ -18,7 +18,7 @@ from orders.models import (
     SubmissionMessage,
 )
 from orders.workflow.intake import OrderIntake
-from tests.support.roles import alerts_of, drain, event_of, happened, told
+from tests.support.roles import alerts_of, drain, event_of, history, status_kinds
 from tests.support.submissions import Brittle, a_role, nothing_was_inserted, post
 from tests.support.workflows import CAKE
 
@@ -43,8 +43,8 @@ def test_an_unusable_message_is_set_aside_with_its_reason_and_those_behind_it_go
     assert (alert.order_id, alert.kind, alert.code) == (bad, "set_aside", "cannot_be_inserted")
     assert (alert.message, alert.closed_at) == (aside.reason, None)
     assert event_of(bad, "set_aside").detail == {"reason": aside.reason}
-    assert happened(bad) == [("set_aside", "")]
-    assert told(bad) == []
+    assert history(bad) == [("set_aside", "")]
+    assert status_kinds(bad) == []
     assert not SubmissionMessage.objects.exists()
 
 
@@ -69,7 +69,7 @@ def test_a_message_that_breaks_the_intake_is_found_and_set_aside_alone(place: in
     aside = SetAside.objects.get()
     assert (aside.order_id, aside.reason) == (ids[place], "inserting it failed: ValueError: boom")
     assert alerts_of(ids[place]) == [("set_aside", "", "cannot_be_inserted")]
-    assert happened(ids[place]) == [("set_aside", "")]
+    assert history(ids[place]) == [("set_aside", "")]
     assert not Order.objects.filter(pk=ids[place]).exists()
     assert not SubmissionMessage.objects.exists()
     assert total["failed_passes"] <= 10

@@ -11,19 +11,29 @@ from orders.models import (
     StepState,
 )
 from orders.services.order_changes import resubmit_order
-from tests.support.availability import DAY, altered, clear, failures, has_waiting, hire, shut, waited, waiting
+from tests.support.availability import (
+    DAY,
+    altered,
+    close_circuit,
+    failures,
+    has_waiting,
+    open_circuit,
+    set_capacity,
+    waited,
+    waiting,
+)
 from tests.support.factories import ago, ahead, make_order, step_of
 from tests.support.roles import (
     a_scheduler,
     alerts_of,
     answer,
     answer_everything,
-    asked,
-    happened,
+    history,
+    requested_steps,
     staff,
     states,
+    status_kinds,
     stored,
-    told,
 )
 from tests.support.workflows import BAKED, CAKE, PACKED
 
@@ -36,7 +46,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.pattern("A8")]
 def test_a_step_without_credit_waits_with_no_complete_by_and_no_failure() -> None:
     order = make_order(BAKED, process_state="pending", priority=7)
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     before = ahead(DAY)
     scheduler.run_once()
     row, box = stored(order), step_of(order, "box")
@@ -44,22 +54,22 @@ def test_a_step_without_credit_waits_with_no_complete_by_and_no_failure() -> Non
     assert row.not_before is not None and before <= row.not_before <= ahead(DAY)
     assert (box.state, box.attempt, box.complete_by, box.outcome) == ("not_started", 0, None, "none")
     assert box.waiting_since is not None and ago(60) < box.waiting_since <= ago(0)
-    assert (box.priority, asked(), told(order)) == (7, set(), [])
-    assert happened(order) == [("waiting_for_agent", "decorate"), ("waiting_for_agent", "box")]
+    assert (box.priority, requested_steps(), status_kinds(order)) == (7, set(), [])
+    assert history(order) == [("waiting_for_agent", "decorate"), ("waiting_for_agent", "box")]
     since = box.waiting_since
     for _ in range(3):  # later passes leave it alone, and its wait goes on
         assert scheduler.run_once().done["orders"] == 0
     assert step_of(order, "box").waiting_since == since
-    assert len(happened(order)) == 2
+    assert len(history(order)) == 2
 
 
 def test_a_step_whose_neighbour_is_under_way_waits_beside_it() -> None:
     order = make_order()  # the oven can heat up, but the kitchen cannot mix
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     scheduler.run_once()
     row = stored(order)
-    assert (row.process_state, asked(), states(order)) == (
+    assert (row.process_state, requested_steps(), states(order)) == (
         "processing",
         {"heat-oven"},
         {"heat-oven": "running"},
@@ -68,9 +78,9 @@ def test_a_step_whose_neighbour_is_under_way_waits_beside_it() -> None:
     answer(order=order)
     scheduler.run_once()
     assert (stored(order).process_state, waiting(), failures(order)) == ("pending", 1, 0)
-    clear()
+    close_circuit()
     scheduler.run_once()
-    assert (stored(order).process_state, asked(), waiting()) == ("processing", {"mix"}, 0)
+    assert (stored(order).process_state, requested_steps(), waiting()) == ("processing", {"mix"}, 0)
     assert step_of(order, "mix").waiting_since is None
 
 
@@ -78,28 +88,28 @@ def test_with_new_credit_a_waiting_order_continues_to_its_end() -> None:
     order = make_order(reply_to="app")
     scheduler = a_scheduler()
     for agent in ("kitchen", "oven", "courier", "post"):
-        shut(agent)
+        open_circuit(agent)
     scheduler.run_once()
-    assert (stored(order).process_state, told(order), asked()) == ("pending", [], set())
+    assert (stored(order).process_state, status_kinds(order), requested_steps()) == ("pending", [], set())
     for agent in ("kitchen", "oven", "courier", "post"):
-        clear(agent)
+        close_circuit(agent)
     for _ in range(8):
         scheduler.run_once()
         answer(order=order)
     assert (stored(order).process_state, failures(order)) == ("processed", 0)
-    assert told(order) == ["started", "completed"]
+    assert status_kinds(order) == ["started", "completed"]
     assert set(StepState.objects.values_list("attempt", "waiting_since")) == {(1, None)}
 
 
 @pytest.mark.pattern("A9")
 def test_credit_goes_by_priority_and_then_by_age() -> None:
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     low, old, young = (make_order(PACKED | {"decorate": {}}, priority=priority) for priority in (1, 5, 5))
     scheduler.run_once()
     assert waiting() == 3
-    clear()
-    hire("kitchen", 1)  # room for two
+    close_circuit()
+    set_capacity("kitchen", 1)  # room for two
     high = make_order(PACKED | {"decorate": {}}, priority=9)  # a new order, which has not waited
     scheduler.run_once()
     assert {order.pk for order in (high, old)} == set(AgentRequest.objects.values_list("order_id", flat=True))
@@ -120,10 +130,10 @@ def test_nothing_is_dispatched_to_an_agent_that_nobody_runs() -> None:
     scheduler = a_scheduler()
     AgentInstance.objects.filter(agent="kitchen").delete()
     scheduler.run_once()
-    assert (asked(), waiting(), stored(order).process_state) == (set(), 2, "pending")
+    assert (requested_steps(), waiting(), stored(order).process_state) == (set(), 2, "pending")
     staff()
     scheduler.run_once()
-    assert (asked(), waiting()) == ({"decorate", "box"}, 0)
+    assert (requested_steps(), waiting()) == ({"decorate", "box"}, 0)
 
 
 # --- patience
@@ -132,26 +142,26 @@ def test_nothing_is_dispatched_to_an_agent_that_nobody_runs() -> None:
 def test_a_step_that_runs_out_of_patience_is_an_error_with_an_alert() -> None:
     order = make_order(PACKED | {"decorate": waited(DAY + 1)}, not_before=ago(1), reply_to="app")
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     scheduler.run_once()
     decorate = step_of(order, "decorate")
     assert (stored(order).process_state, decorate.state, decorate.waiting_since) == ("error", "failed", None)
     assert alerts_of(order) == [("step_failed", "decorate", "agent_unavailable")]
     assert Alert.objects.get().message == "kitchen could not take this step for 86400 s"
-    assert happened(order) == [("step_given_up", "decorate"), ("error", "decorate")]
-    assert (told(order), has_waiting()) == (["failed"], False)
+    assert history(order) == [("step_given_up", "decorate"), ("error", "decorate")]
+    assert (status_kinds(order), has_waiting()) == (["failed"], False)
 
 
 def test_credit_at_the_last_moment_is_used() -> None:
     order = make_order(PACKED | {"decorate": waited(DAY + 1)}, not_before=ago(1))
     a_scheduler().run_once()
-    assert (states(order)["decorate"], asked()) == ("running", {"decorate"})
+    assert (states(order)["decorate"], requested_steps()) == ("running", {"decorate"})
 
 
 def test_a_step_whose_remedy_is_to_compensate_compensates_the_order_when_its_patience_is_over() -> None:
     order = make_order(BAKED | {"decorate": "completed", "box": waited(DAY + 1)}, not_before=ago(1))
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     scheduler.run_once()
     row = stored(order)
     assert (row.goal, row.process_state, alerts_of(order)) == ("compensate", "pending", [])
@@ -159,15 +169,15 @@ def test_a_step_whose_remedy_is_to_compensate_compensates_the_order_when_its_pat
         None,
         1,
     )  # `decorate`, to be compensated first
-    clear()
+    close_circuit()
     scheduler.run_once()
-    assert asked() == {"decorate"}
+    assert requested_steps() == {"decorate"}
 
 
 def test_each_step_has_its_own_patience() -> None:
     order = make_order(PACKED | {"decorate": waited(61)}, not_before=ago(1))
     scheduler = a_scheduler(workflows=altered("decorate", patience=60.0))
-    shut()
+    open_circuit()
     scheduler.run_once()
     assert alerts_of(order) == [("step_failed", "decorate", "agent_unavailable")]
 
@@ -175,14 +185,14 @@ def test_each_step_has_its_own_patience() -> None:
 def test_a_resubmitted_step_has_its_full_patience_again() -> None:
     order = make_order(PACKED | {"decorate": waited(DAY + 1)}, not_before=ago(1))
     scheduler = a_scheduler()
-    shut()
+    open_circuit()
     scheduler.run_once()
     resubmit_order(order_id=order.pk, by="ada")
     scheduler.run_once()
     assert (stored(order).process_state, waiting()) == ("pending", 1)
-    clear()
+    close_circuit()
     scheduler.run_once()
-    assert asked() == {"decorate"}
+    assert requested_steps() == {"decorate"}
 
 
 # --- compensating
@@ -192,16 +202,16 @@ def test_a_resubmitted_step_has_its_full_patience_again() -> None:
 def test_a_compensation_also_waits_for_its_agent_and_finally_opens_an_alert_of_its_own_kind() -> None:
     order = make_order({"mix": "completed"}, goal="compensate")
     scheduler = a_scheduler()
-    shut()
-    shut("post")
+    open_circuit()
+    open_circuit("post")
     scheduler.run_once()
     assert (stored(order).process_state, waiting(), states(order)) == ("pending", 1, {"mix": "completed"})
     StepState.objects.filter(waiting_since__isnull=False).update(**waited(DAY + 1))
     OrderProcess.objects.update(not_before=ago(1))
     scheduler.run_once()
     assert alerts_of(order) == [("compensation_failed", "mix", "agent_unavailable")]
-    clear()
-    clear("post")
+    close_circuit()
+    close_circuit("post")
     resubmit_order(order_id=order.pk, by="ada")
     for _ in range(4):
         scheduler.run_once()

@@ -18,15 +18,15 @@ from tests.support.roles import (
     a_scheduler,
     all_due,
     answer,
-    asked,
     drain,
     event_of,
     everything,
     expire,
-    happened,
+    history,
+    requested_steps,
     states,
+    status_kinds,
     stored,
-    told,
 )
 from tests.support.two_sessions import Session
 from tests.support.workflows import CAKE
@@ -65,7 +65,7 @@ def test_an_order_can_be_compensated_from_every_state(state: str) -> None:
     )
     if state == "error":
         assert alert_closed(order) == ("operator:ada", "cancelled and refunded")
-    assert told(order) == (["failed"] if state == "error" else [])
+    assert status_kinds(order) == (["failed"] if state == "error" else [])
     scheduler = a_scheduler()
     for _ in range(8):
         drain(scheduler)
@@ -84,7 +84,7 @@ def test_a_second_request_to_compensate_changes_nothing_and_says_so() -> None:
     assert result.status is ResultStatus.ALREADY
     assert result.message == "The order is already being cancelled and refunded."
     assert everything(order) == before
-    assert happened(order, "compensation_requested") == [("compensation_requested", "")]
+    assert history(order, "compensation_requested") == [("compensation_requested", "")]
 
 
 @both_sessions
@@ -103,7 +103,7 @@ def test_compensation_waits_for_the_scheduler_that_holds_the_order_and_reverses_
     assert clicked.result(timeout=60).status is ResultStatus.DONE
     a_scheduler().run_once()
     # The request that the scheduler had just posted is taken back before an agent begins it.
-    assert (asked(), happened(order, "step_recalled")) == ({"mix"}, [("step_recalled", "bake")])
+    assert (requested_steps(), history(order, "step_recalled")) == ({"mix"}, [("step_recalled", "bake")])
     assert states(order)["mix"] == "compensating"
 
 
@@ -149,10 +149,10 @@ def test_an_escalated_order_can_be_compensated_including_the_step_that_timed_out
     assert compensate_order(order_id=order.pk, by="ada").status is ResultStatus.DONE
     scheduler = a_scheduler()
     scheduler.run_once()
-    assert asked() == set()  # the effect of the step may not have settled yet
+    assert requested_steps() == set()  # the effect of the step may not have settled yet
     all_due(order)
     scheduler.run_once()
-    assert asked() == {"mix"}
+    assert requested_steps() == {"mix"}
 
 
 @pytest.mark.parametrize("act", [resubmit_order, compensate_order])

@@ -27,7 +27,7 @@ from tests.services.operated_orders import (
     pass_over,
 )
 from tests.support.factories import ago, ahead, make_purchase, make_request, step_of
-from tests.support.roles import a_scheduler, asked, event_of, everything, happened, states, stored
+from tests.support.roles import a_scheduler, event_of, everything, history, requested_steps, states, stored
 from tests.support.two_sessions import Session, all_at_once
 
 NewSession = Callable[[], Session]
@@ -61,7 +61,7 @@ def test_a_waiting_step_that_was_never_tried_can_be_skipped() -> None:
     assert skip(order_id=order.pk, step="reserve-stock", actor=OLGA, reason="r").status is ResultStatus.DONE
     assert step_of(order, "reserve-stock").waiting_since is None
     pass_over()
-    assert asked(order) == {"authorise-payment"}
+    assert requested_steps(order) == {"authorise-payment"}
 
 
 REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
@@ -96,7 +96,7 @@ def test_a_step_that_cannot_be_skipped_is_refused_and_nothing_changes(name: str)
     before = everything(order)
     result = skip(order_id=order.pk, step=step, actor=OLGA, reason="r")
     assert result.status is ResultStatus.REFUSED and message in result.message
-    assert (everything(order), happened(order)) == (before, [])
+    assert (everything(order), history(order)) == (before, [])
     assert [entry[0] for entry in audited(order)] == ["skip"]
     assert not AuditEntry.objects.get().allowed
 
@@ -130,7 +130,7 @@ def test_a_skipped_step_of_unknown_outcome_is_compensated_with_its_order() -> No
     skip(order_id=order.pk, step="reserve-stock", actor=OLGA, reason="r")
     compensate(order_id=order.pk, actor=OLGA, reason="r", typed="cancel")
     pass_over()
-    assert asked(order) == {"reserve-stock"}
+    assert requested_steps(order) == {"reserve-stock"}
 
 
 def test_while_another_step_has_failed_too_the_order_stays_in_error_with_its_alert() -> None:
@@ -155,8 +155,8 @@ def test_a_step_that_waits_for_a_retry_is_tried_at_once_but_a_declined_payment_s
     assert retry_now(order_id=order.pk, actor=OLGA).status is ResultStatus.ALREADY
     assert step_of(order, "authorise-payment").not_before is not None
     pass_over()
-    assert asked(order) == {"reserve-stock"} and step_of(order, "reserve-stock").attempt == 2
-    assert happened(order, "hurried") == [("hurried", "reserve-stock")]
+    assert requested_steps(order) == {"reserve-stock"} and step_of(order, "reserve-stock").attempt == 2
+    assert history(order, "hurried") == [("hurried", "reserve-stock")]
 
 
 @pytest.mark.pattern("A9")
@@ -223,7 +223,7 @@ def test_one_of_several_simultaneous_operators_acts_and_the_others_change_nothin
         "resubmit": "resubmitted",
         "priority": "priority_set",
     }
-    assert len(happened(order, kinds[act])) == 1
+    assert len(history(order, kinds[act])) == 1
     assert len(audited(order)) == 4
 
 

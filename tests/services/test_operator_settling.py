@@ -17,7 +17,7 @@ from tests.services.operated_orders import (
     pass_over,
 )
 from tests.support.factories import make_reply, step_of
-from tests.support.roles import answer, asked, event_of, everything, stored
+from tests.support.roles import answer, event_of, everything, requested_steps, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +47,7 @@ def test_an_order_settled_as_done_continues_with_the_given_result() -> None:
     make_reply(step, "refused")  # a reply that still comes changes nothing
     pass_over()
     assert step_of(order, "authorise-payment").state == "completed"
-    assert asked(order) == {"create-shipment"}
+    assert requested_steps(order) == {"create-shipment"}
 
 
 @pytest.mark.pattern("O2", "A3")

@@ -7,7 +7,7 @@ from orders.services.act_results import ResultStatus
 from orders.services.order_changes import replay_submission
 from orders.services.placing import place_order
 from tests.services.placing_orders import an_order, take_in
-from tests.support.roles import alerts_of, happened
+from tests.support.roles import alerts_of, history
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ def test_a_set_aside_submission_is_replayed_once_its_cause_is_fixed(product: Non
     assert (again.status, SubmissionMessage.objects.count()) == (ResultStatus.ALREADY, 1)
     assert take_in()["accepted"] == 1
     assert OrderProcess.objects.get().order_id == placed.order_id
-    assert happened(placed.order_id) == [("set_aside", ""), ("replayed", ""), ("received", "")]
+    assert history(placed.order_id) == [("set_aside", ""), ("replayed", ""), ("received", "")]
 
 
 @pytest.mark.pattern("S3")

@@ -12,13 +12,13 @@ from tests.support.factories import make_order, make_reply, step_of
 from tests.support.roles import (
     a_scheduler,
     alerts_of,
-    asked,
     event_of,
     everything,
-    happened,
+    history,
+    requested_steps,
     states,
+    status_kinds,
     stored,
-    told,
 )
 from tests.support.two_sessions import Session, all_at_once
 
@@ -51,7 +51,7 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
     assert (row.process_state, row.locked_by, row.complete_by) == ("pending", None, None)
     assert (row.failure_count, row.goal, row.announced) == (0, "complete", True)
     assert alert_closed(order) == ("operator:ada", "resubmitted")
-    assert told(order) == ["failed"]  # no scheduler had notified the application yet
+    assert status_kinds(order) == ["failed"]  # no scheduler had notified the application yet
     event = event_of(order, "resubmitted")
     assert (event.step, event.actor_name, event.detail) == (
         "box",
@@ -67,13 +67,13 @@ def test_resubmitting_keeps_the_key_of_an_unknown_outcome_and_takes_the_next_aft
 def test_a_second_click_changes_nothing_and_says_so() -> None:
     order = in_error({"mix": "failed"})
     resubmit_order(order_id=order.pk, by="ada")
-    before, events = everything(order), happened(order)
+    before, events = everything(order), history(order)
     result = resubmit_order(order_id=order.pk, by="ada")
     assert (result.status, result.message) == (
         ResultStatus.ALREADY,
         "The order is pending, so nothing was resubmitted.",
     )
-    assert (everything(order), happened(order)) == (before, events)
+    assert (everything(order), history(order)) == (before, events)
     assert step_of(order, "mix").generation == 2
     a_scheduler().run_once()
     assert resubmit_order(order_id=order.pk, by="ada").status is ResultStatus.ALREADY
@@ -87,7 +87,7 @@ def test_of_two_simultaneous_clicks_one_resubmits() -> None:
     results = all_at_once(4, lambda n: resubmit_order(order_id=order.pk, by=f"operator:{n}").status)
     assert sorted(act.value for act in results) == ["already", "already", "already", "done"]
     assert step_of(order, "mix").generation == 2
-    assert happened(order) == [("resubmitted", "mix")]
+    assert history(order) == [("resubmitted", "mix")]
 
 
 @pytest.mark.pattern("O2")
@@ -97,7 +97,7 @@ def test_an_order_that_is_not_in_error_is_not_resubmitted(state: str) -> None:
     order = make_order({"mix": "completed"}, process_state=state, goal=goal)
     before = everything(order)
     assert resubmit_order(order_id=order.pk, by="ada").status is ResultStatus.ALREADY
-    assert (everything(order), happened(order)) == (before, [])
+    assert (everything(order), history(order)) == (before, [])
 
 
 @pytest.mark.pattern("O2")
@@ -117,7 +117,7 @@ def test_a_step_that_has_not_failed_is_refused_and_nothing_changes() -> None:
     for step in ("heat-oven", "no-such"):
         result = resubmit_order(order_id=order.pk, by="ada", step=step)
         assert (result.status, result.message) == (ResultStatus.REFUSED, f"Step '{step}' has not failed.")
-    assert (everything(order), happened(order)) == (before, [])
+    assert (everything(order), history(order)) == (before, [])
     assert alerts_of(order) == [("step_failed", "", "no")]
 
 
@@ -137,7 +137,7 @@ def test_resubmitting_while_the_steps_own_reply_is_being_taken_does_not_run_it_a
     assert clicked.result(timeout=60).message == "Resubmitted the order."
     a_scheduler().run_once()
     assert states(order) == {"mix": "completed", "heat-oven": "completed", "bake": "running"}
-    assert (asked(), step_of(order, "mix").attempt) == ({"bake"}, 3)
+    assert (requested_steps(), step_of(order, "mix").attempt) == ({"bake"}, 3)
 
 
 @both_sessions
@@ -154,7 +154,7 @@ def test_a_reply_that_comes_while_its_step_is_being_resubmitted_completes_it_wit
     operator.commit()
     a_scheduler().run_once()
     assert states(order) == {"mix": "completed", "heat-oven": "completed", "bake": "running"}
-    assert asked() == {"bake"}
+    assert requested_steps() == {"bake"}
 
 
 @pytest.mark.pattern("O2")
@@ -163,9 +163,9 @@ def test_an_order_that_overran_too_often_counts_from_zero_when_resubmitted() -> 
     assert resubmit_order(order_id=order.pk, by="ada").message == "Resubmitted the order."
     row = stored(order)
     assert (row.process_state, row.overruns, row.failure_count) == ("pending", 0, 0)
-    assert happened(order) == [("resubmitted", "")]
+    assert history(order) == [("resubmitted", "")]
     a_scheduler().run_once()
-    assert asked() == {"heat-oven"}
+    assert requested_steps() == {"heat-oven"}
 
 
 @pytest.mark.pattern("O1", "O2")

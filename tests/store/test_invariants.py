@@ -177,16 +177,16 @@ def test_i9_reports_an_error_without_an_alert_and_an_alert_without_an_error() ->
 
 def test_i9_reports_an_outage_whose_alert_stays_open_too_long_or_is_missing() -> None:
     circuit = Circuit.objects.create(agent="oven")
-    invariants.outages_are_told_while_they_last()
+    invariants.outages_are_reported_while_they_last()
     alerts.open_outage("oven", code="down", message="it does not answer")
     with pytest.raises(AssertionError, match="I9: an open alert for an outage that is over"):
-        invariants.outages_are_told_while_they_last()
+        invariants.outages_are_reported_while_they_last()
     circuit.state, circuit.probe_at = "open", database_now()
     circuit.save()
-    invariants.outages_are_told_while_they_last()
+    invariants.outages_are_reported_while_they_last()
     alerts.close_outage("oven", by="test", resolution="")
     with pytest.raises(AssertionError, match="I9: an outage without an alert"):
-        invariants.outages_are_told_while_they_last()
+        invariants.outages_are_reported_while_they_last()
 
 
 def test_i10_reports_a_step_compensated_before_a_step_that_came_after_it() -> None:

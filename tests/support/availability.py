@@ -24,7 +24,7 @@ DAY = 86_400.0
 DOWN = Transient("http_503", "it is down")
 
 
-def shut(agent: str = "kitchen", **fields: Any) -> None:
+def open_circuit(agent: str = "kitchen", **fields: Any) -> None:
     """Opens the agent's circuit; no probe is due."""
     register_agents([agent], rate=None)
     defaults = {
@@ -37,13 +37,13 @@ def shut(agent: str = "kitchen", **fields: Any) -> None:
     Circuit.objects.filter(agent=agent).update(**(defaults | fields))
 
 
-def clear(agent: str = "kitchen", **fields: Any) -> None:
+def close_circuit(agent: str = "kitchen", **fields: Any) -> None:
     """Closes the agent's circuit; its ramp is over."""
     defaults = {"state": "closed", "openings": 0, "probe_at": None, "closed_at": ago(3600)}
     Circuit.objects.filter(agent=agent).update(**(defaults | fields))
 
 
-def hire(agent: str, capacity: int) -> None:
+def set_capacity(agent: str, capacity: int) -> None:
     """Gives the agent exactly this much live capacity."""
     AgentInstance.objects.filter(agent=agent).update(capacity=capacity)
 

@@ -78,7 +78,7 @@ def check_when_quiet(
     nothing_is_in_flight()
     calls_within_limits(acknowledged, workflow, limits)
     every_error_has_one_alert()
-    outages_are_told_while_they_last()
+    outages_are_reported_while_they_last()
     compensated_in_reverse(acknowledged, workflow)
     ended_in_time(acknowledged, limits)
     events_give_the_state(acknowledged)
@@ -241,7 +241,7 @@ def _rate(retries: Sequence[datetime], limits: Limits) -> None:
         assert tokens >= 0, f"I8: more retries than the budget allows, at {at}"
 
 
-def outages_are_told_while_they_last() -> None:
+def outages_are_reported_while_they_last() -> None:
     """I9, for outages: an agent has an open alert exactly as long as its circuit is open."""
     with_alert = set(
         Alert.objects.filter(kind="outage", closed_at=None)

@@ -155,7 +155,7 @@ def everything(order: OrderProcess | UUID) -> tuple[Any, ...]:
     )
 
 
-def happened(order: OrderProcess | UUID, *kinds: str) -> list[tuple[str, str]]:
+def history(order: OrderProcess | UUID, *kinds: str) -> list[tuple[str, str]]:
     """The order's history as (kind, step), oldest first: all events, or those of these kinds."""
     events = Event.objects.filter(order_id=_id(order)).order_by("id").values_list("kind", "step")
     return [event for event in events if not kinds or event[0] in kinds]
@@ -166,7 +166,7 @@ def event_of(order: OrderProcess | UUID, kind: str) -> Event:
     return Event.objects.get(order_id=_id(order), kind=kind)
 
 
-def told(order: OrderProcess | UUID) -> list[str]:
+def status_kinds(order: OrderProcess | UUID) -> list[str]:
     """The status messages to the submitting application, oldest first."""
     return list(
         StatusMessage.objects.filter(order_id=_id(order)).order_by("id").values_list("kind", flat=True)
@@ -178,7 +178,7 @@ def alerts_of(order: OrderProcess | UUID) -> list[tuple[str, str, str]]:
     return list(Alert.objects.filter(order_id=_id(order)).order_by("id").values_list("kind", "step", "code"))
 
 
-def asked(order: OrderProcess | UUID | None = None) -> set[str]:
+def requested_steps(order: OrderProcess | UUID | None = None) -> set[str]:
     """The steps that requests are waiting for."""
     requests = AgentRequest.objects.all()
     if order is not None:

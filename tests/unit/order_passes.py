@@ -26,7 +26,7 @@ def written(order_pass: OrderPass) -> list[str]:
     return [write.step.name for write in order_pass.step_writes()]
 
 
-def asked(order_pass: OrderPass) -> list[str]:
+def requested_steps(order_pass: OrderPass) -> list[str]:
     names = {step.id: name for name, step in order_pass.steps.items()}
     return [names[request.step_id] for request in order_pass.new_requests]
 

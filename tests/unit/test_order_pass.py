@@ -7,7 +7,16 @@ from orders.engine.channels.status import Status
 from orders.engine.errors import WorkflowError
 from orders.engine.scheduler.order_pass import OrderPass
 from tests.support.workflows import BAKED, CAKE
-from tests.unit.order_passes import DONE, asked, compensating, kinds, order, processing, take, written
+from tests.unit.order_passes import (
+    DONE,
+    compensating,
+    kinds,
+    order,
+    processing,
+    requested_steps,
+    take,
+    written,
+)
 from tests.unit.rows import ME, NOW, ORDER, at, process_row, step_row, step_rows
 
 # Claiming
@@ -23,7 +32,7 @@ def test_a_new_order_is_claimed_and_its_first_steps_are_started() -> None:
         at(600),
     )
     assert (order_pass.row.started_at, order_pass.row.not_before) == (NOW, None)
-    assert asked(order_pass) == ["mix", "heat-oven"]
+    assert requested_steps(order_pass) == ["mix", "heat-oven"]
     assert kinds(order_pass) == ["claimed", "step_started", "step_started"]
 
 
@@ -127,7 +136,11 @@ def test_an_order_with_something_under_way_stays_claimable_when_its_earliest_wai
 def test_a_finished_wait_is_cleared_when_its_step_is_started() -> None:
     order_pass = processing(BAKED | {"decorate": {"not_before": NOW}, "box": "running"}, not_before=NOW)
     order_pass.advance(NOW)
-    assert (order_pass.row.not_before, order_pass.steps["decorate"].not_before, asked(order_pass)) == (
+    assert (
+        order_pass.row.not_before,
+        order_pass.steps["decorate"].not_before,
+        requested_steps(order_pass),
+    ) == (
         None,
         None,
         ["decorate"],
@@ -168,7 +181,7 @@ def test_an_order_released_by_the_supervisor_gets_a_new_complete_by() -> None:
         {"mix": "completed", "heat-oven": "completed"}, complete_by=at(-1), started_at=at(-700)
     )
     order_pass.advance(NOW)
-    assert (order_pass.row.process_state, order_pass.row.complete_by, asked(order_pass)) == (
+    assert (order_pass.row.process_state, order_pass.row.complete_by, requested_steps(order_pass)) == (
         "processing",
         at(600),
         ["bake"],

@@ -8,7 +8,7 @@ from orders.engine.alerts import NewAlert
 from orders.engine.channels.status import Status
 from orders.engine.scheduler.order_pass import OrderPass
 from tests.support.workflows import BAKED, CAKE
-from tests.unit.order_passes import DONE, asked, kinds, order, processing, take, written
+from tests.unit.order_passes import DONE, kinds, order, processing, requested_steps, take, written
 from tests.unit.rows import ME, NOW, ORDER, at, reply_to, step_row, step_rows
 
 LATE_STATES = ["processing", "pending", "error", "processed", "compensated"]
@@ -67,7 +67,7 @@ def test_an_order_continues_where_it_was_rather_than_from_the_beginning() -> Non
     order_pass = order(BAKED | {"decorate": "completed", "box": "running"}, started_at=at(-99))
     take(order_pass, "box")
     order_pass.advance(NOW)
-    assert asked(order_pass) == ["deliver"]
+    assert requested_steps(order_pass) == ["deliver"]
     assert order_pass.row.locked_by == ME
 
 
@@ -87,7 +87,7 @@ def test_a_reply_read_after_the_supervisor_gave_up_on_its_attempt_still_counts(s
         None,
         2,
     )
-    assert asked(order_pass) == ["bake"]
+    assert requested_steps(order_pass) == ["bake"]
 
 
 @pytest.mark.pattern("A7")

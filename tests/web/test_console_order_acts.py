@@ -6,7 +6,7 @@ from uuid_utils.compat import uuid7
 from orders.models import AuditEntry, BulkAction, SetAside, SubmissionMessage
 from tests.support.factories import ago, step_of
 from tests.support.order_bodies import DELFT
-from tests.support.roles import happened, stored
+from tests.support.roles import history, stored
 from tests.web.conftest import Desk
 from tests.web.console_orders import BEFORE_SHIPMENT, HOSTILE, an_order, in_error, open_alert
 
@@ -53,7 +53,7 @@ def test_an_immediate_resubmission_happens_at_once_and_a_second_click_says_so(de
     again = client.post(f"/console/orders/{order.pk}/resubmit/", {"now": "1"}, follow=True)
     assert "Resubmitted create-shipment." in first.content.decode()
     assert "nothing was resubmitted" in again.content.decode()
-    assert happened(order, "resubmitted") == [("resubmitted", "create-shipment")]
+    assert history(order, "resubmitted") == [("resubmitted", "create-shipment")]
     late = client.post(f"/console/orders/{order.pk}/resubmit/", follow=True)
     assert "nothing to resubmit" in late.content.decode()
     assert not BulkAction.objects.exists()
@@ -82,7 +82,7 @@ def test_an_edit_is_compared_confirmed_and_resubmitted_and_a_second_editor_is_re
     step = step_of(order, "create-shipment")
     assert step.request["ship_to"]["city"] == "Den Haag" and step.original["ship_to"]["city"] == "Delft"
     assert (step.state, step.generation, stored(order).process_state) == ("not_started", 2, "pending")
-    assert len(happened(order, "edited")) == 1
+    assert len(history(order, "edited")) == 1
     assert client.get(f"/console/orders/{order.pk}/steps/reserve-stock/edit/").status_code == 404
 
 

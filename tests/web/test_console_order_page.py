@@ -7,7 +7,7 @@ from django.test import Client
 
 from orders.models import AuditEntry, Event, OrderProcess, StepState
 from orders.services.operators import bulk as bulk_services
-from tests.support.roles import happened, stored
+from tests.support.roles import history, stored
 from tests.web.conftest import Desk
 from tests.web.console_orders import HOSTILE, an_order, in_error
 
@@ -69,14 +69,14 @@ def acts(order: OrderProcess) -> Iterator[tuple[str, str, dict[str, str]]]:
 def test_a_viewer_is_not_offered_any_act_and_cannot_perform_one(desk: Desk, role: str) -> None:
     order = in_error(outcome="unknown")
     client = desk(role)
-    before = (stored(order).process_state, happened(order))
+    before = (stored(order).process_state, history(order))
     refused = []
     for needed, address, form in acts(order):
         if role == "operator" and needed == "operator":
             continue
         assert client.post(address, form).status_code == 403, address
         refused.append(address)
-    assert (stored(order).process_state, happened(order)) == before
+    assert (stored(order).process_state, history(order)) == before
     assert AuditEntry.objects.filter(allowed=False).count() == len(refused)
     answer = client.get(f"/console/orders/{order.pk}/")
     if role == "customer":

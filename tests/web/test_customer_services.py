@@ -20,7 +20,7 @@ from tests.support.roles import (
     drain,
     event_of,
     everything,
-    happened,
+    history,
     states,
     stored,
 )
@@ -83,7 +83,7 @@ def test_cancelling_twice_cancels_once() -> None:
     before = everything(order)
     assert cancel(order_id=order.order_id, by="guest").status is ResultStatus.ALREADY
     assert everything(order) == before
-    assert len(happened(order, "compensation_requested")) == 1
+    assert len(history(order, "compensation_requested")) == 1
 
 
 def test_cancelling_an_order_in_error_closes_its_alert() -> None:
