@@ -250,7 +250,7 @@ def codes_of_faults() -> set[str]:
 
 def test_the_runbook_has_every_code_that_a_fault_of_ours_can_have() -> None:
     rows = table((ROOT / "docs" / "operations.md").read_text(), "## Runbook by code")
-    listed = {name for row in rows for name in names_in(row[0])}
-    families = tuple(name.removesuffix("…") for name in listed if name.endswith("…"))
+    codes = {name for row in rows for name in names_in(row[0])}
+    families = tuple(name.removesuffix("…") for name in codes if name.endswith("…"))
     assert {"no_answer", "bad_answer"} <= codes_of_faults()
-    assert {code for code in codes_of_faults() - listed if not code.startswith(families)} == set()
+    assert {code for code in codes_of_faults() - codes if not code.startswith(families)} == set()

@@ -131,7 +131,7 @@ def page(shop: Shop, browser: Browser) -> Iterator[Page]:
     )
     page.add_init_script(LOST)
     page.clock.install(time="2026-01-01T00:00:00Z")
-    page.clock.pause_at("2026-01-01T00:00:01Z")
+    page.clock.pause_at("2026-01-01T01:00:00Z")
     page.goto(f"http://127.0.0.1:{server.server_port}/order/")
     yield page
     page.close()

@@ -5,11 +5,11 @@
 SIGUSR2 makes a worker exit normally. A stubborn cluster and its jobs ignore a stop.
 """
 
-import multiprocessing
 import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 from sasweb.launcher import jobs_cluster
 
@@ -37,17 +37,31 @@ def work() -> None:
     say("a job was told to stop")
 
 
+def fork(act: Callable[[], None]) -> int:
+    """Runs `act` in a new process, and returns its pid."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            act()
+        finally:
+            os._exit(0)
+    return pid
+
+
+def is_running(pid: int) -> bool:
+    """Whether a child runs. One that has ended stays a zombie, so that the watch can always read how it ended."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
 def main() -> None:
     jobs_cluster.join(watch=os.getppid())
     signal.signal(signal.SIGTERM, on_term)
-    context = multiprocessing.get_context("fork")
-    workers: list[multiprocessing.process.BaseProcess] = []
+    workers: list[int] = []
     say(f"cluster {os.getpid()}")
     while workers or not Stop.is_requested:
-        workers = [worker for worker in workers if worker.is_alive()]
+        workers = [worker for worker in workers if is_running(worker)]
         while len(workers) < 2 and not Stop.is_requested:
-            workers.append(context.Process(target=work, daemon=True))
-            workers[-1].start()
+            workers.append(fork(work))
         time.sleep(0.3)
 
 

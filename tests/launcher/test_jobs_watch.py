@@ -74,7 +74,7 @@ def test_a_worker_that_ends_normally_is_left_to_the_cluster(database: Path) -> N
 
 
 def test_a_cluster_that_no_longer_sweeps_is_replaced(database: Path) -> None:
-    with watched(database) as watch:
+    with watched(database, "obedient", "--impatient") as watch:
         first = pid_of(watch, "cluster")
         database.write_text("still")
         assert "no supervisor has swept for 20 s; replacing the cluster" in line_with(watch, "replacing")
@@ -149,7 +149,7 @@ def test_an_unreachable_database_never_makes_a_cluster_stale() -> None:
 
 
 def test_a_cluster_is_left_alone_while_the_database_is_down(database: Path) -> None:
-    with watched(database) as watch:
+    with watched(database, "obedient", "--impatient") as watch:
         cluster = pid_of(watch, "cluster")
         database.write_text("down")
         wait_for(lambda: len(children.group_members(cluster)) == 3)

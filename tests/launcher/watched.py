@@ -1,6 +1,7 @@
-"""Watches a fake cluster: python -m tests.launcher.watched FILE BEHAVIOUR [--pipe].
+"""Watches a fake cluster: python -m tests.launcher.watched FILE BEHAVIOUR [--pipe] [--impatient].
 
 FILE stands for the database and contains "sweeping" (a supervisor sweeps), "still" (none does) or "down" (no database).
+With --impatient a sweep is missed after a second or two, otherwise only after minutes, however busy the machine is.
 """
 
 import sys
@@ -20,12 +21,15 @@ def last_sweep() -> datetime | None:
 def main() -> None:
     jobs_watch.STOP_GRACE = 1.0
     jobs_watch.ASK_EVERY = 0.05
+    is_impatient = "--impatient" in sys.argv
     watch = jobs_watch.JobsWatch(
         [sys.executable, "-m", "tests.launcher.fake_cluster", sys.argv[2]],
         last_sweep=last_sweep,
         unreachable=ConnectionError,
         say=lambda text: print(text, flush=True),
-        age=jobs_watch.SweepAge(stale_after=1.0, grace=2.0),
+        age=jobs_watch.SweepAge(
+            stale_after=1.0 if is_impatient else 300.0, grace=2.0 if is_impatient else 300.0
+        ),
     )
     watch.run(pipe=0 if "--pipe" in sys.argv else None)
 
