@@ -2,10 +2,10 @@
 
 import pytest
 
-from orders.models import Alert, Event, OrderProcess, StatusMessage
+from orders.models import Alert, Circuit, Event, OrderProcess, StatusMessage
 from orders.services.act_results import ResultStatus
 from orders.services.order_changes import compensate_order, resubmit_order
-from tests.support.factories import step_of
+from tests.support.factories import ago, step_of
 from tests.support.system import System
 from tests.support.wait import until
 
@@ -72,6 +72,9 @@ def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_fixes_it(syst
         None,
     )
     system.no_faults()
+    Circuit.objects.exclude(state="closed").update(
+        probe_at=ago(1)
+    )  # the next probe may be due after PATIENCE
     result = resubmit_order(order_id=order_id, by="operator:test", reason="the carrier is back")
     assert result.status is ResultStatus.DONE
     assert resubmit_order(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
