@@ -153,6 +153,14 @@ class ActingCommand(OperatorCommand):
         return EXIT_CODES[result.status]
 
 
+def limit_of(options: dict[str, Any]) -> int:
+    """The value of --limit. Raises `Stop` if it is below one."""
+    limit: int = options["limit"]
+    if limit < 1:
+        raise Stop("--limit takes a number from 1 on")
+    return limit
+
+
 def operator_name() -> str:
     """Who runs this command, according to the operating system."""
     try:

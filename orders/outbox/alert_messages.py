@@ -11,6 +11,7 @@ from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
 from orders.outbox.content import Content, Email, WebhookCall
 from orders.vocabulary import AlertKind, MessageChannel
 from orders.wording.state_labels import ALERT_KINDS
+from orders.wording.units import counted
 
 SHOWN = 20
 """The most orders that a message names."""
@@ -36,8 +37,7 @@ class Summary:
             steps = "1 step is" if self.waiting == 1 else f"{self.waiting} steps are"
             return f"sasweb: {self.group.agent} is not answering; {steps} waiting"
         where = f" at {self.step} ({self.group.agent})" if self.step else ""
-        alerts = "1 new alert" if self.count == 1 else f"{self.count} new alerts"
-        return f"sasweb: {ALERT_KINDS[AlertKind(self.group.kind)]}{where}: {alerts}"
+        return f"sasweb: {ALERT_KINDS[AlertKind(self.group.kind)]}{where}: {counted(self.count, 'new alert')}"
 
 
 def compose(message: OutgoingMessage) -> list[Content]:

@@ -34,13 +34,6 @@ def managed(*specs: dict[str, Any], **env: str) -> Iterator[subprocess.Popen[str
             manager.terminate()
 
 
-def pid_of(manager: subprocess.Popen[str], name: str) -> int:
-    """The pid that the child with this name prints next."""
-    match = re.search(r"pid (\d+)", line_with(manager, f"{name} | pid"))
-    assert match
-    return int(match[1])
-
-
 def pids_of(manager: subprocess.Popen[str], *names: str) -> dict[str, int]:
     """The pids that these children print, in whatever order."""
     pids: dict[str, int] = {}
@@ -50,6 +43,11 @@ def pids_of(manager: subprocess.Popen[str], *names: str) -> dict[str, int]:
         pids[match[1]] = int(match[2])
     assert set(pids) == set(names)
     return pids
+
+
+def pid_of(manager: subprocess.Popen[str], name: str) -> int:
+    """The pid that the only child prints next."""
+    return pids_of(manager, name)[name]
 
 
 def rest_of(manager: subprocess.Popen[str]) -> list[str]:

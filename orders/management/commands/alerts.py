@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator_command import DONE, ReadingCommand, Stop, short
+from orders.management.operator_command import DONE, ReadingCommand, limit_of, short
 from orders.management.tables import paragraph
 from orders.models import AlertGroup
 from orders.selectors.database_clock import now
@@ -47,9 +47,7 @@ class Command(ReadingCommand):
         )
 
     def work(self, options: dict[str, Any]) -> int:
-        moment, most = now(), options["limit"]
-        if most < 1:
-            raise Stop("--limit takes a number from 1 on")
+        moment, most = now(), limit_of(options)
         groups, count = group_summaries(now=moment, most=most)
         closed = closed_alerts(most=most) if options["all"] else []
         most_orders = MOST_COUNTED if options["json"] else SHOWN

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from orders.management.operator_command import DONE, ReadingCommand, Stop, short
+from orders.management.operator_command import DONE, ReadingCommand, limit_of, short
 from orders.management.tables import Column, Fit, paragraph, table
 from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import MOST_COUNTED
@@ -37,9 +37,7 @@ class Command(ReadingCommand):
         parser.add_argument("--limit", type=int, default=30, help="list at most this many (default: 30)")
 
     def work(self, options: dict[str, Any]) -> int:
-        moment, limit = now(), options["limit"]
-        if limit < 1:
-            raise Stop("--limit takes a number from 1 on")
+        moment, limit = now(), limit_of(options)
         order_filter = OrderFilter(
             state=options["state"] or "", waiting=NOTHING_DONE if options["waiting"] else ""
         )
