@@ -2,7 +2,7 @@
 
 python -m sasweb.embedded_postgres -- python -m bench.pages [RUNS]
 
-Each run uses a fresh browser profile on this machine. Needs Debian's chromium (`CHROMIUM` names another path).
+Each run uses a fresh browser profile on this machine. Needs Debian's Chromium (`CHROMIUM` names another path).
 """
 
 import os

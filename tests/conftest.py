@@ -37,6 +37,15 @@ def quick_hashing(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["tests.support.people.QuickHasher"]
 
 
+@pytest.fixture(autouse=True)
+def unlisted_static_files(settings: Any) -> None:
+    """Looks for a static file when it is asked for.
+
+    The product lists them all whenever middleware is loaded, and each test client loads it anew.
+    """
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
 @pytest.fixture
 def new_session(transactional_db: None) -> Iterator[Callable[[], Session]]:
     """Opens sessions whose steps the test puts in order; rolls back open transactions at the end."""

@@ -18,6 +18,7 @@ SMALL = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css"
 def asgi(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The module, imported without switching this process to a pool of connections."""
     monkeypatch.setenv("DATABASE_POOL", "0")
+    monkeypatch.setattr(settings, "WHITENOISE_AUTOREFRESH", False)
     yield import_module("sasweb.asgi")
 
 
