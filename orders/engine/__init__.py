@@ -41,7 +41,7 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 
     message      posted by                taken by           what it carries
     submission   an application           Submitter          an order's description, perhaps a response queue
-    request      Scheduler                AgentHost          step, attempt, complete-by, idempotency key, data
+    request      Scheduler                AgentHost          step, attempt, complete-by, key, data, earlier results
     reply        AgentHost                Scheduler          the outcome and the answer of one attempt
     status       Submitter, Scheduler     the application    received, started, completed, failed or compensated
     wake-up      whoever posts            whoever waits      nothing: only a hint, by NOTIFY; everybody also polls
@@ -89,9 +89,10 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 
     a remote call fails          the host tries again within the complete-by time, within a budget shared by all hosts
     it refuses for good          the step fails: the order goes into Error, or waits for a customer who can fix it
-    it stays silent              the supervisor counts a failure and has the step retried, with backoff and full jitter
+    it stays silent              the supervisor counts a failure and has it retried with the same key, after a backoff
     too often                    the step's remedy: extended waits, then Error with an alert, or compensation
-    its effect is unknown        the step fails with its key kept, and an operator resubmits it or settles it by hand
+    nobody can tell its effect   after an unexpected error, or when its key may be forgotten, the step fails with that
+                                 key, and an operator resubmits it or settles it by hand
     the order takes too long     it starts no further step; the supervisor frees it again, or ends it in Error
     the service is down          its circuit opens with one alert; its steps wait, and a ramp lets them go later
     a host dies                  its leases lapse, and another host makes the calls again with the same keys
@@ -103,7 +104,8 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 
     contracts, errors, rows      what a business declares; the tree of errors; rows as plain tuples
     submission                   the Submitter: inserts orders with their processes and steps, or sets them aside
-    scheduler/                   the Scheduler; one order's pass; pure decisions: progress, compensation, dispatch
+    scheduler/                   the Scheduler; one order's pass; pure decisions: what comes next on the way forward
+                                 (progress) and on the way back (compensation), and what has credit (dispatch)
     agent_host/                  the AgentHost; one call with its retries; its view of the circuits; its records
     supervisor/                  the Supervisor; pure remedies; leadership
     retry_rules                  for all steps alike: how many failures, and how long the backoff
@@ -111,7 +113,7 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     state_store/                 the one door through which processes, steps and events are written
     channels/                    the one door through which messages are written and taken
     alerts                       what operators are told
-    runtime/                     what every role runs in: the loop, adaptive batches, SQL, the listener, time
+    runtime/                     what every role runs in: loop, orderly stop, batches, SQL, listener, time
 
 A role imports no other role, and the modules of pure decisions import neither Django nor a database:
 `tests/architecture/test_arrows.py` enforces both.
