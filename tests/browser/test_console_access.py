@@ -11,7 +11,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import Page, expect
 
-from tests.browser.axe import violations
+from tests.browser.axe import PHONE, barriers, violations
 from tests.browser.conftest import Opener
 from tests.browser.running import Shop
 from tests.support.people import PASSWORD, person
@@ -55,24 +55,12 @@ def sign_in(page: Page, name: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def barriers(page: Page) -> list[str]:
-    """What is inaccessible on a page, wide and light, then narrow and dark, and whether it is too wide for a phone."""
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    lines = violations(page)
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    page.set_viewport_size({"width": 360, "height": 740})
-    lines += violations(page)
-    width = page.evaluate("document.documentElement.scrollWidth")
-    return lines if width <= 360 else [*lines, f"it is {width} px wide"]
-
-
 def test_an_operator_signs_in_with_a_second_factor_and_reaches_the_requested_page(
     shop: Shop, open_page: Opener, employ: Employ
 ) -> None:
     key = "3132333435363738393031323334353637383930"
     employ("operator", "oda", key=key)
-    page = open_page(f"{AUDIT}?allowed=no", allow="403")
+    page = open_page(f"{AUDIT}?allowed=no", allow="403", viewport=PHONE)
     expect(page.get_by_role("heading", name="Operator console")).to_be_visible()
     assert barriers(page) == []
     sign_in(page, "oda")
@@ -100,7 +88,7 @@ def test_an_operator_without_a_second_factor_sets_one_up_and_gets_recovery_codes
     shop: Shop, open_page: Opener, employ: Employ
 ) -> None:
     employ("operator", "odile")
-    page = open_page("/console/second-factor/")
+    page = open_page("/console/second-factor/", viewport=PHONE)
     sign_in(page, "odile")
     expect(page.get_by_role("heading", name="Set up your second factor")).to_be_visible()
     picture = page.get_by_role("img", name="QR code")

@@ -9,7 +9,7 @@ import pytest
 from django_q.tasks import async_task
 from playwright.sync_api import Page, expect
 
-from tests.browser.axe import violations
+from tests.browser.axe import barriers
 from tests.browser.conftest import Opener
 from tests.browser.running import OPS, PASSWORD, Shop
 from tests.support.roles import in_thread
@@ -45,18 +45,6 @@ def in_state(shop: Shop, order_ids: list[UUID], state: str) -> int:
         order_ids,
         state,
     )
-
-
-def barriers(page: Page) -> list[str]:
-    """What is inaccessible on a page, wide and light, then narrow and dark, and whether it is too wide for a phone."""
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    lines = violations(page)
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    page.set_viewport_size({"width": 360, "height": 740})
-    lines += violations(page)
-    width = page.evaluate("document.documentElement.scrollWidth")
-    page.set_viewport_size({"width": 1280, "height": 900})
-    return lines if width <= 360 else [*lines, f"it is {width} px wide"]
 
 
 def mailed(shop: Shop) -> list[str]:

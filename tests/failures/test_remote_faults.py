@@ -6,6 +6,7 @@ from orders.models import Alert, Circuit, Event, OrderProcess, StatusMessage
 from orders.services.act_results import ResultStatus
 from orders.services.order_changes import compensate_order, resubmit_order
 from tests.support.factories import ago, step_of
+from tests.support.roles import status_kinds
 from tests.support.system import System
 from tests.support.wait import until
 
@@ -72,16 +73,14 @@ def test_a_remote_that_stays_down_ends_in_error_and_a_resubmission_fixes_it(syst
         None,
     )
     system.no_faults()
-    Circuit.objects.exclude(state="closed").update(
-        probe_at=ago(1)
-    )  # the next probe may be due after PATIENCE
+    # Otherwise the next probe may come only after the step's patience.
+    Circuit.objects.exclude(state="closed").update(probe_at=ago(1))
     result = resubmit_order(order_id=order_id, by="operator:test", reason="the carrier is back")
     assert result.status is ResultStatus.DONE
     assert resubmit_order(order_id=order_id, by="operator:test").status is ResultStatus.ALREADY
     assert system.wait_until_ended() == ["processed"]
     assert step_of(order_id, "create-shipment").generation == 1
-    messages = StatusMessage.objects.filter(order_id=order_id).order_by("id").values_list("kind", flat=True)
-    assert list(messages) == ["received", "started", "failed", "completed"]
+    assert status_kinds(order_id) == ["received", "started", "failed", "completed"]
     system.check()
 
 

@@ -21,15 +21,16 @@ def last_sweep() -> datetime | None:
 def main() -> None:
     jobs_watch.STOP_GRACE = 1.0
     jobs_watch.ASK_EVERY = 0.05
-    is_impatient = "--impatient" in sys.argv
+    if "--impatient" in sys.argv:
+        age = jobs_watch.SweepAge(stale_after=1.0, grace=2.0)
+    else:
+        age = jobs_watch.SweepAge(stale_after=300.0, grace=300.0)
     watch = jobs_watch.JobsWatch(
         [sys.executable, "-m", "tests.launcher.fake_cluster", sys.argv[2]],
         last_sweep=last_sweep,
         unreachable=ConnectionError,
         say=lambda text: print(text, flush=True),
-        age=jobs_watch.SweepAge(
-            stale_after=1.0 if is_impatient else 300.0, grace=2.0 if is_impatient else 300.0
-        ),
+        age=age,
     )
     watch.run(pipe=0 if "--pipe" in sys.argv else None)
 
