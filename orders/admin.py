@@ -154,6 +154,7 @@ for _model in (
     *(models.OrderLine, models.SubmissionMessage, models.SetAside, models.AgentRequest, models.AgentReply),
     *(models.StatusMessage, models.AlertGroup, models.GroupNote, models.OutgoingMessage, models.LeaderLease),
     *(models.AgentInstance, models.Circuit, models.RetryBudget, models.SweepRecord),
+    *(models.RoleInstance, models.WorkflowDefinition),
     *(models.BulkAction, models.BulkItem, models.AuditEntry),
 ):
     admin.site.register(_model, ReadOnlyAdmin)

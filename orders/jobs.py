@@ -12,8 +12,10 @@ from django_q.tasks import async_task
 
 from orders import retention, wiring
 from orders.engine.errors import LeadershipLost
+from orders.engine.role_health import RoleHealth
 from orders.engine.runtime.backoff import full_jitter
-from orders.engine.runtime.sql import DATABASE_TROUBLE
+from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, ran_out_of_time
+from orders.engine.runtime.text import first_line
 from orders.engine.supervisor.role import Supervisor
 from orders.outbox import queue
 from orders.services.operators import bulk_runner, notifications
@@ -74,8 +76,9 @@ def supervisor_shift(seconds: float = SHIFT) -> None:
     overlap: when the leader dies, the other takes over as soon as the lease lapses. A shift survives a lost connection.
     """
     supervisor = wiring.supervisor()
-    _work(lambda: _sweep_if_leading(supervisor), seconds=seconds, pause=settings.CONFIG.supervisor_period)
-    _release(supervisor)
+    period = settings.CONFIG.supervisor_period
+    _work(lambda: _sweep_if_leading(supervisor), seconds=seconds, pause=period, health=supervisor.health)
+    _release(supervisor)  # but it stays on the list for a moment, so that its successor finds its alerts open
 
 
 def desk_shift(seconds: float = DESK_SHIFT) -> None:
@@ -88,19 +91,31 @@ def outbox_shift(seconds: float = OUTBOX_SHIFT) -> None:
     _work(queue.deliver_due, seconds=seconds, pause=OUTBOX_POLL)
 
 
-def _work(once: Callable[[], object], *, seconds: float, pause: float) -> None:
+def _work(
+    once: Callable[[], object], *, seconds: float, pause: float, health: RoleHealth | None = None
+) -> None:
     """Calls `once` with a pause after each call, for that many seconds or until the cluster stops. Reconnects to the
     database after losing the connection."""
     ends = time.monotonic() + seconds
     failures = 0
     while time.monotonic() < ends and not is_stopping():
+        began = time.monotonic()
         try:
             once()
+            drop_if_stuck()
             failures = 0
         except DATABASE_TROUBLE as error:
             failures += 1
-            log.warning("database unavailable", action="retry", error=str(error).strip().split("\n")[0])
+            is_slow = ran_out_of_time(error, time.monotonic() - began)
+            log.warning(
+                "database slow" if is_slow else "database unavailable",
+                action="retry",
+                error=first_line(error),
+            )
             connection.close()
+            if health is not None:
+                health.note_failure(error, is_slow=is_slow)
+                health.beat()
             time.sleep(full_jitter(failures, first=0.1, cap=2.0))
         else:
             time.sleep(pause)
@@ -127,11 +142,14 @@ def delete_what_is_old() -> None:
 
 def _sweep_if_leading(supervisor: Supervisor) -> None:
     if not supervisor.acquire():
+        supervisor.health.note_pass()
         return
     try:
         counts = supervisor.run_once()
     except LeadershipLost as error:
         log.warning("leadership lost", action="stand_by", error=str(error))
         return
+    supervisor.health.note_pass()
+    supervisor.health.beat()
     if counts.done.get("found"):
         log.info("swept", action="sweep", **counts.done)

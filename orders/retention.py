@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from orders.models import AgentInstance, OutgoingMessage, SetAside, StatusMessage, SubmissionKey
+from orders.models import AgentInstance, OutgoingMessage, RoleInstance, SetAside, StatusMessage, SubmissionKey
 from orders.vocabulary import MessageState
 
 STATUS_MESSAGES = timedelta(days=30)
@@ -15,7 +15,7 @@ SUBMISSION_KEYS = timedelta(days=30)
 REPLAYED = timedelta(days=90)
 """How long a set-aside submission is kept after it was replayed."""
 INSTANCES = timedelta(days=1)
-"""How long an agents process is listed after its last heartbeat."""
+"""How long a process is listed after its last heartbeat."""
 SENT_MESSAGES = timedelta(days=30)
 """How long the outbox keeps a message that was sent or not needed."""
 FAILED_MESSAGES = timedelta(days=90)
@@ -31,6 +31,7 @@ def delete_what_is_old() -> int:
         SubmissionKey.objects.filter(created_at__lt=now - SUBMISSION_KEYS),
         SetAside.objects.filter(replayed_at__lt=now - REPLAYED),
         AgentInstance.objects.filter(seen_at__lt=now - INSTANCES),
+        RoleInstance.objects.filter(seen_at__lt=now - INSTANCES),
         OutgoingMessage.objects.filter(ended_at__lt=now - SENT_MESSAGES).exclude(state=MessageState.FAILED),
         OutgoingMessage.objects.filter(ended_at__lt=now - FAILED_MESSAGES),
     ]

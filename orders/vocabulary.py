@@ -133,6 +133,15 @@ class AlertKind(StrEnum):
     UNPROCESSABLE = "unprocessable"
     SET_ASIDE = "set_aside"
     OUTAGE = "outage"
+    RELEASE = "release"
+    """Different orders fail alike, or a workflow is not what its orders started with: it is the release."""
+    STALLED = "stalled"
+    """A role makes no progress."""
+
+    @property
+    def has_orders(self) -> bool:
+        """Whether its alerts are about orders, each in Error, rather than about what all orders need."""
+        return self not in (AlertKind.OUTAGE, AlertKind.RELEASE, AlertKind.STALLED)
 
 
 class CircuitState(StrEnum):

@@ -38,7 +38,7 @@ def workflows() -> Workflows:
     for workflow in versions:
         for step in workflow.steps:
             if step.agent not in AGENTS:
-                raise WorkflowError(f"{workflow.name} v{workflow.version}: unknown agent {step.agent!r}")
+                raise WorkflowError(f"{workflow.title}: unknown agent {step.agent!r}")
     return {(workflow.name, workflow.version): workflow for workflow in versions}
 
 
@@ -58,7 +58,9 @@ def submission() -> Submitter:
     """Makes a submission process, which gives new orders the newest workflow."""
     *_, newest = workflows().values()
     return Submitter(
-        config=SubmitterConfig(instance=instance_id("submission")), intake=OrderIntake(workflow=newest)
+        config=SubmitterConfig(instance=instance_id("submission")),
+        intake=OrderIntake(workflow=newest),
+        workflows={(newest.name, newest.version): newest},
     )
 
 

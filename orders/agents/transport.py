@@ -33,7 +33,7 @@ LARGEST_ANSWER = 64 * 1024
 """The most bytes that are read of an answer. An agent keeps a few hundred of them; a gigabyte must not fill our
 memory."""
 
-LONGEST_RETRY_AFTER = 60.0
+LONGEST_RETRY_AFTER = 3_600.0
 """The longest, in seconds, that a remote service can make us wait, whatever its `Retry-After` says."""
 
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504})

@@ -6,7 +6,10 @@ from orders.api.representations import Out, page_of
 
 
 class AlertOut(Out):
-    """An open alert. An outage alert is about an agent and has no order."""
+    """An open alert. An outage alert is about an agent and has no order.
+
+    Neither has an alert of the kind `release` or `stalled`: its `subject` is a role, or a version of a workflow.
+    """
 
     id = serializers.IntegerField(source="alert.id")
     group = serializers.IntegerField(source="alert.group_id")
@@ -15,6 +18,7 @@ class AlertOut(Out):
     step = serializers.CharField(source="alert.step", allow_blank=True)
     step_id = serializers.IntegerField(allow_null=True)
     agent = serializers.CharField(source="alert.agent", allow_blank=True)
+    subject = serializers.CharField(source="alert.subject", allow_blank=True)
     code = serializers.CharField(source="alert.code")
     message = serializers.CharField(source="alert.message")
     opened_at = serializers.DateTimeField(source="alert.opened_at")

@@ -74,13 +74,16 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 
     9.  Dispatch needs credit. About twice an agent's live capacity may be outstanding; while its circuit is open,
         only a probe. A step without credit waits, with no complete-by and no failure counted, until its patience is
-        over: an outage delays orders, and fails none.
+        over: an outage delays orders, and fails none. A remote service that asks for time is given it in the same
+        way. A circuit opens on the failures of several orders; one that fails while others succeed has its own counted.
 
     10. Workflows are data with a version, and an order finishes on the version that it started with. A release that
-        does not have that version leaves the order to one that has.
+        does not have that version, or has changed it, leaves the order to one that has it as it was.
 
-    11. Poison is isolated. After an unexpected error the batch is halved until one order is left; if that order fails
-        twice, it goes into Error with an alert. A request that was delivered twice without an answer is run alone.
+    11. Poison is isolated. After an unexpected error the orders of the pass are bisected; one that fails alone while
+        others succeed goes into Error with an alert. When different orders fail with the same error, the release is at
+        fault: none is blamed, the role stops claiming, and it goes on when an order succeeds again. A pass that runs
+        out of time is halved. A request whose lease has lapsed twice is a suspect, of which a host runs few at once.
 
     12. Nobody holds a lock forever, and nobody deadlocks. Every writer of steps first locks their processes, in the
         order of their ids. The server ends transactions that are long or idle, and every transaction can be repeated.
@@ -88,6 +91,7 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 # When something fails
 
     a remote call fails          the host tries again within the complete-by time, within a budget shared by all hosts
+    it asks for time             the step waits for as long, and no failure is counted
     it refuses for good          the step fails: the order goes into Error, or waits for a customer who can fix it
     it stays silent              the supervisor counts a failure and has it retried with the same key, after a backoff
     too often                    the step's remedy: extended waits, then Error with an alert, or compensation
@@ -98,6 +102,8 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     a host dies                  its leases lapse, and another host makes the calls again with the same keys
     a scheduler dies             its transaction rolls back, and another scheduler takes the next reply
     the leading supervisor dies  its lease lapses, and another supervisor leads, with the next term
+    a release cannot run orders  they wait; operators get one alert, and the orders go on when it works again
+    the database is slow         passes become smaller; an alert once a role has completed none for a minute
     a compensation fails         it is retried more often than a forward step; then Error, with an alert of its own kind
 
 # Where each thing lives
@@ -108,12 +114,14 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
                                  (progress) and on the way back (compensation), and what has credit (dispatch)
     agent_host/                  the AgentHost; one call with its retries; its view of the circuits; its records
     supervisor/                  the Supervisor; pure remedies; leadership
+    admission                    which workflows this release may run: those that are as their orders started with them
+    role_health                  heartbeats of the roles, and the alerts about a role or a release
     retry_rules                  for all steps alike: how many failures, and how long the backoff
     circuits/                    the breakers: pure rules, rows, credit, and what operators override
     state_store/                 the one door through which processes, steps and events are written
     channels/                    the one door through which messages are written and taken
     alerts                       what operators are told
-    runtime/                     what every role runs in: loop, orderly stop, batches, SQL, listener, time
+    runtime/                     what every role runs in: loop, orderly stop, isolation, SQL, listener, time
 
 A role imports no other role, and the modules of pure decisions import neither Django nor a database:
 `tests/architecture/test_arrows.py` enforces both.

@@ -3,27 +3,19 @@
 An order and an agent each have at most one open alert (I9).
 """
 
-import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from orders.engine.runtime.sql import recordset, run
-
-LONGEST_PATTERN = 200
-"""Characters of a message that distinguish causes; the width of the column."""
-
-_ID = re.compile(r"\b[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\b", re.IGNORECASE)
-_HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\u2018[^\u2019]*\u2019|\u201c[^\u201d]*\u201d")
-_EMAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+")
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+from orders.engine.runtime.sql import fetch, recordset, run
+from orders.engine.runtime.text import message_pattern
 
 _OPEN = """
     WITH v AS MATERIALIZED (
         SELECT *
           FROM json_to_recordset(%s::json)
-            AS v(order_id uuid, kind text, code text, message text, step text, agent text, pattern text)
+            AS v(order_id uuid, kind text, code text, message text, step text, agent text,
+                 subject text, pattern text)
     ), grouped AS (
         INSERT INTO orders_alertgroup (kind, agent, code, pattern, acknowledged_by)
         SELECT DISTINCT kind, agent, code, pattern, ''
@@ -32,8 +24,8 @@ _OPEN = """
             ON CONFLICT (kind, agent, code, pattern) DO UPDATE SET last_at = clock_timestamp()
      RETURNING id, kind, agent, code, pattern
     )
-    INSERT INTO orders_alert (group_id, order_id, kind, code, message, step, agent, closed_by, resolution)
-    SELECT g.id, v.order_id, v.kind, v.code, v.message, v.step, v.agent, '', ''
+    INSERT INTO orders_alert (group_id, order_id, kind, code, message, step, agent, subject, closed_by, resolution)
+    SELECT g.id, v.order_id, v.kind, v.code, v.message, v.step, v.agent, v.subject, '', ''
       FROM v
       JOIN grouped AS g USING (kind, agent, code, pattern)
         ON CONFLICT DO NOTHING
@@ -41,7 +33,10 @@ _OPEN = """
 
 
 class NewAlert(NamedTuple):
-    """What happened, and to which order; an outage has no order. `code` names the cause, `message` is for people."""
+    """What happened, and to which order, or else to which agent or `subject`: a role, or a version of a workflow.
+
+    `code` names the cause, `message` is for people.
+    """
 
     order_id: UUID | None
     kind: str
@@ -49,17 +44,7 @@ class NewAlert(NamedTuple):
     message: str
     step: str = ""
     agent: str = ""
-
-
-def message_pattern(message: str) -> str:
-    """The message on one line, with ids, quoted words, emails and numbers replaced by "…".
-
-    Alerts with the same kind, agent, code and pattern have one cause, and form one group.
-    """
-    text = " ".join(message.split())
-    for variable_part in (_ID, _QUOTED, _EMAIL, _HEX, _NUMBER):
-        text = variable_part.sub("…", text)
-    return text[:LONGEST_PATTERN]
+    subject: str = ""
 
 
 def open_alerts(alerts: Sequence[NewAlert]) -> int:
@@ -79,13 +64,26 @@ def open_outage(agent: str, *, code: str, message: str) -> int:
     return open_alerts([NewAlert(None, "outage", code, message, agent=agent)])
 
 
+def open_subjects(kind: str, *, code: str) -> set[str]:
+    """The roles and the versions of workflows that have an open alert of this kind and code."""
+    rows = fetch(
+        """
+        SELECT subject
+          FROM orders_alert
+         WHERE order_id IS NULL AND closed_at IS NULL AND subject <> '' AND kind = %s AND code = %s
+        """,
+        [kind, code],
+    )
+    return {subject for (subject,) in rows}
+
+
 def close_outage(agent: str, *, by: str, resolution: str) -> int:
     """Closes an agent's outage alert; returns 0 if there was none open, or else 1."""
     return run(
         """
         UPDATE orders_alert
            SET closed_at = clock_timestamp(), closed_by = %s, resolution = %s
-         WHERE agent = %s AND order_id IS NULL AND closed_at IS NULL
+         WHERE agent = %s AND kind = 'outage' AND closed_at IS NULL
         """,
         [by, resolution, agent],
     )

@@ -4,6 +4,8 @@ A business declares a `Workflow` of `Step`s, and writes an `Agent` for each remo
 orders. The engine does the rest, and knows none of them. All times are in seconds.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -99,15 +101,44 @@ class Workflow:
             if missing := set(step.needs) - earlier[step.name]:
                 raise self._error(f"step {step.name!r} needs {sorted(missing)}, which it does not come after")
         if not self.steps:
-            raise WorkflowError(f"{self.name} v{self.version} has no steps")
+            raise WorkflowError(f"{self.title} has no steps")
 
     def _error(self, text: str) -> WorkflowError:
-        return WorkflowError(f"{self.name} v{self.version}: {text}")
+        return WorkflowError(f"{self.title}: {text}")
 
     @cached_property
     def by_name(self) -> dict[str, Step]:
         """The steps by their names."""
         return {step.name: step for step in self.steps}
+
+    @cached_property
+    def definition(self) -> dict[str, dict[str, Any]]:
+        """What each step does, in which order, and how it is undone: all that must not change while orders are on it.
+
+        Time limits are not part of it, since they are settings.
+        """
+        return {
+            step.name: {
+                "agent": step.agent,
+                "operation": step.operation,
+                "after": sorted(step.after),
+                "needs": sorted(step.needs),
+                "compensation": step.compensation.value,
+                "remedy": step.remedy.then,
+            }
+            for step in self.steps
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short hash of the definition. An order keeps that of the workflow it started with."""
+        text = json.dumps(self.definition, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def title(self) -> str:
+        """The name and the version, to be read by people."""
+        return f"{self.name} v{self.version}"
 
     @cached_property
     def dependents(self) -> dict[str, tuple[str, ...]]:

@@ -11,11 +11,20 @@ from uuid import UUID
 from django.db import transaction
 
 from orders.engine import alerts, state_store
+from orders.engine.admission import Admission
 from orders.engine.channels import status, submissions
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.contracts import AcceptedOrder, DuplicateSubmission, Intake, RejectedSubmission, Submission
+from orders.engine.contracts import (
+    AcceptedOrder,
+    DuplicateSubmission,
+    Intake,
+    RejectedSubmission,
+    Submission,
+    Workflows,
+)
+from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow
-from orders.engine.runtime.batch import AdaptiveBatch
+from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.vocabulary import ActorKind, AlertKind, EventKind, StatusKind
 
@@ -29,25 +38,37 @@ class SubmitterConfig:
 
 
 class Submitter:
-    """One instance; any number of them run side by side."""
+    """One instance; any number of them run side by side. `workflows` are those that the intake gives to new orders."""
 
-    def __init__(self, *, config: SubmitterConfig, intake: Intake) -> None:
+    def __init__(self, *, config: SubmitterConfig, intake: Intake, workflows: Workflows) -> None:
         self._config = config
+        self._admission = Admission(workflows)
         self._actor = Actor(ActorKind.SUBMISSION, config.instance)
         self._intake = intake
-        self._batch = AdaptiveBatch(config.batch)
+        self._isolation = Isolation(config.batch)
+        self.health = RoleHealth(role=ActorKind.SUBMISSION, instance=config.instance, troubles=self.troubles)
 
     def run_once(self) -> Counts:
         """Makes one pass over the queue. Isolates and sets aside a message that makes the intake itself fail (rule
-        11)."""
-        return self._batch.run(self._pass, self._set_aside)
+        11). While a workflow of new orders may not be run, the messages wait in the queue (rule 10)."""
+        return self._isolation.run(self._pass, self._set_aside)
 
-    def _pass(self, limit: int, touched: list[UUID]) -> Counts:
+    def troubles(self) -> list[Trouble]:
+        """What is wrong with this process or its release, for operators."""
+        return [
+            *self._admission.troubles,
+            *release_troubles(ActorKind.SUBMISSION, self._isolation.release_failures()),
+        ]
+
+    def _pass(self, scope: Scope) -> Counts:
+        self._admission.check()
+        if self._admission.troubles:
+            return Counts()
         with transaction.atomic():
-            messages = submissions.take(limit)
+            messages = submissions.take(scope.limit, only=scope.only, without=scope.without)
             if not messages:
                 return Counts()
-            touched.extend(submission.order_id for _, submission in messages)
+            scope.touched.extend(submission.order_id for _, submission in messages)
             answers = self._intake([submission for _, submission in messages])
             accepted = [answer for answer in answers if isinstance(answer, AcceptedOrder)]
             rejected = [answer for answer in answers if isinstance(answer, RejectedSubmission)]
@@ -57,7 +78,7 @@ class Submitter:
             submissions.delete([message_id for message_id, _ in messages])
             wake(Topic.PROGRESS, *([Topic.SCHEDULER] if accepted else []))
         done = {"accepted": len(accepted), "rejected": len(rejected), "duplicates": len(duplicates)}
-        return Counts(busy=len(messages) >= limit, done=done)
+        return Counts(busy=len(messages) >= scope.limit, done=done)
 
     def _insert(self, accepted: Sequence[AcceptedOrder], duplicates: Sequence[DuplicateSubmission]) -> None:
         if accepted:
@@ -101,7 +122,7 @@ class Submitter:
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
         reason = f"inserting it failed: {type(error).__name__}: {error}"
         with transaction.atomic():
-            messages = [message for message in submissions.take(1) if message[1].order_id in order_ids]
+            messages = submissions.take(len(order_ids), only=order_ids)
             self._reject(
                 [RejectedSubmission(submission=submission, reason=reason) for _, submission in messages]
             )

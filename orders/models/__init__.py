@@ -22,11 +22,12 @@ from orders.models.health import (
     GroupNote,
     LeaderLease,
     RetryBudget,
+    RoleInstance,
     SweepRecord,
 )
 from orders.models.outbox import OutgoingMessage
 from orders.models.shop import Order, OrderLine, Product
-from orders.models.state import Event, OrderProcess, StepState
+from orders.models.state import Event, OrderProcess, StepState, WorkflowDefinition
 
 __all__ = [
     "Address",
@@ -48,10 +49,12 @@ __all__ = [
     "OutgoingMessage",
     "Product",
     "RetryBudget",
+    "RoleInstance",
     "SetAside",
     "StatusMessage",
     "StepState",
     "SubmissionKey",
     "SubmissionMessage",
     "SweepRecord",
+    "WorkflowDefinition",
 ]

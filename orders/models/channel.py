@@ -85,6 +85,9 @@ class AgentRequest(models.Model):
     complete_by = models.DateTimeField()
     priority = models.PositiveSmallIntegerField(default=5)
     deliveries = models.PositiveSmallIntegerField(default=0)
+    lapses = models.PositiveSmallIntegerField(
+        db_default=0, help_text="how often its lease has lapsed, because its host died"
+    )
     leased_by = models.CharField(max_length=80, null=True)
     leased_until = models.DateTimeField(null=True)
     posted_at = models.DateTimeField(db_default=Now())
@@ -100,6 +103,11 @@ class AgentRequest(models.Model):
             ),
             models.Index(
                 fields=["leased_until"], condition=Q(leased_until__isnull=False), name="request_leased"
+            ),
+            models.Index(
+                fields=["agent", "lapses", "id"],
+                condition=Q(lapses__gte=2, leased_until__isnull=True),
+                name="request_suspect",
             ),
         ]
 

@@ -7,6 +7,8 @@ from django.db.models.functions import Now
 from orders.models.choices import choices
 from orders.vocabulary import AlertKind, CircuitState
 
+ABOUT_A_ROLE = [AlertKind.RELEASE.value, AlertKind.STALLED.value]
+
 
 class AlertGroup(models.Model):
     """Alerts with one cause, which operators acknowledge, annotate and resubmit together.
@@ -50,7 +52,8 @@ class GroupNote(models.Model):
 class Alert(models.Model):
     """A failure that needs an operator (O1). An order has at most one open alert.
 
-    An outage alert is about an agent rather than an order: `order_id` is null, and an agent has at most one open.
+    An outage alert is about an agent rather than an order: `order_id` is null, and an agent has at most one open. An
+    alert about a role, or about a version of a workflow, has no order either, and names it in `subject`.
     `orders.engine.alerts` opens and closes alerts; `orders.services.operators.notifications` sets `notified_at`.
     """
 
@@ -60,6 +63,9 @@ class Alert(models.Model):
     kind = models.CharField(max_length=20, choices=choices(AlertKind))
     step = models.CharField(max_length=60, blank=True)
     agent = models.CharField(max_length=60, blank=True)
+    subject = models.CharField(
+        max_length=80, blank=True, db_default="", help_text="a role, or a version of a workflow"
+    )
     code = models.CharField(max_length=60, help_text="the error's class")
     message = models.TextField()
     opened_at = models.DateTimeField(db_default=Now())
@@ -90,18 +96,24 @@ class Alert(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["agent"],
-                condition=Q(closed_at__isnull=True, order_id__isnull=True),
+                condition=Q(closed_at__isnull=True, kind=AlertKind.OUTAGE.value),
                 name="one_open_outage_per_agent",
             ),
+            models.UniqueConstraint(
+                fields=["subject", "kind", "code"],
+                condition=Q(closed_at__isnull=True, order_id__isnull=True) & ~Q(subject=""),
+                name="one_open_alert_per_subject",
+            ),
             models.CheckConstraint(
-                condition=Q(kind=AlertKind.OUTAGE.value, order_id__isnull=True)
-                | (~Q(kind=AlertKind.OUTAGE.value) & Q(order_id__isnull=False)),
-                name="only_an_outage_is_about_no_order",
+                condition=Q(kind=AlertKind.OUTAGE.value, order_id__isnull=True, subject="")
+                | (Q(kind__in=ABOUT_A_ROLE, order_id__isnull=True) & ~Q(subject=""))
+                | (~Q(kind__in=[AlertKind.OUTAGE.value, *ABOUT_A_ROLE]) & Q(order_id__isnull=False)),
+                name="an_alert_has_one_subject",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.order_id or self.agent}"
+        return f"{self.kind} {self.order_id or self.agent or self.subject}"
 
 
 class LeaderLease(models.Model):
@@ -167,6 +179,25 @@ class AgentInstance(models.Model):
         return f"{self.agent} at {self.instance}"
 
 
+class RoleInstance(models.Model):
+    """A running process of a role, as of its last heartbeat. `orders.engine.role_health` writes it.
+
+    `versions` are the workflows that it runs, each as [name, version, fingerprint]; `troubles` are what its open alerts
+    are about, each as {kind, subject, code}. `progressed_at` is when it last completed a pass.
+    """
+
+    instance = models.CharField(max_length=80, primary_key=True)
+    role = models.CharField(max_length=12)
+    versions = models.JSONField(default=list)
+    troubles = models.JSONField(default=list)
+    started_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(db_default=Now())
+    progressed_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.instance
+
+
 class Circuit(models.Model):
     """The circuit breaker of one agent, shared by all its instances and all schedulers (A8).
 
@@ -191,6 +222,8 @@ class Circuit(models.Model):
     window_at = models.DateTimeField(null=True)
     window_calls = models.PositiveIntegerField(default=0)
     window_failures = models.PositiveIntegerField(default=0)
+    window_orders = models.JSONField(db_default=[], help_text="some orders whose calls failed in the window")
+    succeeded_at = models.DateTimeField(null=True, help_text="when a call last succeeded")
     rate = models.FloatField(null=True, help_text="the most calls per second; null for no limit")
     tokens = models.FloatField(default=0.0, help_text="calls that the rate allows now")
     tokens_at = models.DateTimeField(null=True)

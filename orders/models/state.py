@@ -20,6 +20,12 @@ class OrderProcess(models.Model):
     order_id = models.UUIDField(primary_key=True)
     workflow = models.CharField(max_length=60)
     version = models.PositiveSmallIntegerField()
+    fingerprint = models.CharField(
+        max_length=16,
+        blank=True,
+        db_default="",
+        help_text="of the workflow that the order started with; empty for orders from before there were any",
+    )
     goal = models.CharField(max_length=10, choices=choices(Goal), default=Goal.COMPLETE.value)
     process_state = models.CharField(
         max_length=11, choices=choices(ProcessState), default=ProcessState.PENDING.value
@@ -212,3 +218,27 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at:%H:%M:%S} {self.kind} {self.step}"
+
+
+class WorkflowDefinition(models.Model):
+    """What a version of a workflow was when a release first ran it, to say what has changed since (rule 10).
+
+    `orders.engine.state_store.definitions` writes it.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    name = models.CharField(max_length=60)
+    version = models.PositiveSmallIntegerField()
+    fingerprint = models.CharField(max_length=16)
+    definition = models.JSONField()
+    first_seen_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name", "version", "fingerprint"], name="one_row_per_workflow_definition"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} v{self.version} {self.fingerprint}"

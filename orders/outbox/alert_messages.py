@@ -10,6 +10,7 @@ from django.urls import reverse
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
 from orders.outbox.content import Content, Email, WebhookCall
 from orders.vocabulary import AlertKind, MessageChannel
+from orders.wording.role_alerts import advise
 from orders.wording.state_labels import ALERT_KINDS
 from orders.wording.units import counted
 
@@ -32,12 +33,18 @@ class Summary:
     url: str
 
     @property
+    def kind(self) -> AlertKind:
+        return AlertKind(self.group.kind)
+
+    @property
     def subject(self) -> str:
         if self.group.kind == AlertKind.OUTAGE:
             steps = "1 step is" if self.waiting == 1 else f"{self.waiting} steps are"
             return f"sasweb: {self.group.agent} is not answering; {steps} waiting"
+        if not self.kind.has_orders:
+            return f"sasweb: {ALERT_KINDS[self.kind]}"
         where = f" at {self.step} ({self.group.agent})" if self.step else ""
-        return f"sasweb: {ALERT_KINDS[AlertKind(self.group.kind)]}{where}: {counted(self.count, 'new alert')}"
+        return f"sasweb: {ALERT_KINDS[self.kind]}{where}: {counted(self.count, 'new alert')}"
 
 
 def compose(message: OutgoingMessage) -> list[Content]:
@@ -91,6 +98,8 @@ def _email_body(summary: Summary) -> str:
             "",
             f"{steps} waiting for {group.agent}, and will continue automatically once it answers again.",
         ]
+    elif not summary.kind.has_orders:
+        lines += ["", f"To do: {advise(summary.kind, group.code)}."]
     if summary.orders:
         more = summary.open - len(summary.orders)
         lines += ["", "Orders:", *(f"  manage.py order {order_id}" for order_id in summary.orders)]

@@ -9,6 +9,7 @@
 {{ order_id|short_id }}           the end of the id in monospace, with the whole id as its title
 {% bulk_state state %}            the pill of a bulk action;  {% bulk_item_state state %} of one of its orders
 {{ kind|bulk_kind }}              "Resubmit";  {{ kind|alert_kind }} "a step failed for good"
+{{ kind|role_advice:code }}       what to do about an alert that is about a role or a release
 {{ state|state_word }}            the label of an order's state as it is stored
 {{ kind|standing_word }}          the label of where an order can stand
 {{ outcome|outcome_word }}        what is known of a step's effect
@@ -39,7 +40,8 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags import shop
-from orders.wording import units
+from orders.vocabulary import AlertKind
+from orders.wording import role_alerts, units
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import (
     ALERT_KINDS,
@@ -179,6 +181,12 @@ def message_kind(kind: str) -> str:
 def alert_kind(kind: str) -> str:
     """What kind of thing an alert is about."""
     return ALERT_KINDS.get(kind, kind)
+
+
+@register.filter
+def role_advice(kind: str, code: str) -> str:
+    """What to do about an alert that is about a role or a release."""
+    return role_alerts.advise(AlertKind(kind), code)
 
 
 @register.filter

@@ -139,7 +139,18 @@ def event_entry(event: EventFacts, retry_limits: RetryLimits) -> EventEntry:
 def event_sentence(event: EventFacts, retry_limits: RetryLimits) -> str:
     """Says what happened. An event kind that this release does not know is shown by its name and details."""
     template = SENTENCES.get(event.kind)
+    if event.kind == EventKind.STEP_DEFERRED:
+        template = _deferral(event)
     return _unknown(event) if template is None else template.format_map(_parts(event, retry_limits, template))
+
+
+def _deferral(event: EventFacts) -> str:
+    """Why a step was handed back: its remote service asks for time, it fails alone, or its agent is unavailable."""
+    if event.detail.get("until"):
+        return "Step {step} waits {wait}, because its remote service asks for that time{cause}"
+    if event.detail.get("counts"):
+        return "Step {step} failed, although its agent works for other orders, so this counts as a failure{cause}"
+    return SENTENCES[EventKind.STEP_DEFERRED]
 
 
 def calls_sentence(first: EventFacts, last: EventFacts) -> str:

@@ -71,6 +71,8 @@ ALERT_KINDS: Mapping[str, str] = {
     AlertKind.UNPROCESSABLE: "the order cannot be processed as it is stored",
     AlertKind.SET_ASIDE: "a submission can never be inserted",
     AlertKind.OUTAGE: "a remote service is not answering, so its steps wait",
+    AlertKind.RELEASE: "this release cannot run the orders, so they wait",
+    AlertKind.STALLED: "a role makes no progress",
 }
 MESSAGE_KINDS: Mapping[str, str] = {
     MessageKind.ALERT: "alert",

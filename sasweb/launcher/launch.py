@@ -75,8 +75,10 @@ def specs(scale: Mapping[str, int], env: Mapping[str, str]) -> list[Spec]:
             spec = Spec(name=f"{role}.{number}", argv=[sys.executable, *arguments], env=env, cwd=PROJECT_DIR)
             if role == "web":
                 spec = replace(spec, env={**env, "WEB_CONCURRENCY": str(scale[role])})
+            elif "DEBUG" in env:  # with DEBUG, Django keeps every statement that a process has run
+                spec = replace(spec, env={**env, "DEBUG": "false"})
             if role == "jobs":  # ends a whole process group when the pipe closes, and must live until then
-                spec = replace(spec, env={**env, PIPE: "1"}, has_pipe=True, death_signal=None)
+                spec = replace(spec, env={**(spec.env or {}), PIPE: "1"}, has_pipe=True, death_signal=None)
             all_specs.append(spec)
     return all_specs
 

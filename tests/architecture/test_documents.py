@@ -177,7 +177,7 @@ FIGURES = [
     ("docs/architecture.md", r"transaction timeout of (\d+) s", 5),
     ("docs/failure-modes.md", r"nothing is read beyond (\d+) KB", transport.LARGEST_ANSWER / 1024),
     ("docs/failure-modes.md", r"lease lapses after (\d+) s", HOST.lease),
-    ("docs/failure-modes.md", r"after (\w+) deliveries", leases.SUSPECT_DELIVERIES),
+    ("docs/failure-modes.md", r"after (\w+) lapses", leases.SUSPECT_LAPSES),
     ("docs/failure-modes.md", r"escalated within (\d+) minutes", Limits().ends_within / 60),
     ("docs/failure-modes.md", r"lease plus the sweep period: (\d+) s", HOST.lease + 2),
     (

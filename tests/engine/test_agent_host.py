@@ -77,9 +77,9 @@ def test_a_request_past_its_complete_by_is_never_begun() -> None:
 
 
 @pytest.mark.pattern("A1", "A7")
-def test_a_request_that_another_host_holds_is_passed_over_and_a_suspect_waits_for_a_quiet_moment() -> None:
+def test_a_request_that_another_host_holds_is_passed_over_and_a_suspect_is_not_claimed_with_others() -> None:
     a_request(leased_by="agents:other", leased_until=ahead(8), deliveries=1)
-    a_request(deliveries=2)
+    a_request(lapses=2)
     kitchen = ScriptedAgent("kitchen")
     assert a_host(kitchen).run_once().done["claimed"] == 0
     assert kitchen.requests == []

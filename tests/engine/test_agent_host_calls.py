@@ -68,13 +68,15 @@ def test_a_wait_that_the_remote_asks_for_is_honoured_before_the_next_try() -> No
     assert (a_reply().outcome, a_reply().calls) == ("done", 2)
 
 
-@pytest.mark.pattern("A2", "A5")
-def test_a_wait_past_the_complete_by_ends_the_call_without_an_answer() -> None:
-    a_request(left=20)
-    kitchen = ScriptedAgent("kitchen", Transient("busy", "in an hour", retry_after=3_600))
-    in_thread(a_host(kitchen).run_once).result(timeout=60)
+@pytest.mark.pattern("A2")
+@pytest.mark.parametrize(("seconds_left", "wait"), [(20, 3_600), (60, 6), (3, 4)])
+def test_a_long_wait_is_the_steps_and_not_the_calls(seconds_left: float, wait: float) -> None:
+    a_request(left=seconds_left)
+    kitchen = ScriptedAgent("kitchen", Transient("busy", "later", retry_after=wait))
+    a_host(kitchen).run_once()
     assert len(kitchen.requests) == 1
-    assert (no_replies(), AgentRequest.objects.exists()) == (True, False)
+    assert (a_reply().outcome, a_reply().calls) == ("deferred", 1)
+    assert a_reply().body == {"code": "busy", "message": "later", "retry_after": wait}
     assert Event.objects.get().detail["code"] == "busy"
 
 

@@ -5,7 +5,7 @@ import pytest
 from orders.models import AgentInstance, AgentReply, AgentRequest
 from tests.support.agents import ScriptedAgent
 from tests.support.factories import ago, ahead
-from tests.support.hosts import BUSY, QUICK, Gate, a_reply, a_request, keys
+from tests.support.hosts import BUSY, QUICK, Gate, a_reply, a_request, hang, keys
 from tests.support.roles import a_host, end_other_connections, in_thread, no_replies, running
 from tests.support.wait import until
 
@@ -129,34 +129,51 @@ def test_a_host_that_stops_posts_answers_that_arrive_within_its_grace_period() -
 # --- a request that may kill its hosts
 
 
-def test_a_request_that_was_delivered_twice_without_an_answer_is_run_alone() -> None:
-    suspect, gate = a_request(deliveries=2), Gate()
+def test_a_suspect_runs_beside_other_calls_and_holds_up_none() -> None:
+    suspect, gate = a_request(lapses=4), Gate()
     kitchen = ScriptedAgent("kitchen", gate, {"ok": True})
     with running(a_host(kitchen, lease=1.2, **QUICK)):
         until(lambda: gate.began, what="the suspect's call")
         others = {a_request().key for _ in range(3)}
-        heartbeat = AgentInstance.objects.get().seen_at
-        until(lambda: AgentInstance.objects.get().seen_at != heartbeat, what="another heartbeat")
-        beside = keys(kitchen)
+        until(lambda: AgentReply.objects.count() == 3, what="the replies of the others")
         gate.open()
         until(lambda: AgentReply.objects.count() == 4, what="all replies")
-    assert beside == [suspect.key]
+    assert keys(kitchen)[0] == suspect.key
     assert set(keys(kitchen)) == {suspect.key, *others}
 
 
-def test_a_suspect_waits_for_the_calls_under_way_and_stops_new_ones() -> None:
-    gate = Gate()
-    kitchen = ScriptedAgent("kitchen", gate, {"ok": True})
-    first = a_request()
+def test_a_host_runs_one_of_the_worst_suspects_at_a_time() -> None:
+    for _ in range(4):
+        a_request(lapses=4)
+    gates = [Gate() for _ in range(4)]
+    kitchen = ScriptedAgent("kitchen", *gates)
     with running(a_host(kitchen, lease=1.2, **QUICK)):
-        until(lambda: gate.began, what="the first call")
-        suspect = a_request(deliveries=2)
-        renewed = AgentRequest.objects.get(pk=first.pk).leased_until
-        until(lambda: AgentRequest.objects.get(pk=first.pk).leased_until != renewed, what="a renewal")
-        assert keys(kitchen) == [first.key]
+        for number, gate in enumerate(gates, start=1):
+            until(lambda gate=gate: gate.began, what=f"suspect {number}")  # type: ignore[misc]
+            assert len(kitchen.requests) == number
+            gate.open()
+        until(lambda: AgentReply.objects.count() == 4, what="all replies")
+
+
+@pytest.mark.pattern("A1", "A7")
+def test_two_orderly_stops_leave_no_suspect_and_hold_up_nothing() -> None:
+    for _ in range(30):
+        a_request()
+    for n in range(2):
+        host = a_host(
+            ScriptedAgent("kitchen", hang, capacity=30), instance=f"agents:{n}", **(QUICK | {"grace": 0.0})
+        )
+        with running(host):
+            until(
+                lambda: AgentRequest.objects.filter(leased_by__isnull=False).count() == 30, what="all calls"
+            )
+    assert set(AgentRequest.objects.values_list("deliveries", "lapses", "leased_by")) == {(2, 0, None)}
+    gate = Gate()
+    last = ScriptedAgent("kitchen", *[gate] * 30, capacity=30)
+    with running(a_host(last, **QUICK)):
+        until(lambda: gate.began == 30, what="all calls at once")
         gate.open()
-        until(lambda: AgentReply.objects.count() == 2, what="both replies")
-    assert keys(kitchen) == [first.key, suspect.key]
+        until(lambda: AgentReply.objects.count() == 30, what="all replies")
 
 
 # --- the database

@@ -78,6 +78,7 @@ def test_an_order_that_is_set_aside_waits_no_longer() -> None:
     scheduler = a_scheduler()
     open_circuit()
     bad = make_order(PACKED | {"decorate": waited(9)}, not_before=ago(1))
+    make_order({"mix": "completed"})
     StepState.objects.filter(process=bad, name="tell").update(name="frost")
     drain(scheduler)
     assert (stored(bad).process_state, waiting(), has_waiting()) == ("error", 0, False)

@@ -1,5 +1,6 @@
 """An agent's outage: requests come back uncalled, time-outs count as no failure, and what waited drains (A8, A9)."""
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -150,6 +151,22 @@ def test_the_leader_opens_the_alert_of_an_agent_that_nobody_runs_and_closes_it()
     leader.run_once()
     alert.refresh_from_db()
     assert (alert.closed_at is not None, alert.closed_by) == (True, "the supervisor")
+
+
+@pytest.mark.pattern("A9", "O1")
+def test_missed_heartbeats_are_confirmed_before_operators_are_told() -> None:
+    """A database that ends every connection holds up all heartbeats, and the hosts are well."""
+    scheduler, leader = a_scheduler(), a_leader(confirm=0.5)
+    AgentInstance.objects.filter(agent="kitchen").delete()
+    make_order(BAKED)
+    scheduler.run_once()
+    leader.run_once()
+    staff()
+    leader.run_once()
+    AgentInstance.objects.filter(agent="kitchen").delete()
+    began = time.monotonic()
+    until(lambda: leader.run_once() and Alert.objects.exists(), what="the alert")
+    assert time.monotonic() - began >= 0.5, "the time begins anew after a heartbeat"
 
 
 # --- a crowd

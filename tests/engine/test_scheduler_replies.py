@@ -2,6 +2,7 @@
 
 import pytest
 
+from orders.engine.state_store.definitions import record_definitions
 from orders.models import (
     AgentReply,
     AgentRequest,
@@ -28,7 +29,7 @@ from tests.support.roles import (
     stored,
 )
 from tests.support.two_sessions import NewSession
-from tests.support.workflows import BAKED, PACKED
+from tests.support.workflows import BAKED, CAKES, PACKED
 
 pytestmark = pytest.mark.django_db
 both_sessions = pytest.mark.django_db(transaction=True)
@@ -181,6 +182,7 @@ def test_orders_held_by_a_scheduler_whose_session_ended_are_claimed_by_another(
 ) -> None:
     order = make_order()
     staff()
+    record_definitions(CAKES)
     dying = new_session()
     dying.begin()
     assert dying.do(lambda: a_scheduler("scheduler:gone").run_once()).done["orders"] == 1

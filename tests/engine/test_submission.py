@@ -25,6 +25,7 @@ from tests.support.order_bodies import EMAIL
 from tests.support.roles import drain, event_of, history, status_kinds
 from tests.support.submissions import a_role, nothing_was_inserted, post
 from tests.support.two_sessions import NewSession, all_at_once
+from tests.support.wait import until
 from tests.support.workflows import CAKE
 
 pytestmark = pytest.mark.django_db
@@ -88,7 +89,9 @@ def test_when_the_second_insert_into_the_state_store_fails_nothing_is_left_and_t
     ],
 )
 @pytest.mark.parametrize(
-    "sqlstate", ["22000", "57014"], ids=["an error in the data", "a database in trouble"]
+    "sqlstate",
+    ["22000", "53300", "57014"],
+    ids=["an error in the data", "a database in trouble", "a slow database"],
 )
 def test_whichever_statement_fails_nothing_is_left_and_the_next_pass_inserts_it(
     statement: str, sqlstate: str
@@ -101,16 +104,17 @@ def test_whichever_statement_fails_nothing_is_left_and_the_next_pass_inserts_it(
             f" $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{sqlstate}'; END $$"
         )
         cursor.execute(f"CREATE TRIGGER fail AFTER {statement} EXECUTE FUNCTION pg_temp.fail()")
-    if sqlstate == "57014":
+    if sqlstate == "53300":
         with pytest.raises(OperationalError):
             role.run_once()
     else:
-        assert role.run_once().done == {"failed_passes": 1}
+        failed = "slow_passes" if sqlstate == "57014" else "failed_passes"
+        assert role.run_once().done == {failed: 1}
     assert nothing_was_inserted()
     assert SubmissionMessage.objects.get().order_id == order_id
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TRIGGER fail ON {statement.split()[-1]}")
-    assert role.run_once().done == {"accepted": 1, "rejected": 0, "duplicates": 0}
+    until(lambda: role.run_once().done.get("accepted") == 1, what="the order to be inserted")
     assert [Order.objects.count(), OrderProcess.objects.count(), StepState.objects.count()] == [1, 1, 7]
     assert history(order_id) == [("received", "")]
     assert status_kinds(order_id) == ["received"]
@@ -199,11 +203,13 @@ def test_an_empty_queue_is_no_work() -> None:
 
 def test_a_pass_takes_the_same_number_of_statements_for_one_message_and_for_a_hundred() -> None:
     counted = []
+    role = a_role()
+    role.run_once()
     for number in (1, 100):
         for _ in range(number):
             post(reply_to="app-1")
         with CaptureQueriesContext(connection) as captured:
-            assert a_role().run_once().done["accepted"] == number
+            assert role.run_once().done["accepted"] == number
         counted.append(len(captured))
     assert counted[0] == counted[1] <= 16
 

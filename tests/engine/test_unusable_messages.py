@@ -76,11 +76,16 @@ def test_a_message_that_breaks_the_intake_is_found_and_set_aside_alone(place: in
 
 
 @pytest.mark.pattern("S3")
-def test_each_of_several_breaking_messages_is_set_aside() -> None:
+def test_messages_that_break_the_intake_with_the_same_error_wait_and_the_others_go_in() -> None:
     ids = [post(payment_method="boom" if n in (2, 3, 9) else "card_ok") for n in range(12)]
-    assert drain(a_role(batch=4, intake=Brittle()))["accepted"] == 9
-    assert set(SetAside.objects.values_list("order_id", flat=True)) == {ids[2], ids[3], ids[9]}
-    assert Alert.objects.count() == 3
+    role = a_role(batch=4, intake=Brittle())
+    assert drain(role)["accepted"] == 9
+    waiting = SubmissionMessage.objects.order_by("id").values_list("order_id", flat=True)
+    assert list(waiting) == [ids[2], ids[3], ids[9]]
+    assert not SetAside.objects.exists()
+    (trouble,) = role.troubles()
+    assert (trouble.kind, trouble.subject, trouble.code) == ("release", "submission", "ValueError")
+    assert "ValueError: boom" in trouble.message
 
 
 @pytest.mark.pattern("S3")

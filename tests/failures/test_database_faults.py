@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from orders.models import Event, OrderProcess
+from orders.models import AgentRequest, Event, OrderProcess
 from tests.support.own_database import OwnDatabase, own_database
 from tests.support.proxy import Moment
 from tests.support.system import Process, System
@@ -75,7 +75,7 @@ KINDS = {
     "dispatch a step": ("INSERT INTO orders_agentrequest",),
     "take a reply": ("DELETE FROM orders_agentreply WHERE id",),
     "claim a request": ("deliveries = deliveries + 1",),
-    "post a reply": ("INSERT INTO orders_agentreply",),
+    "post a reply": ("WHERE outcome <>",),
     "renew a lease": ("UPDATE orders_agentrequest SET leased_until",),
 }
 """Each kind of transaction that moves an order, by words in its statements."""
@@ -109,12 +109,13 @@ def test_cutting_connections_around_every_kind_of_commit_loses_no_order(
 def test_a_sweep_cut_around_its_commit_recovers_a_step_once(system: System, database: OwnDatabase) -> None:
     """The supervisor reconnects and sweeps again; the step's failure is counted once for each time-out."""
     agents = next(process for process in system.running if process.name == "agents")
+    system.faults("warehouse", latency_ms=[2500, 2800])  # so that the agent host is stopped in its calls
+    cuts = [database.proxy.cut(moment, *SWEEP) for moment in (Moment.BEFORE_COMMIT, Moment.AFTER_COMMIT)]
+    system.place(2)
+    until(AgentRequest.objects.filter(leased_until__isnull=False).exists, what="a call under way")
     agents.pause()
     try:
-        cuts = [database.proxy.cut(moment, *SWEEP) for moment in (Moment.BEFORE_COMMIT, Moment.AFTER_COMMIT)]
-        system.place(2)
         until(lambda: cuts[0].done, what="a sweep cut before its commit")
-        system.place(1)
         until(lambda: cuts[1].done, what="a sweep cut after its commit")
     finally:
         agents.resume()

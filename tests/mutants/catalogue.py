@@ -58,9 +58,59 @@ MUTANTS = (
     Mutant(
         name="suspects-run-with-others",
         path=f"{CHANNELS}/leases.py",
-        old="AND deliveries < %s",
-        new="AND deliveries < 10 * %s",
-        test="tests/store/test_request_leases.py::test_a_request_that_was_delivered_twice_without_an_answer_is_leased_alone",
+        old="AND lapses < %s",
+        new="AND lapses < 10 * %s",
+        test="tests/store/test_request_leases.py::test_a_request_whose_lease_has_lapsed_twice_is_a_suspect",
+    ),
+    Mutant(
+        name="what-is-given-back-is-suspected",
+        path=f"{CHANNELS}/leases.py",
+        old="               leased_until = NULL\n         WHERE id IN (SELECT id FROM held)",
+        new="               leased_until = NULL, lapses = lapses + 1\n         WHERE id IN (SELECT id FROM held)",
+        test="tests/store/test_request_leases.py::test_a_request_that_is_given_back_is_no_suspect",
+    ),
+    # One order's fault, and the release's (rules 9, 10 and 11)
+    Mutant(
+        name="poison-without-proof",
+        path=f"{ENGINE}/runtime/isolation.py",
+        old="elif self._others_succeed or self._clock() - cause.since >= ALONE:",
+        new="else:",
+        test="tests/unit/test_isolation.py::test_an_order_alone_is_kept_until_another_shows_that_the_role_works",
+    ),
+    Mutant(
+        name="a-broken-release-goes-on-claiming",
+        path=f"{ENGINE}/runtime/isolation.py",
+        old="            self._stop(cause)\n\n    def _cause",
+        new="            pass\n\n    def _cause",
+        test="tests/unit/test_isolation_of_releases.py::test_when_every_order_fails_alike_the_role_stops_and_sets_nothing_aside",
+    ),
+    Mutant(
+        name="what-another-scheduler-has-ended-is-set-aside",
+        path=f"{ENGINE}/scheduler/role.py",
+        old="if row.process_state in ENDED:  # another scheduler was quicker",
+        new="if False:",
+        test="tests/engine/test_scheduler_batches.py",
+    ),
+    Mutant(
+        name="what-is-no-longer-overdue-is-set-aside",
+        path=f"{ENGINE}/supervisor/role.py",
+        old="rows = state_store.lock(still_overdue, self.workflows())",
+        new="rows = state_store.lock(order_ids, self.workflows())",
+        test="tests/engine/test_supervisor_load.py",
+    ),
+    Mutant(
+        name="a-changed-workflow-is-run",
+        path=f"{ENGINE}/state_store/claims.py",
+        old='supported |= Q(workflow=name, version=version, fingerprint__in=[workflow.fingerprint, ""])',
+        new="supported |= Q(workflow=name, version=version)",
+        test="tests/engine/test_releases.py",
+    ),
+    Mutant(
+        name="one-order-opens-a-circuit",
+        path=f"{ENGINE}/circuits/rules.py",
+        old="len(circuit.window_orders) >= LEAST_ORDERS",
+        new="len(circuit.window_orders) >= 1",
+        test="tests/unit/test_breaker.py",
     ),
     # Leadership (I6)
     Mutant(

@@ -4,7 +4,7 @@ from orders.engine.submission import Submitter, SubmitterConfig
 from orders.services.placing import NewOrder
 from orders.workflow.intake import OrderIntake
 from tests.support.factories import new_order
-from tests.support.workflows import CAKE
+from tests.support.workflows import CAKE, CAKES
 
 
 def an_order(quantity: int = 1, sku: str = "nap", reply_to: str = "app-1") -> NewOrder:
@@ -12,5 +12,7 @@ def an_order(quantity: int = 1, sku: str = "nap", reply_to: str = "app-1") -> Ne
 
 
 def take_in() -> dict[str, int]:
-    role = Submitter(config=SubmitterConfig(instance="submission:a"), intake=OrderIntake(workflow=CAKE))
+    role = Submitter(
+        config=SubmitterConfig(instance="submission:a"), intake=OrderIntake(workflow=CAKE), workflows=CAKES
+    )
     return role.run_once().done

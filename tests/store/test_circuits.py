@@ -30,8 +30,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.pattern("A8")]
 both_sessions = pytest.mark.django_db(transaction=True)
 
 RULES = BreakerRules()
-BROKEN = Tally(calls=5, failures=5, code="http_503", message="it is down")
+BROKEN = Tally(calls=5, failures=5, code="http_503", message="it is down", orders=frozenset("abc"))
 FINE = Tally(calls=1)
+PROBE_DONE = Tally(calls=1, probe="done")
 
 
 def a_circuit(agent: str = "kitchen", rate: float | None = None, **fields: Any) -> None:
@@ -96,7 +97,7 @@ def test_an_outage_reported_by_many_hosts_at_once_has_one_alert_and_its_end_clos
     assert alert.message == "kitchen does not answer, and its steps wait: it is down"
     assert (stored().state, stored().openings, stored().cause_message) == ("open", 1, "it is down")
     Circuit.objects.update(state="half_open", probe_at=ahead(45))
-    assert sum(all_at_once(4, lambda n: report(FINE))) == 1
+    assert sum(all_at_once(4, lambda n: report(PROBE_DONE))) == 1
     assert stored().state == "closed"
     alert.refresh_from_db()
     assert (alert.closed_at is not None, alert.closed_by) == (True, "the circuit breaker")
@@ -107,11 +108,11 @@ def test_a_probe_that_fails_is_the_same_outage_and_a_new_outage_is_a_new_alert_o
     a_circuit()
     assert report(BROKEN)
     Circuit.objects.update(state="half_open")
-    assert report(Tally(1, 1, code="no_answer", message="silence"))
+    assert report(Tally(1, 1, code="no_answer", message="silence", probe="failed"))
     assert (stored().state, stored().openings, stored().cause_code) == ("open", 2, "no_answer")
     assert Alert.objects.count() == 1
     Circuit.objects.update(state="half_open")
-    assert report(FINE)
+    assert report(PROBE_DONE)
     assert report(BROKEN)
     assert Alert.objects.count() == 2
     assert Alert.objects.values("group").distinct().count() == 1

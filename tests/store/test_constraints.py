@@ -25,6 +25,7 @@ from orders.models import (
     SetAside,
     StepState,
     SubmissionKey,
+    WorkflowDefinition,
 )
 from tests.support.factories import LEGAL, ago, ahead, make_alert, make_order, make_request, step_of
 
@@ -197,9 +198,34 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
         lambda: [make_alert(None, kind="outage", agent="oven", code=code) for code in ("a", "b")],
     ),
     (
-        "only_an_outage_is_about_no_order",
+        "one_open_alert_per_subject",
+        "two open alerts of one role's trouble",
+        lambda: [make_alert(None, kind="stalled", subject="scheduler", message=text) for text in ("a", "b")],
+    ),
+    (
+        "an_alert_has_one_subject",
         "an alert about nothing",
         lambda: make_alert(None),
+    ),
+    (
+        "an_alert_has_one_subject",
+        "an alert about the release that names neither a role nor a workflow",
+        lambda: make_alert(None, kind="release"),
+    ),
+    (
+        "an_alert_has_one_subject",
+        "an outage of a role",
+        lambda: make_alert(None, kind="outage", agent="oven", subject="scheduler"),
+    ),
+    (
+        "an_alert_has_one_subject",
+        "an alert about an order and a role",
+        lambda: make_alert(SOMEBODY, kind="stalled", subject="scheduler"),
+    ),
+    (
+        "one_row_per_workflow_definition",
+        "a definition twice",
+        twice(WorkflowDefinition, name="w", version=1, fingerprint="f", definition={}),
     ),
     (
         "one_group_per_cause",

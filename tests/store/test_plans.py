@@ -219,8 +219,8 @@ def test_no_statement_of_an_agent_host_reads_the_whole_request_queue(number: int
         "renew": lambda: request_leases.renew(held, me="agents:1", seconds=8.0),
         "complete": lambda: request_leases.complete(answers, me="agents:1"),
         "release": lambda: request_leases.release(held, me="agents:1"),
-        "claim a suspect": lambda: request_leases.claim_suspect(
-            agents=["kitchen"], me="agents:1", seconds=8.0
+        "claim a suspect": lambda: request_leases.claim_suspects(
+            room={"kitchen": 9}, free=20, me="agents:1", seconds=8.0
         ),
     }
     whole = {what: set.union(*(plan.scanned_whole for plan in plans_of(act))) for what, act in acts.items()}

@@ -65,7 +65,7 @@ def test_all_replies_about_one_order_are_taken_and_no_others() -> None:
     order, other = make_order({"mix": "running", "box": "running"}), make_order({"mix": "running"})
     own = {make_reply(step_of(order, name)).pk for name in ("mix", "box")}
     other_reply = make_reply(step_of(other, "mix"))
-    assert {reply.id for reply in replies.take_all_of(order.order_id)} == own
+    assert {reply.id for reply in replies.take_all_of([order.order_id])} == own
     assert list(AgentReply.objects.values_list("pk", flat=True)) == [other_reply.pk]
 
 

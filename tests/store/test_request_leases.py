@@ -1,4 +1,4 @@
-"""The request queue, agents' side: a claim is exclusive, by priority, and a suspect comes alone."""
+"""The request queue, agents' side: a claim is exclusive, by priority, and few suspects come at once."""
 
 from datetime import timedelta
 from threading import Barrier
@@ -8,7 +8,7 @@ from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
 from orders.engine.channels import leases
-from orders.engine.channels.leases import SUSPECT_DELIVERIES, Lease
+from orders.engine.channels.leases import SUSPECT_LAPSES, SUSPICION, Lease
 from orders.engine.runtime.sql import database_now, run
 from orders.models import AgentRequest
 from tests.support.factories import ago, ahead
@@ -85,8 +85,8 @@ def test_leased_late_and_suspect_requests_are_not_claimed() -> None:
     make_one(complete_by=ago(1))
     # past, but after the start of this transaction: the database's clock decides, not now() (trap 6)
     make_one(complete_by=database_now())
-    make_one(deliveries=SUSPECT_DELIVERIES)
-    free = make_one(deliveries=SUSPECT_DELIVERIES - 1)
+    make_one(lapses=SUSPECT_LAPSES)
+    free = make_one(deliveries=9, lapses=SUSPECT_LAPSES - 1)
     assert ids(claim()) == [free.pk]
 
 
@@ -174,9 +174,14 @@ def test_a_request_that_was_leased_between_choice_and_lock_is_not_leased_again(
 # --- suspects
 
 
+def claim_suspects(*, free: int = SUSPICION, me: str = ME, **room: int) -> list[Lease]:
+    with transaction.atomic():
+        return leases.claim_suspects(room=room or {"kitchen": 100}, free=free, me=me, seconds=8.0)
+
+
 @pytest.mark.django_db
 @pytest.mark.pattern("A7")
-def test_a_request_that_was_delivered_twice_without_an_answer_is_leased_alone() -> None:
+def test_a_request_whose_lease_has_lapsed_twice_is_a_suspect() -> None:
     """F28: it may be what kills its hosts."""
     poison = make_one()
     for me in ("agents:1", "agents:2"):
@@ -184,43 +189,72 @@ def test_a_request_that_was_delivered_twice_without_an_answer_is_leased_alone() 
         assert ids(claim(me=me)) == [poison.pk]
         AgentRequest.objects.update(leased_until=ago(1))
         assert leases.free_lapsed() == 1
-    other, ordinary = make_one(deliveries=2, priority=9), make_one()
+    ordinary = make_one()
     assert leases.has_suspects(["oven", "kitchen"])
     assert not leases.has_suspects(["oven"])
     assert not leases.has_suspects([])
     assert ids(claim()) == [ordinary.pk]
-    assert leases.claim_suspect(agents=["oven"], me=ME, seconds=8.0) == []
-    (lease,) = leases.claim_suspect(agents=["oven", "kitchen"], me=ME, seconds=8.0)
-    assert (lease.id, lease.deliveries) == (poison.pk, 3)
-    assert ids(leases.claim_suspect(agents=["kitchen"], me=ME, seconds=8.0)) == [other.pk]
-    assert leases.claim_suspect(agents=["kitchen"], me=ME, seconds=8.0) == []
+    assert claim_suspects(oven=9) == []
+    (lease,) = claim_suspects(oven=9, kitchen=9)
+    assert (lease.id, lease.deliveries, lease.lapses) == (poison.pk, 3, 2)
     assert not leases.has_suspects(["kitchen"])
     assert complete(lease) == 1
 
 
 @pytest.mark.django_db
-@pytest.mark.pattern("A5")
-def test_a_suspect_past_its_complete_by_is_not_run() -> None:
-    make_one(deliveries=2, complete_by=database_now())
-    assert leases.claim_suspect(agents=["kitchen"], me=ME, seconds=8.0) == []
-
-
-def test_two_hosts_never_run_the_same_suspect(new_session: NewSession) -> None:
-    first, second = make_one(deliveries=2), make_one(deliveries=2)
-    session, other = new_session(), new_session()
-
-    def suspect() -> list[int]:
-        return ids(leases.claim_suspect(agents=["kitchen"], me=ME, seconds=8.0))
-
-    session.begin()
-    other.begin()
-    assert session.do(suspect) == [first.pk]
-    assert other.do(suspect) == [second.pk]
+@pytest.mark.pattern("A7")
+def test_a_request_that_is_given_back_is_no_suspect() -> None:
+    """Its host was stopped in good order: a restart says nothing about the request."""
+    request = make_one()
+    for n in range(5):
+        (lease,) = claim(me=f"agents:{n}")
+        assert leases.release([(lease.id, lease.deliveries)], me=f"agents:{n}") == 1
+    assert not leases.has_suspects(["kitchen"])
+    (lease,) = claim()
+    assert (lease.id, lease.deliveries, lease.lapses) == (request.pk, 6, 0)
 
 
 @pytest.mark.django_db
-def test_no_plan_leases_a_suspect_together_with_another_request(switched_off: tuple[str, ...]) -> None:
-    many(100, deliveries=2)
+@pytest.mark.parametrize(("lapses", "number"), [(2, 20), (3, 5), (4, 1), (5, 1), (30_000, 1)])
+def test_the_more_leases_have_lapsed_the_fewer_suspects_run_at_once(lapses: int, number: int) -> None:
+    many(50, lapses=lapses)
+    claimed = claim_suspects()
+    assert len(claimed) == number
+    free = SUSPICION - sum(leases.weight(lease.lapses) for lease in claimed)
+    assert 0 <= free < leases.weight(lapses)
+    assert claim_suspects(free=free) == []
+
+
+@pytest.mark.django_db
+def test_the_least_suspect_come_first_within_the_room_of_their_agents() -> None:
+    worse, other = make_one(lapses=3, priority=9), make_one(lapses=2)
+    first, second = make_one(lapses=2, agent="oven"), make_one(lapses=2, agent="oven")
+    assert set(ids(claim_suspects(free=7, kitchen=9, oven=1))) == {worse.pk, other.pk, first.pk}
+    assert claim_suspects(free=0, oven=9) == []
+    assert ids(claim_suspects(oven=9)) == [second.pk]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("A5")
+def test_a_suspect_past_its_complete_by_is_not_run() -> None:
+    make_one(lapses=2, complete_by=database_now())
+    assert claim_suspects() == []
+
+
+def test_two_hosts_never_run_the_same_suspect(new_session: NewSession) -> None:
+    first, second = make_one(lapses=4), make_one(lapses=4)
+    session, other = new_session(), new_session()
+    session.begin()
+    other.begin()
+    assert session.do(lambda: ids(claim_suspects())) == [first.pk]
+    assert other.do(lambda: ids(claim_suspects())) == []  # the next exchange finds the second
+    session.commit()
+    assert other.do(lambda: ids(claim_suspects())) == [second.pk]
+
+
+@pytest.mark.django_db
+def test_no_plan_leases_more_suspects_than_allowed(switched_off: tuple[str, ...]) -> None:
+    many(100, lapses=3)
     switch_off(switched_off)
-    assert len(leases.claim_suspect(agents=["kitchen", "oven"], me=ME, seconds=8.0)) == 1
-    assert AgentRequest.objects.filter(leased_by=ME).count() == 1
+    assert len(claim_suspects(kitchen=100, oven=100)) == 5
+    assert AgentRequest.objects.filter(leased_by=ME).count() == 5

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from orders.engine.alerts import message_pattern
 from orders.engine.contracts import Workflow
 from orders.engine.runtime.sql import database_now
+from orders.engine.runtime.text import message_pattern
 from orders.models import AgentReply, AgentRequest, Alert, AlertGroup, Order, OrderProcess, StepState
 from orders.services.placing import NewLine, NewOrder
 from tests.support.order_bodies import DELFT, EMAIL

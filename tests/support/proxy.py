@@ -144,10 +144,11 @@ class DatabaseProxy:
         self._ready.set()
         self._loop.run_forever()
         server.close()
-        tasks = asyncio.all_tasks(self._loop)
-        for task in tasks:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        for link in self._links:
+            link.close()
+        # Links end by themselves; a cancelled one would be logged as an error.
+        if tasks := asyncio.all_tasks(self._loop):
+            self._loop.run_until_complete(asyncio.wait(tasks, timeout=5))
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
 

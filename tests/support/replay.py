@@ -73,7 +73,8 @@ def _after(order: OrderState, kind: str, step: str, attempt: int, detail: dict[s
         next_state = "not_started" if kind == "step_timed_out" else "compensating"
         is_now = "failed" if detail["ruling"] in ("fail", "compensate") else next_state
     elif kind == "step_deferred":
-        is_now = "compensating" if is_now == "compensating" else "not_started"
+        if not detail.get("counts"):  # otherwise the supervisor counts it as a time-out
+            is_now = "compensating" if is_now == "compensating" else "not_started"
     elif kind == "resubmitted":
         is_now = "compensating" if goal == "compensate" and is_now == "failed" else "not_started"
     else:

@@ -54,21 +54,34 @@ def staff(workflows: Workflows = CAKES, *, capacity: int = 100_000) -> None:
 
 
 def a_leader(
-    instance: str = "supervisor:a", *, batch: int = 500, threshold: int = 3, workflows: Workflows = CAKES
+    instance: str = "supervisor:a",
+    *,
+    batch: int = 500,
+    threshold: int = 3,
+    workflows: Workflows = CAKES,
+    confirm: float = 0.0,
 ) -> Supervisor:
     """A supervisor that leads."""
-    supervisor = a_supervisor(instance, batch=batch, threshold=threshold, workflows=workflows)
+    supervisor = a_supervisor(
+        instance, batch=batch, threshold=threshold, workflows=workflows, confirm=confirm
+    )
     assert supervisor.acquire()
     return supervisor
 
 
 def a_supervisor(
-    instance: str = "supervisor:a", *, batch: int = 500, threshold: int = 3, workflows: Workflows = CAKES
+    instance: str = "supervisor:a",
+    *,
+    batch: int = 500,
+    threshold: int = 3,
+    workflows: Workflows = CAKES,
+    confirm: float = 0.0,
 ) -> Supervisor:
     staff(workflows)
     rules = RetryRules(threshold=threshold)
     return Supervisor(
-        config=SupervisorConfig(instance=instance, batch=batch, rules=rules), workflows=workflows
+        config=SupervisorConfig(instance=instance, batch=batch, rules=rules, confirm=confirm),
+        workflows=workflows,
     )
 
 

@@ -12,6 +12,7 @@ from orders.engine.contracts import (
     Intake,
     IntakeAnswer,
     Submission,
+    Workflows,
 )
 from orders.engine.submission import Submitter, SubmitterConfig
 from orders.models import (
@@ -26,7 +27,7 @@ from orders.models import (
 )
 from orders.workflow.intake import OrderIntake
 from tests.support.order_bodies import SUBMITTED, submitted_body
-from tests.support.workflows import CAKE
+from tests.support.workflows import CAKE, CAKES
 
 BODY = submitted_body(lines=SUBMITTED["lines"][:1], total=7800)
 
@@ -38,9 +39,15 @@ def post(order_id: UUID | None = None, **changes: Any) -> UUID:
     return order_id
 
 
-def a_role(*, instance: str = "submission:a", batch: int = 200, intake: Intake | None = None) -> Submitter:
+def a_role(
+    *,
+    instance: str = "submission:a",
+    batch: int = 200,
+    intake: Intake | None = None,
+    workflows: Workflows = CAKES,
+) -> Submitter:
     config = SubmitterConfig(instance=instance, batch=batch)
-    return Submitter(config=config, intake=intake or OrderIntake(workflow=CAKE))
+    return Submitter(config=config, intake=intake or OrderIntake(workflow=CAKE), workflows=workflows)
 
 
 class Brittle:

@@ -27,9 +27,12 @@ from tests.unit.rows import NOW, at
 pytestmark = pytest.mark.pattern("A8")
 
 RULES = BreakerRules()
-BROKEN = Tally(calls=5, failures=5, code="http_503", message="it is down")
-BLIP = Tally(calls=1, failures=1, code="no_answer", message="no answer")
+ORDERS = frozenset({"a", "b", "c"})
+BROKEN = Tally(calls=5, failures=5, code="http_503", message="it is down", orders=ORDERS)
+BLIP = Tally(calls=1, failures=1, code="no_answer", message="no answer", orders=frozenset("a"))
 FINE = Tally(calls=1)
+PROBE_FAILED = BLIP._replace(probe="failed")
+PROBE_DONE = FINE._replace(probe="done")
 
 
 def doubling(openings: int) -> float:
@@ -67,11 +70,13 @@ def half_open(now: datetime = NOW) -> CircuitRow:
 def test_it_opens_at_five_failures_if_they_are_half_of_the_calls_in_a_window(
     calls: int, failures: int, state: str
 ) -> None:
-    at_once = with_calls(closed(), Tally(calls, failures, code="http_503"))
+    at_once = with_calls(closed(), Tally(calls, failures, code="http_503", orders=ORDERS))
     assert at_once.state == state
     # The same in two reports, the failures last.
     one_by_one = with_calls(
-        with_calls(closed(), Tally(calls - failures)), Tally(failures, failures, code="http_503"), at(1)
+        with_calls(closed(), Tally(calls - failures)),
+        Tally(failures, failures, code="http_503", orders=ORDERS),
+        at(1),
     )
     assert one_by_one.state == state
 
@@ -101,11 +106,39 @@ def test_a_late_success_does_not_open_a_circuit_with_many_failures() -> None:
 @pytest.mark.parametrize("late", [FINE, BLIP, Tally(50, 1)], ids=["success", "failure", "many"])
 def test_late_answers_do_not_change_an_open_circuit(late: Tally) -> None:
     circuit = opened()
-    assert with_calls(circuit, late, at(5)) == circuit
+    assert with_calls(circuit, late, at(5))._replace(succeeded_at=None) == circuit
+
+
+@pytest.mark.parametrize(
+    "late", [FINE, BLIP, BROKEN, Tally(50, 1)], ids=["success", "failure", "failures", "many"]
+)
+def test_late_answers_to_calls_before_the_probe_do_not_decide_about_a_half_open_circuit(late: Tally) -> None:
+    assert with_calls(half_open(), late, at(5))._replace(succeeded_at=None) == half_open()
+
+
+def test_the_failures_of_one_order_open_no_circuit_while_others_succeed() -> None:
+    circuit = closed()
+    for n in range(100):
+        circuit = with_calls(circuit, BLIP._replace(calls=2, failures=2), at(2 * n))
+        if n % 5 == 0:
+            circuit = with_calls(circuit, FINE, at(2 * n + 1))
+    assert circuit.state == "closed"
+    for order in ("b", "c"):
+        assert circuit.state == "closed"
+        circuit = with_calls(circuit, BLIP._replace(calls=3, failures=3, orders=frozenset(order)), at(200))
+    assert circuit.state == "open"
+
+
+def test_the_failures_of_one_order_open_a_circuit_where_nothing_has_succeeded_lately() -> None:
+    circuit = with_calls(closed(), FINE)
+    alone = BLIP._replace(calls=5, failures=5)
+    assert with_calls(circuit, alone, at(RULES.window)).state == "closed"
+    assert with_calls(circuit, alone, at(RULES.window + 1)).state == "open"
+    assert with_calls(closed(), alone).state == "open"
 
 
 def test_a_probe_that_succeeds_closes_it_and_forgets_the_failures() -> None:
-    circuit = with_calls(half_open(), FINE, at(3))
+    circuit = with_calls(half_open(), PROBE_DONE, at(3))
     assert (circuit.state, circuit.since, circuit.closed_at) == ("closed", at(3), at(3))
     assert (circuit.openings, circuit.probe_at, circuit.window_failures) == (0, None, 0)
     assert circuit.opened_at == NOW  # the last outage, for operators to see
@@ -117,7 +150,7 @@ def test_a_probe_that_fails_opens_it_for_longer_each_time_up_to_the_cap() -> Non
         assert circuit.probe_at is not None
         waits.append((circuit.probe_at - now).total_seconds())
         now = circuit.probe_at
-        circuit = with_calls(probing(circuit, rules=RULES, now=now), BLIP, now)
+        circuit = with_calls(probing(circuit, rules=RULES, now=now), PROBE_FAILED, now)
         assert circuit.state == "open"
     assert waits == [1, 2, 4, 8, 15, 15, 15]
     assert circuit.opened_at == NOW  # still the same outage
@@ -240,6 +273,8 @@ Act = Callable[[CircuitRow, datetime], CircuitRow]
 ACTS: dict[str, Act] = {
     "success": lambda circuit, now: with_calls(circuit, FINE, now),
     "failure": lambda circuit, now: with_calls(circuit, BLIP, now),
+    "probe done": lambda circuit, now: with_calls(circuit, PROBE_DONE, now),
+    "probe failed": lambda circuit, now: with_calls(circuit, PROBE_FAILED, now),
     "crowd": lambda circuit, now: with_calls(circuit, BROKEN, now),
     "probe": lambda circuit, now: (
         probing(circuit, rules=RULES, now=now) if is_probe_due(circuit, now) else circuit

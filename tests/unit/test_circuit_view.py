@@ -55,14 +55,14 @@ def test_counts_are_reported_once_and_kept_if_the_report_fails() -> None:
     view = CircuitView("kitchen", on_news=lambda: news.append("!"))
     view.count(failed=False, is_retry=False)
     assert news == []  # nobody waits for this report
-    view.count(failed=True, is_retry=True, fault=DOWN)
+    view.count(failed=True, is_retry=True, fault=DOWN, order_id="a")
     assert news == ["!"]
     tally = view.take()
-    assert tally == Tally(2, 1, 1, "http_503", "it is down")
+    assert tally == Tally(2, 1, 1, "http_503", "it is down", frozenset("a"))
     assert view.take() == Tally()
     view.count(failed=False, is_retry=False)
     view.put_back(tally)
-    assert view.take() == Tally(3, 1, 1, "http_503", "it is down")
+    assert view.take() == Tally(3, 1, 1, "http_503", "it is down", frozenset("a"))
 
 
 def test_a_successful_probe_is_news() -> None:
@@ -75,9 +75,24 @@ def test_a_successful_probe_is_news() -> None:
 
 def test_a_newer_cause_survives_counts_that_are_put_back() -> None:
     view = CircuitView("kitchen")
-    view.count(failed=True, is_retry=False, fault=Transient("no_answer", "silence"))
-    view.put_back(Tally(1, 1, 0, "http_503", "it is down"))
-    assert view.take() == Tally(2, 2, 0, "no_answer", "silence")
+    view.count(failed=True, is_retry=False, fault=Transient("no_answer", "silence"), order_id="b")
+    view.put_back(Tally(1, 1, 0, "http_503", "it is down", frozenset("a"), "failed"))
+    assert view.take() == Tally(2, 2, 0, "no_answer", "silence", frozenset("ab"), "failed")
+
+
+@pytest.mark.parametrize(("failed", "probe"), [(True, "failed"), (False, "done")])
+def test_how_the_probe_went_is_reported_apart(failed: bool, probe: str) -> None:
+    view = CircuitView("kitchen")
+    view.count(failed=failed, is_retry=False, order_id="a", is_probe=True)
+    view.count(failed=not failed, is_retry=False, order_id="b")
+    assert (view.take().probe, view.take().probe) == (probe, "")
+
+
+def test_no_more_orders_are_reported_than_it_takes_to_open_a_circuit() -> None:
+    view = CircuitView("kitchen")
+    for order_id in "abcdef":
+        view.count(failed=True, is_retry=False, fault=DOWN, order_id=order_id)
+    assert len(view.take().orders) == 3
 
 
 def test_retries_are_granted_in_the_order_of_their_requests() -> None:

@@ -218,7 +218,8 @@ def test_a_slow_reader_delays_nobody_and_gets_only_the_latest_state(orders: Orde
             await until_true(lambda event_id=f"id: {version}\n": event_id in quick.text)
         slow.reads.set()
         await until_true(lambda: "id: 4" in slow.text)
-        assert "id: 3" not in slow.text
+        # One state may have been on its way when the reader stopped reading; which one depends on who was served first.
+        assert sum(f"id: {version}\n" in slow.text for version in (2, 3)) <= 1
         for browser in (slow, quick):
             browser.has_left.set()
         await asyncio.gather(*tasks)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.engine.alerts import LONGEST_PATTERN, message_pattern
+from orders.engine.runtime.text import LONGEST_PATTERN, message_pattern
 
 pytestmark = pytest.mark.pattern("O1")
 

@@ -114,6 +114,18 @@ def test_text_from_others_is_quoted_verbatim_and_shortened(kind: EventKind) -> N
             event("step_deferred", cause={"code": "no_host", "message": "nobody runs it"}),
             "Step bake was deferred, because its agent is unavailable: no_host: nobody runs it",
         ),
+        (
+            event(
+                "step_deferred",
+                cause={"code": "http_503", "message": "later", "retry_after": 60},
+                until="2026-03-01T12:01:00+00:00",
+            ),
+            "Step bake waits 1 min, because its remote service asks for that time: http_503: later",
+        ),
+        (
+            event("step_deferred", cause={"code": "http_500", "message": "no"}, counts=True),
+            "Step bake failed, although its agent works for other orders, so this counts as a failure: http_500: no",
+        ),
     ],
 )
 def test_a_sentence_states_the_known_details_and_omits_the_rest(happened: EventFacts, sentence: str) -> None:

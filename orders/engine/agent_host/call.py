@@ -10,12 +10,12 @@ from typing import Any
 import structlog
 
 from orders.engine.agent_host.circuit_view import CircuitView
+from orders.engine.agent_host.storable import answer_text, make_storable, safe_text
 from orders.engine.channels.leases import Answer, Lease
 from orders.engine.contracts import Agent, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.clock import Deadline
-from orders.engine.runtime.text import keepable, strict_json
 from orders.vocabulary import ReplyOutcome
 
 log = structlog.get_logger()
@@ -26,6 +26,8 @@ BACKOFF_CAP = 5.0
 MARGIN = 0.2
 """Seconds before complete-by at which an agent is stopped, so that its last failure is on record when the supervisor
 looks. A local clock may only stop work earlier, never later."""
+LONGEST_PAUSE = 5.0
+"""Seconds that a call waits at most because its remote service asks for time. Longer waits belong to the step."""
 LAST_TRY = 0.5
 """Seconds. With less time left, no further try is squeezed in."""
 MOST_RECENT = 2_000
@@ -82,6 +84,7 @@ class Call:
         self._stats = stats
         self._complete_by = Deadline.after(lease.seconds_left - MARGIN)
         self._tries = 0
+        self._is_probe = False
         self._began = time.monotonic()
 
     @property
@@ -102,6 +105,7 @@ class Call:
         request = self._request()
         if not self._circuit.admits():
             return self._deferred()
+        self._is_probe = not self._circuit.is_clear
         while self._complete_by.left() > 0:
             self._tries += 1
             began = time.monotonic()
@@ -109,21 +113,28 @@ class Call:
                 result = await self._try(request)
             except Transient as fault:
                 self._note(fault, began)
-                self._circuit.count(failed=True, is_retry=self._tries > 1, fault=fault)
+                self._count(fault)
+                if self._asks_for_time(fault):
+                    return self._deferred(fault)
                 if self._circuit.is_clear and not await self._pause(fault):
                     break
                 if not self._circuit.is_clear:
                     return self._deferred(fault)
             except Fault as fault:
                 self._note(fault, began)
-                self._circuit.count(failed=False, is_retry=self._tries > 1)  # it answered
-                error = {"code": fault.code, "message": keepable(fault.message)}
+                self._count()  # it answered
+                error = {"code": fault.code, "message": fault.message}
                 return self._ended(_outcome(fault), json.dumps(error))
             else:
                 self._stats.record(seconds=time.monotonic() - began, failed=False)
-                self._circuit.count(failed=False, is_retry=self._tries > 1)
+                self._count()
                 return self._ended(ReplyOutcome.DONE, result)
         return self._ended(ReplyOutcome.ABANDONED, "{}")
+
+    def _asks_for_time(self, fault: Transient) -> bool:
+        """Whether the remote service asks for more time than an attempt should wait. Then the step waits instead."""
+        wait = fault.retry_after
+        return wait is not None and (wait > LONGEST_PAUSE or wait >= self._complete_by.left())
 
     async def _pause(self, fault: Transient) -> bool:
         """Waits before the next try, and for a retry from the budget; False if there is no time for one."""
@@ -138,7 +149,7 @@ class Call:
         return not self._circuit.is_clear or await self._circuit.retry(within=self._complete_by.left())
 
     async def _try(self, request: Request) -> str:
-        """Makes one try; returns the answer as JSON.
+        """Makes one try; returns the answer as JSON. All that an agent says is made storable here.
 
         If the agent raises an unexpected error, or its answer cannot be stored, it is unknown whether its effect
         happened.
@@ -147,14 +158,26 @@ class Call:
         method = self._agent.compensate if request.compensates else self._agent.perform
         try:
             async with asyncio.timeout(limit):
-                return strict_json(await method(request))
+                return answer_text(await method(request))
         except TimeoutError as error:
             raise Transient("no_answer", f"no answer within {limit:.1f} s") from error
-        except Fault:
+        except Fault as fault:
+            make_storable(fault)
             raise
-        except Exception as error:
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():  # the host stops the call
+                raise
+            raise self._failed(error) from error
+        except BaseException as error:
             log.exception("agent failed", action="call", agent=self._agent.name, key=request.key)
-            raise Unresolved("agent_failed", keepable(f"{type(error).__name__}: {error}")) from error
+            raise self._failed(error) from error
+
+    def _failed(self, error: BaseException) -> Unresolved:
+        """The fault of an agent that raised an error that it does not declare."""
+        fault = Unresolved("agent_failed", f"{type(error).__name__}: {safe_text(error)}")
+        make_storable(fault)
+        return fault
 
     def _request(self) -> Request:
         lease = self.lease
@@ -174,9 +197,22 @@ class Call:
     def _deferred(self, fault: Fault | None = None) -> Answer:
         """Hands the request back, so that the step waits until its agent can be used again."""
         code, message = (fault.code, fault.message) if fault else ("not_called", self._circuit.cause)
-        answer = self._ended(ReplyOutcome.DEFERRED, json.dumps({"code": code, "message": keepable(message)}))
+        cause: dict[str, Any] = {"code": code, "message": message}
+        if isinstance(fault, Transient) and fault.retry_after:
+            cause["retry_after"] = fault.retry_after
+        answer = self._ended(ReplyOutcome.DEFERRED, json.dumps(cause))
         # The host of an earlier delivery may have called before it died, so this must not count as never begun.
         return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))
+
+    def _count(self, fault: Transient | None = None) -> None:
+        """Counts a try at the circuit."""
+        self._circuit.count(
+            failed=fault is not None,
+            is_retry=self._tries > 1,
+            fault=fault,
+            order_id=str(self.lease.order_id),
+            is_probe=self._is_probe,
+        )
 
     def _note(self, fault: Fault, began: float) -> None:
         seconds = time.monotonic() - began
@@ -186,7 +222,7 @@ class Call:
                 {
                     "try": self._tries,
                     "code": fault.code,
-                    "message": keepable(fault.message),
+                    "message": fault.message,
                     "seconds": round(seconds, 3),
                 }
             )

@@ -74,16 +74,20 @@ class CircuitView:
             return True
         return False
 
-    def count(self, *, failed: bool, is_retry: bool, fault: Fault | None = None) -> None:
+    def count(
+        self,
+        *,
+        failed: bool,
+        is_retry: bool,
+        fault: Fault | None = None,
+        order_id: str = "",
+        is_probe: bool = False,
+    ) -> None:
         """Counts a try for the next report, which is made at once if it may change the circuit."""
-        tally = self._tally
-        self._tally = Tally(
-            tally.calls + 1,
-            tally.failures + failed,
-            tally.retries + is_retry,
-            fault.code if fault else tally.code,
-            fault.message if fault else tally.message,
-        )
+        probe = ("failed" if failed else "done") if is_probe else ""
+        orders = frozenset([order_id] if failed else [])
+        code, message = (fault.code, fault.message) if fault else ("", "")
+        self._tally = Tally(1, int(failed), int(is_retry), code, message, orders, probe).plus(self._tally)
         if (failed or not self.is_clear) and self._on_news is not None:
             self._on_news()
 
@@ -94,14 +98,7 @@ class CircuitView:
 
     def put_back(self, tally: Tally) -> None:
         """Adds what could not be reported to the next report."""
-        current = self._tally
-        self._tally = Tally(
-            current.calls + tally.calls,
-            current.failures + tally.failures,
-            current.retries + tally.retries,
-            current.code or tally.code,
-            current.message or tally.message,
-        )
+        self._tally = self._tally.plus(tally)
 
     async def retry(self, *, within: float) -> bool:
         """Waits for a retry out of the global budget; False if none is granted within that many seconds."""

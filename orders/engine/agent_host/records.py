@@ -3,6 +3,7 @@
 An exchange never waits for a circuit, and a report never locks a request, so hosts do not deadlock.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -69,10 +70,10 @@ class HostRecords:
         ended: Sequence[leases.Answer],
         notes: Sequence[EventRow],
         room: Mapping[str, int],
-        alone: bool,
+        suspicion: int,
     ) -> tuple[list[leases.Lease], CircuitSnapshot]:
-        """Posts answers and claims new requests; with `alone`, first one that may have killed its hosts, if there is
-        any.
+        """Posts answers and claims new requests; first those that may have killed their hosts, up to a weight of
+        `suspicion`.
 
         Also returns the circuits if anything was claimed: a probe is committed together with the half-open state that
         makes it one, so the host sees both at once.
@@ -83,13 +84,15 @@ class HostRecords:
             state_store.record_events(notes)
             wake(*([Topic.SCHEDULER] if posted_count else []), *([Topic.PROGRESS] if notes else []))
             new_leases: list[leases.Lease] = []
-            if alone:
-                new_leases = leases.claim_suspect(agents=self._agents, me=me, seconds=seconds)
-            new_leases = new_leases or leases.claim(room=room, me=me, seconds=seconds)
+            if suspicion:
+                new_leases = leases.claim_suspects(room=room, free=suspicion, me=me, seconds=seconds)
+                taken = Counter(lease.agent for lease in new_leases)
+                room = {agent: free - taken[agent] for agent, free in room.items()}
+            new_leases += leases.claim(room=room, me=me, seconds=seconds)
             return new_leases, self._snapshot() if new_leases else NO_SNAPSHOT
 
     def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
-        """Renews leases; returns those confirmed, and whether a request waits that has to be run alone."""
+        """Renews leases; returns those confirmed, and whether a request waits that may have killed its hosts."""
         with transaction.atomic():
             confirmed = leases.renew(held, me=self._config.instance, seconds=self._config.lease)
             leases.delete_expired()

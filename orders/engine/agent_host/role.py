@@ -9,6 +9,7 @@ could not confirm, because another instance may have claimed the request.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,10 +26,13 @@ from orders.engine.agent_host.records import CircuitSnapshot, HostConfig, HostRe
 from orders.engine.channels import leases
 from orders.engine.circuits.rules import Tally
 from orders.engine.contracts import Agent
+from orders.engine.role_health import RoleHealth
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.backoff import full_jitter
+from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
-from orders.engine.runtime.sql import DATABASE_TROUBLE
+from orders.engine.runtime.sql import DATABASE_TROUBLE, ran_out_of_time
+from orders.engine.runtime.text import first_line
 from orders.vocabulary import ActorKind, EventKind
 
 log = structlog.get_logger()
@@ -36,6 +40,8 @@ REPORT_PERIOD = 1.0
 """Seconds between two reports to the circuits while no call fails. A failure is reported at once."""
 REPORT_GAP = 0.05
 """The least time between two reports, in seconds, so that a hundred failures at once make one report."""
+LARGEST_EXCHANGE = 2_000
+"""Answers, and requests of each agent, in one exchange at most."""
 Result = TypeVar("Result")
 
 
@@ -54,6 +60,7 @@ class AgentHost:
 
     def __init__(self, *, config: HostConfig, agents: Sequence[Agent]) -> None:
         self._config = config
+        self.health = RoleHealth(role=ActorKind.AGENTS, instance=config.instance)
         self._records = HostRecords(config=config, agents=[agent.name for agent in agents])
         self._news = asyncio.Event()
         self._retry_queue = RetryQueue(self._news.set)
@@ -63,6 +70,7 @@ class AgentHost:
             )
             for agent in agents
         }
+        self._batch = AdaptiveBatch(LARGEST_EXCHANGE)
         self._ended: list[leases.Answer] = []
         self._notes: list[EventRow] = []
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
@@ -133,14 +141,24 @@ class AgentHost:
         failures = 0
         while not self._stopping:
             self._wake.clear()
+            began = time.monotonic()
             try:
                 claimed_count = await self._exchange()
             except DATABASE_TROUBLE as error:
                 failures += 1
-                log.warning("database unavailable", action="retry", error=str(error).strip().split("\n")[0])
+                is_slow = ran_out_of_time(error, time.monotonic() - began)
+                if is_slow:
+                    self._batch.halve()
+                self.health.note_failure(error, is_slow=is_slow)
+                log.warning(
+                    "database slow" if is_slow else "database unavailable",
+                    action="retry",
+                    error=first_line(error),
+                )
                 await asyncio.sleep(full_jitter(failures, first=0.05, cap=2.0))
                 continue
             failures = 0
+            self.health.note_pass()
             if claimed_count or self._ended:
                 continue
             try:
@@ -150,21 +168,25 @@ class AgentHost:
 
     async def _exchange(self, *, claim: bool = True) -> int:
         """Posts what has ended and claims what there is room for, in one transaction."""
-        ended, self._ended = self._ended, []
-        notes, self._notes = self._notes, []
-        room = {name: hosted.agent.capacity - len(hosted.calls) for name, hosted in self._hosted.items()}
-        idle = not self._tasks
-        if not claim or self._stopping or (self._suspects and not idle) or self._runs_a_suspect():
+        size, began = self._batch.size, time.monotonic()
+        ended, self._ended = self._ended[:size], self._ended[size:]
+        notes, self._notes = self._notes[:size], self._notes[size:]
+        room = {
+            name: min(hosted.agent.capacity - len(hosted.calls), size)
+            for name, hosted in self._hosted.items()
+        }
+        if not claim or self._stopping:
             room = {}
-        alone = self._suspects and idle and claim
+        suspicion = self._suspicion_left() if self._suspects and room else 0
         try:
             new_leases, snapshot = await self._in_thread(
-                self._exchanges, partial(self._records.exchange, ended, notes, room, alone)
+                self._exchanges, partial(self._records.exchange, ended, notes, room, suspicion)
             )
         except BaseException:
             self._ended[:0], self._notes[:0] = ended, notes
             raise
-        if alone:
+        self._batch.grow(time.monotonic() - began)
+        if suspicion and not any(leases.weight(lease.lapses) for lease in new_leases):
             self._suspects = False
         if new_leases:
             self._follow(snapshot)
@@ -189,7 +211,7 @@ class AgentHost:
                 )
             except DATABASE_TROUBLE as error:
                 failures += 1
-                log.warning("calls not reported", action="report", error=str(error).strip().split("\n")[0])
+                log.warning("calls not reported", action="report", error=first_line(error))
                 for name, tally in tallies.items():
                     self._hosted[name].circuit.put_back(tally)
                 await asyncio.sleep(full_jitter(failures, first=0.1, cap=2.0))
@@ -209,12 +231,10 @@ class AgentHost:
         tallies = {name: hosted.circuit.take() for name, hosted in self._hosted.items()}
         return {name: tally for name, tally in tallies.items() if tally.calls}
 
-    def _runs_a_suspect(self) -> bool:
-        return any(
-            call.lease.deliveries > leases.SUSPECT_DELIVERIES
-            for hosted in self._hosted.values()
-            for call in hosted.calls.values()
-        )
+    def _suspicion_left(self) -> int:
+        """The weight of the suspects that this host may run besides those under way."""
+        calls = [call for hosted in self._hosted.values() for call in hosted.calls.values()]
+        return max(0, leases.SUSPICION - sum(leases.weight(call.lease.lapses) for call in calls))
 
     def _begin(self, lease: leases.Lease) -> None:
         hosted = self._hosted[lease.agent]
@@ -281,10 +301,9 @@ class AgentHost:
                     self._care, partial(self._records.beat, self._loads(), is_first=not is_known)
                 )
                 is_known = True
+                await self._in_thread(self._reports, self.health.beat)
             except DATABASE_TROUBLE as error:
-                log.warning(
-                    "health not reported", action="heartbeat", error=str(error).strip().split("\n")[0]
-                )
+                log.warning("health not reported", action="heartbeat", error=first_line(error))
             await asyncio.sleep(self._config.heartbeat)
 
     def _loads(self) -> dict[str, Load]:
@@ -296,10 +315,12 @@ class AgentHost:
     async def _leave(self, held: list[tuple[int, int]]) -> None:
         """Posts the answers, gives back the requests that are still open, and takes this instance off the list."""
         try:
-            await self._exchange(claim=False)
+            while self._ended or self._notes:
+                await self._exchange(claim=False)
             await self._in_thread(self._care, partial(self._records.give_back, held))
+            await self._in_thread(self._care, self.health.forget)
         except DATABASE_TROUBLE as error:
-            log.warning("leases left to lapse", action="stop", error=str(error).strip().split("\n")[0])
+            log.warning("leases left to lapse", action="stop", error=first_line(error))
         await self._close()
 
     async def _close(self) -> None:

@@ -14,16 +14,19 @@ from uuid import UUID
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.vocabulary import ReplyOutcome
 
-SUSPECT_DELIVERIES = 2
-"""A request that was delivered this often without an answer may be killing its hosts, so it is run alone. A single one
-may be chance: a restart, or a machine that failed."""
+SUSPECT_LAPSES = 2
+"""A request whose lease has lapsed this often may be killing its hosts, so a host runs few of them at once. A single
+lapse may be chance: a machine that failed. A request that is given back in an orderly stop has not lapsed."""
+SUSPICION = 20
+"""The weight of the suspects that one host runs at once, beside its other calls."""
 
 BATCH = 500
 """Rows that one clean-up statement takes at most, so that its transaction stays short."""
 
 
 class Lease(NamedTuple):
-    """A claimed request. `seconds_left` is the time to its complete-by, by the database's clock."""
+    """A claimed request. `seconds_left` is the time to its complete-by, by the database's clock; `lapses` is how often
+    its lease has lapsed."""
 
     id: int
     deliveries: int
@@ -37,6 +40,7 @@ class Lease(NamedTuple):
     reverses: str
     body: Any
     seconds_left: float
+    lapses: int = 0
 
 
 class Answer(NamedTuple):
@@ -68,33 +72,63 @@ def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
                      FROM orders_agentrequest
                     WHERE agent = agents.agent
                       AND leased_until IS NULL
-                      AND deliveries < %s
+                      AND lapses < %s
                       AND complete_by > clock_timestamp()
                     ORDER BY priority DESC, id
                     LIMIT agents.room
                       FOR UPDATE SKIP LOCKED
                ) AS free
         """,
-        [list(free_room), list(free_room.values()), SUSPECT_DELIVERIES],
+        [list(free_room), list(free_room.values()), SUSPECT_LAPSES],
     )
     return _lease([row_id for (row_id,) in rows], me=me, seconds=seconds)
 
 
-def claim_suspect(*, agents: Sequence[str], me: str, seconds: float) -> list[Lease]:
-    """Leases at most one request that may have killed its hosts, to be run with nothing else (rule 11)."""
+def weight(lapses: int) -> int:
+    """How much of a host's `SUSPICION` a request takes: 1, 4 and 16 after two, three and four lapses, then all of it.
+
+    So the many that only were under way beside the one that kills its hosts are soon cleared, twenty at a time, and the
+    others suffer less with each crash.
+    """
+    return 0 if lapses < SUSPECT_LAPSES else min(SUSPICION, 4 ** min(lapses - SUSPECT_LAPSES, 3))
+
+
+def claim_suspects(*, room: Mapping[str, int], free: int, me: str, seconds: float) -> list[Lease]:
+    """Leases requests that may have killed their hosts, up to a total weight of `free`, the least suspect first.
+
+    They are chosen without locks and then locked, so another host may have taken some of them in between (rule 11).
+    """
     rows = fetch(
         """
-        SELECT id
-          FROM orders_agentrequest
-         WHERE agent = ANY(%s)
-           AND leased_until IS NULL
-           AND deliveries >= %s
-           AND complete_by > clock_timestamp()
-         ORDER BY id
-         LIMIT 1
+        WITH chosen AS MATERIALIZED (
+            SELECT id, room, row_number() OVER (PARTITION BY agent ORDER BY lapses, id) AS place,
+                   sum(least(%(most)s, power(4, least(lapses - %(lapses)s, 3)))) OVER (ORDER BY lapses, id) AS total
+              FROM (
+                   SELECT suspect.id, suspect.agent, suspect.lapses, agents.room
+                     FROM orders_agentrequest AS suspect
+                     JOIN unnest(%(agents)s::text[], %(rooms)s::int[]) AS agents (agent, room)
+                       ON suspect.agent = agents.agent
+                    WHERE suspect.leased_until IS NULL
+                      AND suspect.lapses >= %(lapses)s
+                      AND suspect.complete_by > clock_timestamp()
+                    ORDER BY suspect.lapses, suspect.id
+                    LIMIT %(most)s
+                   ) AS suspects
+        )
+        SELECT request.id
+          FROM orders_agentrequest AS request
+         WHERE request.id IN (SELECT id FROM chosen WHERE total <= %(free)s AND place <= room)
+           AND request.leased_until IS NULL
+         ORDER BY request.id
            FOR UPDATE SKIP LOCKED
         """,
-        [list(agents), SUSPECT_DELIVERIES],
+        {
+            "agents": list(room),
+            "rooms": list(room.values()),
+            "lapses": SUSPECT_LAPSES,
+            "most": SUSPICION,
+            "free": free,
+        },
     )
     return _lease([row_id for (row_id,) in rows], me=me, seconds=seconds)
 
@@ -111,7 +145,7 @@ def _lease(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
                deliveries = deliveries + 1
          WHERE id = ANY(%(ids)s)
      RETURNING id, deliveries, order_id, step, agent, operation, attempt, compensates, key, reverses, body,
-               extract(epoch FROM complete_by - clock_timestamp())::float8
+               extract(epoch FROM complete_by - clock_timestamp())::float8, lapses
         """,
         {"me": me, "seconds": seconds, "ids": ids},
     )
@@ -223,7 +257,7 @@ def _held(held: Sequence[tuple[int, int]]) -> str:
 
 
 def has_suspects(agents: Sequence[str]) -> bool:
-    """Says whether a free request must be run alone (see `SUSPECT_DELIVERIES`)."""
+    """Says whether there is a free request that may have killed its hosts (see `SUSPECT_LAPSES`)."""
     return bool(
         fetch(
             """
@@ -231,10 +265,10 @@ def has_suspects(agents: Sequence[str]) -> bool:
               FROM orders_agentrequest
              WHERE agent = ANY(%s)
                AND leased_until IS NULL
-               AND deliveries >= %s
+               AND lapses >= %s
              LIMIT 1
             """,
-            [list(agents), SUSPECT_DELIVERIES],
+            [list(agents), SUSPECT_LAPSES],
         )
     )
 
@@ -248,7 +282,8 @@ def free_lapsed() -> int:
         """
         UPDATE orders_agentrequest
            SET leased_by = NULL,
-               leased_until = NULL
+               leased_until = NULL,
+               lapses = lapses + 1
          WHERE id = ANY(ARRAY(
                    SELECT id
                      FROM orders_agentrequest

@@ -42,17 +42,20 @@ def take(reply_ids: Sequence[int]) -> list[ReplyRow]:
     return sorted((ReplyRow._make(row) for row in rows), key=lambda reply: reply.id)
 
 
-def take_all_of(order_id: UUID) -> list[ReplyRow]:
-    """Deletes and returns every reply about one order, which must be locked."""
+def take_all_of(order_ids: Sequence[UUID]) -> list[ReplyRow]:
+    """Deletes every reply about these orders, which must be locked. Returns them, oldest first.
+
+    A reply that another scheduler is reading is waited for: it cannot take it, because we have locked its order.
+    """
     rows = fetch(
         f"""
         DELETE FROM orders_agentreply
-         WHERE order_id = %s
+         WHERE order_id = ANY(%s)
      RETURNING {_COLUMNS}
         """,
-        [order_id],
+        [list(order_ids)],
     )
-    return [ReplyRow._make(row) for row in rows]
+    return sorted((ReplyRow._make(row) for row in rows), key=lambda reply: reply.id)
 
 
 def delete_orphans() -> int:

@@ -3,11 +3,17 @@
 A statement that takes several requests locks them in the order of their ids, so that no two of them deadlock.
 """
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch, recordset, run
+from orders.vocabulary import ReplyOutcome
+
+UNCLAIMED_MARGIN = 2.0
+"""Seconds before complete-by at which a request that no host has claimed is handed back, or a fifth of its time."""
+NOT_CLAIMED = {"code": "not_claimed", "message": "no agent host was free to take the request in time"}
 
 
 class NewRequest(NamedTuple):
@@ -102,6 +108,39 @@ def recall(step_ids: Sequence[int]) -> set[int]:
         [[row_id for (row_id,) in free]],
     )
     return {step_id for (step_id,) in rows}
+
+
+def hand_back_unclaimed(limit: int, *, by: str) -> int:
+    """Answers up to `limit` requests that no agent host has ever claimed, shortly before their complete-by.
+
+    The answer is that they are deferred: their steps wait, and no failure is counted, since nobody has called anything.
+    Requests that a host is claiming at this moment are locked, so they are skipped. Returns how many were answered.
+    """
+    return run(
+        """
+        WITH unclaimed AS MATERIALIZED (
+            SELECT id
+              FROM orders_agentrequest
+             WHERE deliveries = 0
+               AND leased_until IS NULL
+               AND complete_by > clock_timestamp()
+               AND complete_by - least(%s * interval '1 second', (complete_by - posted_at) / 5) < clock_timestamp()
+             ORDER BY id
+             LIMIT %s
+               FOR UPDATE SKIP LOCKED
+        ), handed_back AS (
+            DELETE FROM orders_agentrequest
+             WHERE id IN (SELECT id FROM unclaimed)
+         RETURNING order_id, step_id, attempt, compensates, posted_at
+        )
+        INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance, seconds,
+                                       waited)
+        SELECT order_id, step_id, attempt, compensates, %s, %s::jsonb, 0, %s, 0,
+               round(extract(epoch FROM clock_timestamp() - posted_at)::numeric, 3)
+          FROM handed_back
+        """,
+        [UNCLAIMED_MARGIN, limit, ReplyOutcome.DEFERRED.value, json.dumps(NOT_CLAIMED), by],
+    )
 
 
 def set_priority(order_id: UUID, priority: int) -> int:

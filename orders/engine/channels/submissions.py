@@ -1,7 +1,7 @@
 """The submission queue (S1–S3): orders on their way in, and those that can never be inserted."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -63,13 +63,19 @@ def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
     return IdempotencyRecord._make((*rows[0], False)) if rows else None
 
 
-def take(limit: int) -> list[tuple[int, Submission]]:
-    """Locks up to `limit` messages, oldest first. Skips those that another instance has locked."""
-    rows = (
-        SubmissionMessage.objects.select_for_update(skip_locked=True)
-        .order_by("id")
-        .values_list("id", "order_id", "client", "body", "posted_at")[:limit]
-    )
+def take(
+    limit: int, *, only: Collection[UUID] | None = None, without: Collection[UUID] = ()
+) -> list[tuple[int, Submission]]:
+    """Locks up to `limit` messages, oldest first: all, those of some orders only, or those without some orders.
+
+    Skips those that another instance has locked.
+    """
+    messages = SubmissionMessage.objects.select_for_update(skip_locked=True)
+    if only is not None:
+        messages = messages.filter(order_id__in=only)
+    if without:
+        messages = messages.exclude(order_id__in=without)
+    rows = messages.order_by("id").values_list("id", "order_id", "client", "body", "posted_at")[:limit]
     return [
         (message_id, Submission(order_id=order_id, client=client, body=body, posted_at=posted_at))
         for message_id, order_id, client, body, posted_at in rows

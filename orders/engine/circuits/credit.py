@@ -21,13 +21,15 @@ class Credit:
     """What one pass may still dispatch: `rooms` by agent, and `retries` out of the global budget.
 
     `waiting` are the agents that steps wait for, `probed` those whose next request is a probe. `limited` are the locked
-    circuits at which every dispatch is counted, and `used` counts this pass's dispatches by agent.
+    circuits at which every dispatch is counted, `used` counts this pass's dispatches by agent, and `succeeded_at` says
+    when a call of each agent last succeeded.
     """
 
     rooms: dict[str, int]
     waiting: frozenset[str] = frozenset()
     retries: int = 0
     probed: frozenset[str] = frozenset()
+    succeeded_at: dict[str, datetime | None] = field(default_factory=dict)
     limited: dict[str, CircuitRow] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
 
@@ -80,6 +82,7 @@ def grant_credit(agents: Collection[str], *, rules: BreakerRules, now: datetime)
         rooms=rooms,
         waiting=frozenset(agent for agent, supply in supplies.items() if supply.has_waiting),
         probed=frozenset(agent for agent, circuit in locked.items() if not lets_calls_through(circuit, now)),
+        succeeded_at={agent: supply.circuit.succeeded_at for agent, supply in supplies.items()},
         limited=locked,
     )
 

@@ -1,18 +1,20 @@
 """The circuit breaker of one agent (A8), as pure rules. `orders.engine.circuits.store` keeps it for all processes.
 
-    closed ──least_failures in a window, half of its calls──▶ open ──a probe is sent──▶ half_open
+    closed ──failures of several orders, half of the calls──▶ open ──a probe is sent──▶ half_open
        ▲                                                       ▲                           │  │
        └──────────────────── the probe succeeds ───────────────┼───────────────────────────┘  │
                                                                └──────── the probe fails ─────┘
 
-While a circuit is open nothing is sent but a probe now and then; steps wait, and no failure is counted. A probe that is
-lost is sent again. After the circuit has closed, a ramp lets through what has waited, not all of it at once: the rush
-would bring the remote service down again. Times are in seconds.
+One order's failures say nothing about the service while other orders succeed. So it takes those of `LEAST_ORDERS`
+orders to open a circuit, unless nothing has succeeded lately. While it is open nothing is sent but a probe now and
+then; steps wait, and no failure is counted. A probe that is lost is sent again. After the circuit has closed, a ramp
+lets through what has waited, not all of it at once: the rush would bring the remote service down again. Times are in
+seconds.
 """
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -22,6 +24,9 @@ from orders.vocabulary import CircuitState
 HEARTBEAT_LIMIT = 15.0
 """Seconds without a heartbeat after which an agent instance no longer counts as alive. A host sends one every 5 s, so
 it may miss two of them."""
+
+LEAST_ORDERS = 3
+"""Orders that must have failed in a window in which others succeed."""
 
 LEAST_RAMP = 0.05
 """The share of an agent's rate that is let through at the start of a ramp. It must be above 0, or nothing would ever
@@ -65,6 +70,8 @@ class CircuitRow(NamedTuple):
     window_at: datetime | None = None
     window_calls: int = 0
     window_failures: int = 0
+    window_orders: Sequence[str] = ()
+    succeeded_at: datetime | None = None
     rate: float | None = None
     tokens: float = 0.0
     tokens_at: datetime | None = None
@@ -76,7 +83,8 @@ class CircuitRow(NamedTuple):
 class Tally(NamedTuple):
     """How calls went since the last report. `retries` of them were further tries of the same request.
 
-    `code` and `message` are those of the last failure.
+    `code` and `message` are those of the last failure, and `orders` up to `LEAST_ORDERS` orders whose calls failed.
+    `probe` is how the probe went, if one of the calls was it: "done" or "failed".
     """
 
     calls: int = 0
@@ -84,6 +92,25 @@ class Tally(NamedTuple):
     retries: int = 0
     code: str = ""
     message: str = ""
+    orders: frozenset[str] = frozenset()
+    probe: str = ""
+
+    def plus(self, earlier: "Tally") -> "Tally":
+        """Both counted together; the cause and the probe of this one count, if it has them."""
+        return Tally(
+            self.calls + earlier.calls,
+            self.failures + earlier.failures,
+            self.retries + earlier.retries,
+            self.code or earlier.code,
+            self.message or earlier.message,
+            first_orders(self.orders | earlier.orders),
+            self.probe or earlier.probe,
+        )
+
+
+def first_orders(orders: Iterable[str]) -> frozenset[str]:
+    """As many of the orders as it takes to open a circuit."""
+    return frozenset(sorted(orders)[:LEAST_ORDERS])
 
 
 def state_of(circuit: CircuitRow, now: datetime) -> str:
@@ -106,23 +133,30 @@ def after_calls(
     """The circuit after some calls. `jitter` gives the wait for a probe after that many openings in a row."""
     if circuit.rate is not None:
         circuit = circuit._replace(tokens=circuit.tokens - tally.retries)
-    successes = tally.calls - tally.failures
-    if circuit.state == CircuitState.HALF_OPEN:
-        if successes:
-            return _closed(circuit, now)
-        return _opened(circuit, tally, now, jitter) if tally.failures else circuit
-    if circuit.state == CircuitState.OPEN:
-        return circuit  # a late answer to an earlier call: only a probe closes the circuit
-    if circuit.window_at is None or now - circuit.window_at > timedelta(seconds=rules.window):
-        circuit = circuit._replace(window_at=now, window_calls=0, window_failures=0)
+    if tally.calls > tally.failures:
+        circuit = circuit._replace(succeeded_at=now)
+    if circuit.state != CircuitState.CLOSED:
+        # Only a probe counts; other answers are late ones to earlier calls.
+        if circuit.state == CircuitState.HALF_OPEN and tally.probe:
+            return _closed(circuit, now) if tally.probe == "done" else _opened(circuit, tally, now, jitter)
+        return circuit
+    window = timedelta(seconds=rules.window)
+    if circuit.window_at is None or now - circuit.window_at > window:
+        circuit = circuit._replace(window_at=now, window_calls=0, window_failures=0, window_orders=())
     circuit = circuit._replace(
         window_calls=circuit.window_calls + tally.calls,
         window_failures=circuit.window_failures + tally.failures,
+        window_orders=sorted(first_orders({*circuit.window_orders, *tally.orders})),
     )
     is_broken = (
         tally.failures > 0
         and circuit.window_failures >= rules.least_failures
         and circuit.window_failures >= rules.share * circuit.window_calls
+        and (
+            len(circuit.window_orders) >= LEAST_ORDERS
+            or circuit.succeeded_at is None
+            or now - circuit.succeeded_at > window
+        )
     )
     return _opened(circuit, tally, now, jitter) if is_broken else circuit
 
@@ -140,6 +174,7 @@ def _opened(circuit: CircuitRow, tally: Tally, now: datetime, jitter: Callable[[
         window_at=None,
         window_calls=0,
         window_failures=0,
+        window_orders=(),
     )
 
 
@@ -153,6 +188,7 @@ def _closed(circuit: CircuitRow, now: datetime) -> CircuitRow:
         window_at=None,
         window_calls=0,
         window_failures=0,
+        window_orders=(),
     )
 
 

@@ -4,6 +4,7 @@ Only this package writes circuits. A circuit's row is locked after the rows of p
 waits for neither a process nor a request. A scheduler skips a circuit that is locked already. So nobody deadlocks.
 """
 
+import json
 import random
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -25,7 +26,10 @@ from orders.vocabulary import CircuitState
 RETRY_BUDGET = "retries"
 """The name of the budget's row. There is one budget for all orders and agents."""
 
-COLUMNS = ", ".join(f"c.{name}" for name in CircuitRow._fields[1:])
+COLUMNS = ", ".join(
+    "ARRAY(SELECT jsonb_array_elements_text(c.window_orders))" if name == "window_orders" else f"c.{name}"
+    for name in CircuitRow._fields[1:]
+)
 
 _OUTSTANDING = "SELECT agent, count(*)::int AS number FROM orders_agentrequest GROUP BY agent"
 _OUTSTANDING_NOT_READ = "SELECT '' AS agent, 0 AS number"
@@ -68,6 +72,7 @@ def read_circuits(
 def write_circuit(circuit: CircuitRow, **override_columns: Any) -> None:
     """Writes a circuit that this transaction has locked, and the columns that only an override changes."""
     columns = {**circuit._asdict(), **override_columns}
+    columns["window_orders"] = json.dumps(list(circuit.window_orders))
     agent = columns.pop("agent")
     settings = ", ".join(f"{name} = %s" for name in columns)
     run(f"UPDATE orders_circuit SET {settings} WHERE agent = %s", [*columns.values(), agent])
@@ -96,7 +101,7 @@ def read_supplies(agents: Collection[str], *, with_outstanding: bool) -> dict[st
                         WHERE s.agent = agents.agent AND s.waiting_since IS NOT NULL),
                EXISTS (SELECT 1
                          FROM orders_alert AS a
-                        WHERE a.agent = agents.agent AND a.order_id IS NULL AND a.closed_at IS NULL),
+                        WHERE a.agent = agents.agent AND a.kind = 'outage' AND a.closed_at IS NULL),
                c.agent IS NOT NULL,
                {COLUMNS}
           FROM unnest(%s::text[]) AS agents (agent)
@@ -140,10 +145,10 @@ def register_agents(agents: Collection[str], *, rate: float | None) -> None:
     run(
         """
         INSERT INTO orders_circuit (agent, state, openings, cause_code, cause_message,
-                                    window_calls, window_failures, rate, tokens, forced, paused,
+                                    window_calls, window_failures, window_orders, rate, tokens, forced, paused,
                                     held_by, held_reason)
         SELECT agent, 'closed', 0, '', '',
-               0, 0, %s, 0, '', false,
+               0, 0, '[]', %s, 0, '', false,
                '', ''
           FROM unnest(%s::text[]) AS agent
          ORDER BY agent

@@ -1,1 +1,1 @@
-"""What every role runs in: the loop, adaptive batches, SQL, the listener, backoff, time and text."""
+"""What every role runs in: the loop, isolation and adaptive batches, SQL, the listener, backoff, time and text."""

@@ -14,6 +14,7 @@ from django.db import connection
 
 from orders.engine.channels.wakeups import PG_CHANNEL, Topic
 from orders.engine.runtime.backoff import full_jitter
+from orders.engine.runtime.text import first_line
 
 log = structlog.get_logger()
 
@@ -53,7 +54,7 @@ class Listener(threading.Thread):
                     self._listen(connection)
             except psycopg.Error as error:
                 failures += 1
-                log.warning("not listening", action="reconnect", error=str(error).strip().split("\n")[0])
+                log.warning("not listening", action="reconnect", error=first_line(error))
                 self._stopping.wait(full_jitter(failures, first=0.2, cap=5.0))
 
     def _listen(self, connection: psycopg.Connection[Any]) -> None:

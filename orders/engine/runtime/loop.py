@@ -11,15 +11,18 @@ import random
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from secrets import token_hex
+from typing import Protocol
 
 import structlog
 from django.db import connection
 
 from orders.engine.runtime.backoff import full_jitter
-from orders.engine.runtime.sql import DATABASE_TROUBLE
+from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, ran_out_of_time
+from orders.engine.runtime.text import first_line
 
 log = structlog.get_logger()
 
@@ -29,10 +32,38 @@ LOCKED_PAUSE = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """What one pass did. `busy` asks for the next pass at once."""
+    """What one pass did. `busy` asks for the next pass at once; `error` is what kept this one from being completed."""
 
     busy: bool = False
     done: dict[str, int] = field(default_factory=dict)
+    error: Exception | None = field(default=None, compare=False)
+
+
+class Health(Protocol):
+    """Where a worker notes how its passes go (`orders.engine.role_health.RoleHealth`)."""
+
+    def note_pass(self) -> None:
+        """Notes that a pass was completed."""
+
+    def note_failure(self, error: Exception, *, is_slow: bool) -> None:
+        """Notes that a pass ended with an error that is not about an order."""
+
+    def beat(self) -> None:
+        """Records the health of this process, if that is due."""
+
+    def forget(self) -> None:
+        """Takes this process off the list."""
+
+
+class Role(Protocol):
+    """A role that a worker can run."""
+
+    @property
+    def health(self) -> Health:
+        """Where its worker notes how passes go."""
+
+    def run_once(self) -> Counts:
+        """Makes one pass."""
 
 
 def instance_id(role: str) -> str:
@@ -64,8 +95,11 @@ def _collect_garbage_seldom() -> None:
 class Worker:
     """Runs one role until it is stopped. `poll` is the longest wait between passes, in seconds."""
 
-    def __init__(self, *, name: str, run_once: Callable[[], Counts], poll: float = 1.0) -> None:
+    def __init__(
+        self, *, name: str, run_once: Callable[[], Counts], poll: float = 1.0, health: Health | None = None
+    ) -> None:
         self.wake = threading.Event()
+        self._health = health
         self._name = name
         self._run_once = run_once
         self._poll = poll
@@ -88,28 +122,45 @@ class Worker:
             self.wake.clear()
             if self._stopping.is_set():  # `stop` may have set the flag that was just cleared
                 break
+            began = time.monotonic()
             try:
                 counts = self._run_once()
             except DATABASE_TROUBLE as error:
                 failures += 1
-                self._recover(error, failures)
+                self._recover(error, failures, is_slow=ran_out_of_time(error, time.monotonic() - began))
                 continue
             failures = 0
+            drop_if_stuck()
+            if self._health is not None:
+                if counts.error is None:
+                    self._health.note_pass()
+                else:
+                    self._health.note_failure(counts.error, is_slow="slow_passes" in counts.done)
+                self._health.beat()
             if any(counts.done.values()):
                 log.debug("pass", action="pass", worker=self._name, **counts.done)
             if not counts.busy:
                 self.wake.wait(self._poll * random.uniform(0.8, 1.2))
             elif not any(counts.done.values()):
                 self._stopping.wait(LOCKED_PAUSE)
+        if self._health is not None:
+            self._health.forget()
         connection.close()
         log.info("stopped", action="stop", worker=self._name)
 
-    def _recover(self, error: Exception, failures: int) -> None:
+    def _recover(self, error: Exception, failures: int, *, is_slow: bool) -> None:
         """Closes the connection and waits. Every transaction can be repeated, so the pass is simply tried again."""
         wait = full_jitter(failures, first=0.05, cap=2.0)
-        reason = str(error).strip().split("\n")[0]
+        reason = first_line(error)
         log.warning(
-            "database unavailable", action="retry", worker=self._name, error=reason, wait=round(wait, 3)
+            "database slow" if is_slow else "database unavailable",
+            action="retry",
+            worker=self._name,
+            error=reason,
+            wait=round(wait, 3),
         )
         connection.close()
+        if self._health is not None:
+            self._health.note_failure(error, is_slow=is_slow)
+            self._health.beat()
         self._stopping.wait(wait)

@@ -1,19 +1,60 @@
 """Set-based SQL: any number of rows go in as one parameter, so a pass needs the same statements for any batch."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
 import orjson
-from django.db import InterfaceError, InternalError, OperationalError, connection
+import structlog
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connection,
+    connections,
+)
 from psycopg.types.datetime import TimestamptzLoader
 
 from orders.engine.runtime.text import keepable_json
 
+log = structlog.get_logger()
+
 DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError)
 """Errors that say nothing about a row: a lost connection, a lock, a timeout. PostgreSQL's transaction timeout arrives
 as an `InternalError`. Every transaction can be repeated after one of them."""
+
+ABOUT_THE_DATABASE = frozenset({"08", "25", "40", "53", "55", "57", "58"})
+"""The classes of SQLSTATE that say nothing about a row: connections, collisions, resources, locks and the system. A
+value that is too large for an index, or a damaged row, is reported as the same kinds of error."""
+
+TRANSACTION_LIMIT = 5.0
+"""Seconds that the server lets a transaction last (`sasweb.settings.database`)."""
+TIMEOUTS = frozenset({"57014", "25P04", "25P03", "55P03"})
+"""The SQLSTATEs of a time-out: of a statement, a transaction, a transaction that waits for its client, and a lock."""
+_LAST_WORDS = re.compile(r"due to (statement|transaction|idle-in-transaction|lock) timeout")
+
+
+def is_database_trouble(error: Exception) -> bool:
+    """Whether an error says nothing about a row, so that the transaction should simply be repeated."""
+    sqlstate = getattr(error.__cause__, "sqlstate", None)
+    return isinstance(error, DATABASE_TROUBLE) and (sqlstate is None or sqlstate[:2] in ABOUT_THE_DATABASE)
+
+
+def ran_out_of_time(error: Exception, seconds: float = 0.0) -> bool:
+    """Whether the database ended the statement or the transaction because it took too long.
+
+    A connection that the server has closed reports its last words without their SQLSTATE, or reports nothing. Then the
+    `seconds` that the work has taken tell.
+    """
+    cause = error.__cause__ or error
+    return (
+        getattr(cause, "sqlstate", None) in TIMEOUTS
+        or bool(_LAST_WORDS.search(str(error)))
+        or seconds >= 0.9 * TRANSACTION_LIMIT
+    )
 
 
 def fetch(statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
@@ -44,6 +85,18 @@ def recordset(rows: Iterable[Mapping[str, Any]]) -> str:
     if "\\u0000" in text:  # rare: a NUL, which the database would refuse
         text = json.dumps(keepable_json(json.loads(text)))
     return text
+
+
+def drop_if_stuck() -> None:
+    """Drops a connection that an unexpected error at its commit has left inside a transaction.
+
+    Django would refuse every further statement on it, or never commit again. The next statement opens another
+    connection.
+    """
+    if connection.in_atomic_block or (connection.connection is not None and not connection.autocommit):
+        log.error("connection stuck in a transaction", action="drop")
+        connection.close()
+        del connections[DEFAULT_DB_ALIAS]
 
 
 def database_now() -> datetime:

@@ -1,9 +1,17 @@
-"""Text that PostgreSQL can store: text and jsonb allow neither NUL nor lone surrogates."""
+"""Text that PostgreSQL can store, without NULs and lone surrogates; and what is shown of a message."""
 
 import json
 import re
 from typing import Any
 
+LONGEST_PATTERN = 200
+"""Characters of a message that distinguish causes; the width of the column."""
+
+_ID = re.compile(r"\b[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\b", re.IGNORECASE)
+_HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\u2018[^\u2019]*\u2019|\u201c[^\u201d]*\u201d")
+_EMAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -30,3 +38,19 @@ def strict_json(value: Any) -> str:
     if _ESCAPED_NUL.search(text):
         raise ValueError("it contains a NUL character")
     return text
+
+
+def first_line(message: object) -> str:
+    """The first line of a message, such as a database error with its details."""
+    return str(message).strip().split("\n")[0]
+
+
+def message_pattern(message: str) -> str:
+    """The message on one line, with ids, quoted words, emails and numbers replaced by "…".
+
+    Alerts with the same kind, agent, code and pattern have one cause, and form one group.
+    """
+    text = " ".join(message.split())
+    for variable_part in (_ID, _QUOTED, _EMAIL, _HEX, _NUMBER):
+        text = variable_part.sub("…", text)
+    return text[:LONGEST_PATTERN]

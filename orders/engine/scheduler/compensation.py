@@ -28,9 +28,7 @@ def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: d
     """The compensations that are due. Raises `WorkflowError` if the stored steps are not those of the workflow."""
     rows = {step.name: step for step in steps}
     if rows.keys() != workflow.by_name.keys():
-        raise WorkflowError(
-            f"the stored steps {sorted(rows)} are not those of {workflow.name} v{workflow.version}"
-        )
+        raise WorkflowError(f"the stored steps {sorted(rows)} are not those of {workflow.title}")
     open_steps = {name for name, row in rows.items() if not is_settled(row, workflow.by_name[name])}
     reversals_open = {name for name in open_steps if not _is_notice(rows[name], workflow.by_name[name])}
     start: list[tuple[StepRow, Step]] = []

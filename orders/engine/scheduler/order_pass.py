@@ -1,10 +1,9 @@
-"""One order during one pass of the scheduler: its rows as they were read and as they will be, and what follows.
+"""One order during one pass of the scheduler: what follows from its rows and replies.
 
 Nothing here touches the database. The scheduler writes what all the orders of a pass have collected, at once.
 """
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,135 +12,44 @@ from orders.engine.channels.requests import NewRequest
 from orders.engine.channels.status import Status
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
-from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow, StepRow
+from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.scheduler import dispatch
 from orders.engine.scheduler.compensation import next_compensation_moves
+from orders.engine.scheduler.order_record import OrderRecord
 from orders.engine.scheduler.progress import (
     ENDED,
-    FAILURES,
     FINISHED,
     Decision,
     Moves,
-    answers,
     needs_operator,
     next_moves,
 )
-from orders.engine.state_store.writes import StepWrite
 from orders.vocabulary import (
-    ActorKind,
     AlertKind,
     EventKind,
     Goal,
     Outcome,
     ProcessState,
     Reason,
-    ReplyOutcome,
     StatusKind,
     StepStatus,
 )
 
 
-class OrderPass:
+class OrderPass(OrderRecord):
     """First `take` records replies, then `turn` and `advance` decide; the other attributes collect what to write."""
 
     def __init__(
         self, *, row: ProcessRow, steps: Sequence[StepRow], workflow: Workflow, instance: str
     ) -> None:
-        self.row = row
-        self.steps = {step.name: step for step in steps}
+        super().__init__(row=row, steps=steps, workflow=workflow, instance=instance)
         self.new_requests: list[NewRequest] = []
         self.superseded: list[int] = []
         self.alerts: list[NewAlert] = []
         self.statuses: list[Status] = []
-        self.events: list[EventRow] = []
-        self._read_row = row
-        self._read_steps = dict(self.steps)
-        self._names = {step.id: step.name for step in steps}
-        self._results: dict[str, str] = {}
-        self._workflow = workflow
         self._instance = instance
-        self._actor = Actor(ActorKind.SCHEDULER, instance)
-        self._failed_compensation: StepRow | None = None
         self._next: Moves | None = None
         self._waits: set[str] = set()
-
-    def step_writes(self) -> Iterator[StepWrite]:
-        """The steps that this pass changed."""
-        for name, step in self.steps.items():
-            before = self._read_steps[name]
-            if step is not before:
-                yield StepWrite(step, before.attempt, self._results.get(name))
-
-    def row_changed(self) -> bool:
-        """Whether this pass changed the process."""
-        return self.row != self._read_row
-
-    def take(self, reply: ReplyRow, now: datetime) -> None:
-        """Records a reply, whatever the state of the process (rule 4). One that does not count only leaves an event."""
-        step = self.steps.get(self._names.get(reply.step_id, ""))
-        if step is None or not answers(reply, step):
-            detail = {"outcome": reply.outcome, "instance": reply.instance, "posted_at": reply.posted_at}
-            self._note(EventKind.REPLY_IGNORED, step, attempt=reply.attempt, **detail)
-            return
-        step = step._replace(answered=step.attempt, complete_by=None, not_before=None)
-        if reply.outcome == ReplyOutcome.DEFERRED:
-            self._deferred(step, reply)
-            return
-        step = step._replace(wanted_since=None)
-        call: dict[str, Any] = {"calls": reply.calls, "waited": reply.waited, "seconds": reply.seconds}
-        call |= {"instance": reply.instance}
-        if reply.outcome == ReplyOutcome.DONE:
-            self._succeeded(step, reply, call)
-        elif reply.compensates:
-            self._compensation_failed(step, reply, call)
-        else:
-            self._failed(step, reply, call, now)
-
-    def _succeeded(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
-        if reply.compensates:
-            self.steps[step.name] = step._replace(state=StepStatus.COMPENSATED, error=None)
-            self._note(EventKind.STEP_COMPENSATED, step, answer=json.loads(reply.body), **call)
-        else:
-            self.steps[step.name] = step._replace(
-                state=StepStatus.COMPLETED, outcome=Outcome.DONE, error=None
-            )
-            self._results[step.name] = reply.body
-            self._note(EventKind.STEP_COMPLETED, step, **call)
-
-    def _failed(self, step: StepRow, reply: ReplyRow, call: dict[str, Any], now: datetime) -> None:
-        error = json.loads(reply.body)
-        outcome = Outcome.UNKNOWN if reply.outcome == ReplyOutcome.FAILED else Outcome.REFUSED
-        waits_until = None
-        if reply.outcome == ReplyOutcome.DECLINED:
-            waits_until = now + timedelta(seconds=self._workflow.by_name[step.name].customer_wait)
-            error["waits_for"] = "customer"
-            call["waits_until"] = waits_until
-        self.steps[step.name] = step._replace(
-            state=StepStatus.FAILED, outcome=outcome, error=error, not_before=waits_until
-        )
-        self._note(FAILURES[ReplyOutcome(reply.outcome)], step, error=error, **call)
-
-    def _deferred(self, step: StepRow, reply: ReplyRow) -> None:
-        """Makes the step wait for its agent, which cannot be used at present; no failure is counted (rule 9)."""
-        if reply.compensates:
-            self.steps[step.name] = step._replace(state=StepStatus.COMPENSATING)
-        else:
-            self.steps[step.name] = dispatch.reset_unanswered(step, was_begun=bool(reply.calls))
-        self._note(EventKind.STEP_DEFERRED, step, cause=json.loads(reply.body), calls=reply.calls)
-
-    def _compensation_failed(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
-        error = json.loads(reply.body)
-        # A compensation that was refused needs a new key to be tried again (StepRow.compensation_key).
-        refused = reply.outcome in (ReplyOutcome.REFUSED, ReplyOutcome.DECLINED)
-        failed = step._replace(
-            state=StepStatus.FAILED,
-            error=error,
-            compensation_failure_count=step.compensation_failure_count + 1,
-            compensation_generation=step.compensation_generation + (1 if refused else 0),
-        )
-        self.steps[step.name] = self._failed_compensation = failed
-        self.row = self.row._replace(failure_count=self.row.failure_count + 1)
-        self._note(EventKind.COMPENSATION_FAILED, step, error=error, **call)
 
     def urgency(self) -> tuple[int, Any]:
         """The order in which orders get an agent's room: by priority, then by age (A9)."""
@@ -245,13 +153,16 @@ class OrderPass:
         waits = [] if moves.wake_at is None else [moves.wake_at]
         in_flight = moves.in_flight
         for step, declared in moves.start:
+            wanted_since = step.wanted_since or now
+            due = wanted_since + timedelta(seconds=declared.patience)
             error = dispatch.key_expiry_error(step, declared, self.row.goal, now)
+            # Without a wait for credit, a step that is wanted for so long has been sent and handed back.
+            if error is None and due <= now and step.waiting_since is None:
+                error = dispatch.patience_error(step, declared)
             if error is None and take_credit(step.agent, dispatch.is_retry(step, self.row.goal)):
                 self._start(step, declared, now)
                 in_flight = True
                 continue
-            wanted_since = step.wanted_since or now
-            due = wanted_since + timedelta(seconds=declared.patience)
             if error is None and due <= now:
                 error = dispatch.patience_error(step, declared)
             if error is not None:
@@ -338,13 +249,6 @@ class OrderPass:
         )
         kind = EventKind.COMPENSATION_STARTED if compensates else EventKind.STEP_STARTED
         self._note(kind, started, key=key, agent=step.agent)
-
-    def _note(
-        self, kind: EventKind, step: StepRow | None, *, attempt: int | None = None, **detail: Any
-    ) -> None:
-        name = step.name if step else ""
-        number = attempt if attempt is not None else (step.attempt if step else 0)
-        self.events.append(EventRow(self.row.order_id, kind, self._actor, name, number, detail))
 
     def _tell(self, kind: StatusKind, **body: Any) -> None:
         self.statuses.append(Status(self.row.reply_to, self.row.order_id, kind, body))

@@ -71,9 +71,7 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
     """
     rows = {step.name: step for step in steps}
     if rows.keys() != workflow.by_name.keys():
-        raise WorkflowError(
-            f"the stored steps {sorted(rows)} are not those of {workflow.name} v{workflow.version}"
-        )
+        raise WorkflowError(f"the stored steps {sorted(rows)} are not those of {workflow.title}")
     start: list[tuple[StepRow, Step]] = []
     waits: list[datetime] = []
     in_flight, failed, unfinished = False, False, False

@@ -8,27 +8,33 @@ takes the next reply. `progress` and `compensation` decide; this module carries 
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+import structlog
 from django.db import transaction
 
 from orders.engine import alerts, state_store
+from orders.engine.admission import Admission
 from orders.engine.channels import replies, requests, status
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.credit import Credit, charge_credit, grant_credit
 from orders.engine.circuits.rules import BreakerRules
 from orders.engine.circuits.store import draw_retries
 from orders.engine.contracts import Workflows
+from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow
 from orders.engine.runtime.batch import AdaptiveBatch
+from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
-from orders.engine.runtime.sql import database_now
+from orders.engine.runtime.sql import database_now, ran_out_of_time
 from orders.engine.scheduler.order_pass import OrderPass
+from orders.engine.scheduler.progress import ENDED
 from orders.vocabulary import ActorKind, EventKind, ProcessState, StatusKind
 
+log = structlog.get_logger()
 TIDY_SECONDS = 1.0
 TIDY_PASSES = 10
 """Tidying is not urgent. It is due after `TIDY_SECONDS`, once a pass has no replies to take. A scheduler that is
@@ -67,31 +73,48 @@ class Scheduler:
 
     def __init__(self, *, config: SchedulerConfig, workflows: Workflows) -> None:
         self._config = config
-        self._workflows = workflows
+        self._admission = Admission(workflows)
         self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
-        self._batch = AdaptiveBatch(config.batch)
+        self._isolation = Isolation(config.batch)
+        self._tidying = AdaptiveBatch(config.batch)
+        self.health = RoleHealth(
+            role=ActorKind.SCHEDULER,
+            instance=config.instance,
+            troubles=self.troubles,
+            workflows=self.workflows,
+        )
         self._passes = 0
         self._tidied_at = 0.0
 
     def run_once(self) -> Counts:
         """Makes one pass.
 
-        An unexpected error halves the batch until it has found the order that causes it, which is put into Error with
-        an alert (rule 11). A database that cannot be reached is left to the caller.
+        After an unexpected error it finds the order that causes it, which is put into Error with an alert, unless it is
+        the release that causes it (rule 11). A database that cannot be reached is left to the caller.
         """
-        counts = self._batch.run(self._pass, self._set_aside)
+        counts = self._isolation.run(self._pass, self._set_aside)
         self._passes += 1
         is_due = time.monotonic() - self._tidied_at > TIDY_SECONDS
         if (is_due and not counts.done.get("replies")) or self._passes % TIDY_PASSES == 0:
-            self._tidy()
             self._tidied_at = time.monotonic()
+            return replace(counts, busy=self._tidy_up() or counts.busy)
         return counts
 
-    def _pass(self, limit: int, touched: list[UUID]) -> Counts:
+    def troubles(self) -> list[Trouble]:
+        """What is wrong with this scheduler or its release, for operators."""
+        causes = self._isolation.release_failures()
+        return [*self._admission.troubles, *release_troubles(ActorKind.SCHEDULER, causes)]
+
+    def workflows(self) -> Workflows:
+        """The workflows that this scheduler runs."""
+        return self._admission.workflows
+
+    def _pass(self, scope: Scope) -> Counts:
+        self._admission.check()
         with transaction.atomic():
             now = database_now()
             credit = grant_credit(self._agents, rules=self._config.breaker, now=now)
-            workload = self._gather(limit, now, touched, credit)
+            workload = self._gather(scope, now, credit)
             orders = workload.orders
             for order in orders:
                 order.turn(now)
@@ -114,65 +137,84 @@ class Scheduler:
             },
         )
 
-    def _gather(self, limit: int, now: datetime, touched: list[UUID], credit: Credit) -> Workload:
+    def _gather(self, scope: Scope, now: datetime, credit: Credit) -> Workload:
         """Locks the orders of this pass.
 
         First come those with replies, then those whose steps wait for an agent that has room, then probes. What is
         left of the batch goes to orders that need a scheduler.
         """
-        waiting, rows = self._answered(limit)
+        if scope.only is not None:
+            return self._gather_only(scope, now, credit)
+        limit = scope.limit
+        waiting, rows = self._answered(scope)
         locked = {row.order_id for row in rows}
         taken_replies = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
         # A quarter of the batch is kept for new orders, so that orders waiting for the retry budget cannot hold
         # them up; and a quarter for those that wait, so that a stream of replies cannot either.
         most = max(limit - len(rows) - limit // 4, limit // 4)
-        waited = state_store.claim_waiting(credit.for_waiting(), self._workflows, locked, limit=most)
+        without = locked | scope.without
+        waited = state_store.claim_waiting(credit.for_waiting(), self.workflows(), without, limit=most)
         rows += waited
-        locked |= {row.order_id for row in waited}
+        without |= {row.order_id for row in waited}
         free = max(limit - len(rows), limit // 4)
-        probes = state_store.claim_probes(credit.for_probes()[:free], self._workflows, locked)
+        probes = state_store.claim_probes(credit.for_probes()[:free], self.workflows(), without)
         rows += probes
-        locked |= {row.order_id for row in probes}
+        locked = {row.order_id for row in rows}
         if len(rows) < limit:
-            claimed = state_store.claim(limit - len(rows), self._workflows, now)
+            claimed = state_store.claim(limit - len(rows), self.workflows(), now, without=scope.without)
             rows += [row for row in claimed if row.order_id not in locked]
-        touched.extend(row.order_id for row in rows)
-        held = {order_id for _, order_id in waiting} - locked
-        is_held_up = bool(held) and state_store.any_supported(held, self._workflows)
+        scope.touched.extend(row.order_id for row in rows)
+        held = {order_id for _, order_id in waiting} - locked - scope.without
+        is_held_up = bool(held) and state_store.any_supported(held, self.workflows())
         return Workload(
-            orders=self._load(rows, taken_replies, now),
+            orders=self._load(rows, taken_replies, now, credit),
             replies=len(taken_replies),
             is_held_up=is_held_up,
             is_full=len(rows) >= limit or len(waited) >= max(most, 1),
         )
 
-    def _answered(self, limit: int) -> tuple[list[tuple[int, UUID]], list[ProcessRow]]:
-        """The next replies, and their orders, locked.
+    def _gather_only(self, scope: Scope, now: datetime, credit: Credit) -> Workload:
+        """Locks the orders that a failed pass had touched, for a pass of their own."""
+        rows = state_store.lock(scope.only or (), self.workflows())
+        scope.touched.extend(row.order_id for row in rows)
+        taken_replies = replies.take_all_of(scope.touched)
+        return Workload(
+            orders=self._load(rows, taken_replies, now, credit),
+            replies=len(taken_replies),
+            is_held_up=False,
+            is_full=False,
+        )
 
-        If none of the orders of a page of replies can be locked (somebody else has them, or this release does not have
-        their workflow), the next page is read, so that those replies do not hold up the others.
+    def _answered(self, scope: Scope) -> tuple[list[tuple[int, UUID]], list[ProcessRow]]:
+        """The next replies, and their orders, locked: as many as the pass takes, out of a page of the largest batch.
+
+        If none of the orders of a page of replies can be locked (somebody else has them, they are left alone, or this
+        release does not have their workflow), the next page is read, so that those replies do not hold up the others.
         """
         after = 0
         while True:
-            waiting = replies.peek(limit, after=after)
-            rows = state_store.lock({order_id for _, order_id in waiting}, self._workflows)
-            if rows or len(waiting) < limit:
+            waiting = replies.peek(self._config.batch, after=after)
+            order_ids = {order_id for _, order_id in waiting} - scope.without
+            rows = state_store.lock(order_ids, self.workflows(), limit=scope.limit)
+            if rows or len(waiting) < self._config.batch:
                 return waiting, rows
             after = waiting[-1][0]
 
-    def _load(self, rows: list[ProcessRow], taken_replies: list[ReplyRow], now: datetime) -> list[OrderPass]:
+    def _load(
+        self, rows: list[ProcessRow], taken_replies: list[ReplyRow], now: datetime, credit: Credit
+    ) -> list[OrderPass]:
         steps = state_store.steps_of(row.order_id for row in rows)
         orders = {
             row.order_id: OrderPass(
                 row=row,
                 steps=steps[row.order_id],
-                workflow=self._workflows[row.workflow, row.version],
+                workflow=self.workflows()[row.workflow, row.version],
                 instance=self._config.instance,
             )
             for row in rows
         }
         for reply in taken_replies:
-            orders[reply.order_id].take(reply, now)
+            orders[reply.order_id].take(reply, now, credit.succeeded_at)
         return list(orders.values())
 
     def _recall(self, orders: Iterable[OrderPass]) -> int:
@@ -196,23 +238,40 @@ class Scheduler:
         state_store.record_events(events)
         wake(*([Topic.AGENTS] if new_requests else []), *([Topic.PROGRESS] if rows or events else []))
 
-    def _tidy(self) -> None:
-        """Does what is not urgent: posts status messages for the supervisor, and deletes replies to orders that are
-        gone.
+    def _tidy_up(self) -> bool:
+        """Does what is not urgent; returns whether there are new replies. An error is logged, and costs no pass."""
+        began = time.monotonic()
+        try:
+            has_replies = self._tidy(self._tidying.size)
+        except Exception as error:
+            log.exception("not tidied", action="tidy")
+            if ran_out_of_time(error, time.monotonic() - began):
+                self._tidying.halve()
+            return False
+        self._tidying.grow(time.monotonic() - began)
+        return has_replies
+
+    def _tidy(self, limit: int) -> bool:
+        """Hands back requests that no agent host has claimed, posts status messages for the supervisor, and deletes
+        replies to orders that are gone.
 
         The supervisor never touches a channel (V5), so a scheduler reports the orders that it has put into Error.
         """
         with transaction.atomic():
+            handed_back = requests.hand_back_unclaimed(limit, by=self._config.instance)
             replies.delete_orphans()
-            rows = state_store.unannounced(self._config.batch, self._workflows)
+            rows = state_store.unannounced(limit, self.workflows())
             state_store.write_processes([row._replace(announced=True) for row in rows])
             status.post(status.Status(row.reply_to, row.order_id, StatusKind.FAILED) for row in rows)
+        return handed_back > 0
 
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
         """Puts the order that no pass can handle into Error, and keeps its unread replies in its history."""
         with transaction.atomic():
-            for row in state_store.lock(order_ids, self._workflows):
-                unread = replies.take_all_of(row.order_id)
+            for row in state_store.lock(order_ids, self.workflows()):
+                if row.process_state in ENDED:  # another scheduler was quicker
+                    continue
+                unread = replies.take_all_of([row.order_id])
                 state_store.stop_waiting([row.order_id])
                 reason = f"{type(error).__name__}: {error}"
                 state_store.write_processes(

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from orders.engine.contracts import WorkflowKey
+from orders.engine.contracts import Workflows
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, run
 from orders.models import OrderProcess
@@ -25,23 +25,31 @@ _WAITING_STEPS = """
                      AND s.waiting_since IS NOT NULL
                      AND s.order_id <> ALL(%(except)s::uuid[])
                      AND p.process_state IN ('pending', 'processing')
-                     AND (p.workflow, p.version) IN (
-                         SELECT * FROM unnest(%(workflows)s::text[], %(versions)s::smallint[])
+                     AND EXISTS (
+                         SELECT 1
+                           FROM unnest(%(names)s::text[], %(versions)s::smallint[], %(fingerprints)s::text[])
+                             AS workflow (name, version, fingerprint)
+                          WHERE workflow.name = p.workflow
+                            AND workflow.version = p.version
+                            AND p.fingerprint IN (workflow.fingerprint, '')
                      )
 """
 """The steps that wait for the agent `agents.agent`, of orders that a scheduler may start steps of."""
 
 
-def _supported(workflows: Collection[WorkflowKey]) -> Q:
-    """Leaves orders on a workflow that this release does not have to a release that has it (rule 10)."""
+def _supported(workflows: Workflows) -> Q:
+    """Leaves orders on a workflow that this release does not have, or has changed, to a release that has it (rule 10).
+
+    Orders from before there were fingerprints have none.
+    """
     supported = Q(pk__in=[])
-    for name, version in workflows:
-        supported |= Q(workflow=name, version=version)
+    for (name, version), workflow in workflows.items():
+        supported |= Q(workflow=name, version=version, fingerprint__in=[workflow.fingerprint, ""])
     return supported
 
 
-def lock(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> list[ProcessRow]:
-    """Locks these orders, skipping those that another transaction has locked.
+def lock(order_ids: Collection[UUID], workflows: Workflows, *, limit: int | None = None) -> list[ProcessRow]:
+    """Locks these orders, or `limit` of them, skipping those that another transaction has locked.
 
     The rows are locked in the order of their keys: no deadlocks. `no_key` lets others insert rows that refer to them.
     """
@@ -51,12 +59,12 @@ def lock(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> lis
         OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)
         .filter(_supported(workflows), order_id__in=order_ids)
         .order_by("order_id")
-        .values_list(*ProcessRow._fields)
+        .values_list(*ProcessRow._fields)[:limit]
     )
     return [ProcessRow._make(row) for row in rows]
 
 
-def any_supported(order_ids: Collection[UUID], workflows: Collection[WorkflowKey]) -> bool:
+def any_supported(order_ids: Collection[UUID], workflows: Workflows) -> bool:
     """Whether any of these orders exists, locked or not, on a workflow that this release has."""
     return OrderProcess.objects.filter(_supported(workflows), order_id__in=order_ids).exists()
 
@@ -76,7 +84,9 @@ def lock_one(order_id: UUID) -> ProcessRow | None:
     return None if row is None else ProcessRow._make(row)
 
 
-def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list[ProcessRow]:
+def claim(
+    limit: int, workflows: Workflows, now: datetime, *, without: Collection[UUID] = ()
+) -> list[ProcessRow]:
     """Locks up to `limit` orders that need a scheduler: first those whose wait is over, then those that are ready (C2).
 
     Safe against a second claim of the same order: the row lock is exclusive, `skip_locked` skips what another scheduler
@@ -84,6 +94,8 @@ def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list
     then by age. Each list has its own partial index, so finished orders cost nothing.
     """
     free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True).filter(_supported(workflows))
+    if without:
+        free = free.exclude(order_id__in=without)
     due = free.filter(
         process_state__in=[ProcessState.PENDING, ProcessState.PROCESSING], not_before__lte=now
     ).order_by("not_before")
@@ -100,7 +112,7 @@ def claim(limit: int, workflows: Collection[WorkflowKey], now: datetime) -> list
 
 def claim_waiting(
     rooms: Mapping[str, int],
-    workflows: Collection[WorkflowKey],
+    workflows: Workflows,
     already_locked: Collection[UUID],
     *,
     limit: int,
@@ -136,7 +148,7 @@ def claim_waiting(
 
 
 def claim_probes(
-    agents: Collection[str], workflows: Collection[WorkflowKey], already_locked: Collection[UUID]
+    agents: Collection[str], workflows: Workflows, already_locked: Collection[UUID]
 ) -> list[ProcessRow]:
     """Locks one order for each of these agents, whose step can be the agent's probe.
 
@@ -160,17 +172,16 @@ def claim_probes(
     return lock({order_id for (order_id,) in rows}, workflows)
 
 
-def _waiting_parameters(
-    workflows: Collection[WorkflowKey], already_locked: Collection[UUID]
-) -> dict[str, list[Any]]:
+def _waiting_parameters(workflows: Workflows, already_locked: Collection[UUID]) -> dict[str, list[Any]]:
     return {
         "except": list(already_locked),
-        "workflows": [name for name, _ in workflows],
+        "names": [name for name, _ in workflows],
         "versions": [version for _, version in workflows],
+        "fingerprints": [workflow.fingerprint for workflow in workflows.values()],
     }
 
 
-def unannounced(limit: int, workflows: Collection[WorkflowKey]) -> list[ProcessRow]:
+def unannounced(limit: int, workflows: Workflows) -> list[ProcessRow]:
     """Locks orders that a supervisor has put into Error and whose applications do not know yet (Q3)."""
     rows = (
         OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)

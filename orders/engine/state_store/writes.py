@@ -138,11 +138,12 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
     """Inserts the records of new orders: one process each, Pending and free (T3), and a record for each step (T4)."""
     run(
         """
-        INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, failure_count, overruns,
-                                         priority, reply_to, announced)
-        SELECT order_id, workflow, version, 'complete', 'pending', 0, 0, priority, reply_to, true
+        INSERT INTO orders_orderprocess (order_id, workflow, version, fingerprint, goal, process_state,
+                                         failure_count, overruns, priority, reply_to, announced)
+        SELECT order_id, workflow, version, fingerprint, 'complete', 'pending', 0, 0, priority, reply_to, true
           FROM json_to_recordset(%s::json)
-            AS v(order_id uuid, workflow text, version smallint, priority smallint, reply_to text)
+            AS v(order_id uuid, workflow text, version smallint, fingerprint text, priority smallint,
+                 reply_to text)
         """,
         [
             recordset(
@@ -150,6 +151,7 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
                     "order_id": new.submission.order_id,
                     "workflow": new.workflow.name,
                     "version": new.workflow.version,
+                    "fingerprint": new.workflow.fingerprint,
                     "priority": new.priority,
                     "reply_to": new.reply_to,
                 }

@@ -5,6 +5,7 @@ up to a few hundred orders, and it is safe to run twice at once. A lease elects 
 checked in the sweep's transaction, stops a leader that was suspended and has been replaced (V6, I6).
 """
 
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -14,19 +15,22 @@ from uuid import UUID
 from django.db import transaction
 
 from orders.engine import alerts, state_store
+from orders.engine.admission import Admission
 from orders.engine.alerts import NewAlert
 from orders.engine.circuits.store import alert_host_changes, find_host_changes, unavailable_agents
 from orders.engine.contracts import Workflow, Workflows
 from orders.engine.errors import LeadershipLost
 from orders.engine.retry_rules import RetryRules
+from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.runtime.backoff import full_jitter
-from orders.engine.runtime.batch import AdaptiveBatch
+from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
 from orders.engine.supervisor.remedies import Ruling, rule_on
+from orders.engine.supervisor.version_watch import VersionWatch
 from orders.models.health import LeaderLease
 from orders.vocabulary import ActorKind, AlertKind, EventKind, Goal, ProcessState, Reason, StepStatus
 
@@ -38,11 +42,14 @@ class SupervisorConfig:
     """`lease` is how long leadership lasts without a sweep, in seconds; `batch` is the most orders in a transaction.
 
     Ten seconds are five sweeps of 2 s: a slow sweep does not cost the lead, and a killed leader is soon replaced.
+    `confirm` is for how long no process must have run an agent, beyond its missed heartbeats, before operators are
+    told: the heartbeats may only have been held up, by a database that was restarted.
     """
 
     instance: str
     lease: float = 10.0
     batch: int = 500
+    confirm: float = 10.0
     rules: RetryRules = field(default_factory=RetryRules)
 
 
@@ -63,11 +70,19 @@ class Supervisor:
     def __init__(self, *, config: SupervisorConfig, workflows: Workflows) -> None:
         self._config = config
         self._actor = Actor(ActorKind.SUPERVISOR, config.instance)
-        self._workflows = workflows
+        self._admission = Admission(workflows)
         self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
-        self._batch = AdaptiveBatch(config.batch)
+        self._isolation = Isolation(config.batch)
+        self._versions = VersionWatch()
+        self.health = RoleHealth(
+            role=ActorKind.SUPERVISOR,
+            instance=config.instance,
+            troubles=self.troubles,
+            workflows=self.workflows,
+        )
         self._term: int | None = None
         self._passed_over: set[UUID] = set()
+        self._unhosted_since: dict[str, float] = {}
 
     def acquire(self) -> bool:
         """Takes the lead if it is free; returns whether this instance leads."""
@@ -89,35 +104,58 @@ class Supervisor:
         self._passed_over = set()
         try:
             while True:
-                counts = self._batch.run(self._sweep, self._set_aside)
+                counts = self._isolation.run(self._sweep, self._set_aside)
                 total.update(counts.done)
                 leadership.renew(LEASE, term=self._term, seconds=self._config.lease, report=dict(total))
                 if not counts.busy:
                     if total["found"]:
                         leadership.record_sweep(LEASE, term=self._term, report=total)
                     self._watch_hosts()
+                    self._versions.look()
                     return Counts(done=dict(total))
         except LeadershipLost:
             self._term = None
             raise
 
+    def troubles(self) -> list[Trouble]:
+        """What is wrong with this supervisor, its release, or the processes that orders need, for operators."""
+        return [
+            *self._admission.troubles,
+            *release_troubles(ActorKind.SUPERVISOR, self._isolation.release_failures()),
+            *self._versions.troubles,
+        ]
+
+    def workflows(self) -> Workflows:
+        """The workflows whose orders this supervisor watches."""
+        return self._admission.workflows
+
     def _watch_hosts(self) -> None:
         """Alerts operators to agents that steps wait for and that no process runs."""
         changes = find_host_changes(self._agents)
-        if changes.unhosted or changes.rehosted:
+        now = time.monotonic()
+        self._unhosted_since = {agent: self._unhosted_since.get(agent, now) for agent in changes.unhosted}
+        confirmed = [
+            agent for agent, since in self._unhosted_since.items() if now - since >= self._config.confirm
+        ]
+        if confirmed or changes.rehosted:
             with transaction.atomic():
                 leadership.check(LEASE, term=self._term or 0)
-                alert_host_changes(changes)
+                alert_host_changes(changes._replace(unhosted=confirmed))
 
-    def _sweep(self, limit: int, touched: list[UUID]) -> Counts:
+    def _sweep(self, scope: Scope) -> Counts:
+        self._admission.check()
         with transaction.atomic():
             leadership.check(LEASE, term=self._term or 0)
             now = database_now()
-            overdue_ids = state_store.overdue(limit, now, passed_over=self._passed_over)
-            rows = state_store.lock(overdue_ids, self._workflows)
+            overdue_ids = (
+                list(scope.only)
+                if scope.only is not None
+                else state_store.overdue(scope.limit, now, passed_over=self._passed_over | scope.without)
+            )
+            rows = state_store.lock(overdue_ids, self.workflows())
             self._passed_over |= set(overdue_ids) - {row.order_id for row in rows}
-            touched.extend(row.order_id for row in rows)
-            steps = state_store.steps_of(touched)
+            scope.touched.extend(row.order_id for row in rows)
+            steps = state_store.steps_of(scope.touched)
             unavailable = unavailable_agents(self._agents, now) if rows else {}
             findings = [self._examine(row, steps[row.order_id], now, unavailable) for row in rows]
             self._explain(findings)
@@ -129,16 +167,18 @@ class Supervisor:
             "escalated": sum(finding.failed is not None for finding in findings),
             "steps_timed_out": rulings[EventKind.STEP_TIMED_OUT] + rulings[EventKind.COMPENSATION_TIMED_OUT],
         }
-        return Counts(busy=len(overdue_ids) >= limit, done=done)
+        return Counts(busy=len(overdue_ids) >= scope.limit and scope.only is None, done=done)
 
     def _examine(
         self, row: ProcessRow, steps: Iterable[StepRow], now: datetime, unavailable: Collection[str]
     ) -> Finding:
         """Decides about each overdue step of an order, and about the order itself."""
-        finding = Finding(row=row, workflow=self._workflows[row.workflow, row.version])
+        finding = Finding(row=row, workflow=self.workflows()[row.workflow, row.version])
         overdue = [step for step in steps if step.complete_by is not None and step.complete_by <= now]
         for step in overdue:
-            self._examine_step(finding, step, now, step.agent not in unavailable)
+            # What was handed back and is still in flight counts, since the agent works for other orders.
+            counts = step.agent not in unavailable or step.answered == step.attempt
+            self._examine_step(finding, step, now, counts)
         if finding.row.goal != row.goal:
             # The remedy of one step is to compensate the order, which also covers the failures of the others.
             finding.failed = None
@@ -263,8 +303,9 @@ class Supervisor:
         with transaction.atomic():
             leadership.check(LEASE, term=self._term or 0)
             reason = f"{type(error).__name__}: {error}"
-            rows = state_store.lock(order_ids, self._workflows)
             now = database_now()
+            still_overdue = set(state_store.overdue(self._config.batch, now)) & set(order_ids)
+            rows = state_store.lock(still_overdue, self.workflows())
             steps = [
                 step._replace(state=StepStatus.FAILED, complete_by=None, error={"code": "unprocessable"})
                 for steps in state_store.steps_of(row.order_id for row in rows).values()

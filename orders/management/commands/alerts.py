@@ -21,6 +21,7 @@ from orders.selectors.desk.alert_groups import (
 from orders.selectors.desk.alerts import newest_orders_of_groups
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.vocabulary import AlertKind
+from orders.wording.role_alerts import advise
 from orders.wording.state_labels import ALERT_KINDS
 from orders.wording.units import bounded, counted, duration
 
@@ -87,6 +88,8 @@ def _head(group: GroupSummary) -> str:
     if group.is_outage:
         steps = counted(group.waiting, "step", most=MOST_COUNTED)
         return f"outage, {steps} waiting: {_cause(group.group)}"
+    if not group.has_orders:
+        return f"no order in Error: {_cause(group.group)}"
     return f"{counted(group.open, 'order')}: {_cause(group.group)}"
 
 
@@ -142,6 +145,8 @@ def _to_do(group: GroupSummary, width: int) -> list[str]:
             f"{remedy}; waiting steps continue automatically when the agent is back, see manage.py agents"
         )
         return [_labelled("to do", advice, width)]
+    if not group.has_orders:
+        return [_labelled("to do", advise(AlertKind(group.group.kind), group.group.code), width)]
     if group.group.kind == AlertKind.SET_ASIDE:
         return [_labelled("to do", "fix the cause, then run manage.py set_aside replay", width)]
     command = f"manage.py resubmit --all --group {group.group.pk}"

@@ -55,7 +55,7 @@ class Command(ActingCommand):
         parser.add_argument("--agent", help="with --all: only the alerts of this agent")
         parser.add_argument(
             "--kind",
-            choices=[kind.value for kind in AlertKind if kind != AlertKind.OUTAGE],
+            choices=[kind.value for kind in AlertKind if kind.has_orders],
             help="with --all: only the alerts of this kind",
         )
         parser.add_argument(

@@ -9,4 +9,4 @@ class Command(RoleCommand):
     help = "Run a scheduler, which claims orders and dispatches their steps. Runs until it is stopped."
 
     def handle(self, **options: object) -> None:
-        self.run_worker("scheduler", wiring.scheduler().run_once, Topic.SCHEDULER)
+        self.run_worker("scheduler", wiring.scheduler(), Topic.SCHEDULER)

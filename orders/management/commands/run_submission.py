@@ -9,4 +9,4 @@ class Command(RoleCommand):
     help = "Run a submission process, which inserts the orders on the submission queue. Runs until it is stopped."
 
     def handle(self, **options: object) -> None:
-        self.run_worker("submission", wiring.submission().run_once, Topic.SUBMISSION)
+        self.run_worker("submission", wiring.submission(), Topic.SUBMISSION)

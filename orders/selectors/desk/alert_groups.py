@@ -98,6 +98,10 @@ class OpenAlerts:
         return self.group.kind == AlertKind.OUTAGE
 
     @property
+    def has_orders(self) -> bool:
+        return AlertKind(self.group.kind).has_orders
+
+    @property
     def acknowledged(self) -> bool:
         """Whether it was acknowledged since it last began. An older acknowledgement was of an earlier occurrence."""
         return self.group.acknowledged_at is not None and self.group.acknowledged_at >= self.first_at

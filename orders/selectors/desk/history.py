@@ -126,6 +126,9 @@ class _Order:
                 self.in_flight[event.step] = str(event.detail.get("agent", event.step))
                 self.waits.pop(event.step, None)
                 self.unanswered.discard(event.step)
+            case EventKind.STEP_DEFERRED if event.detail.get("until"):
+                self.in_flight.pop(event.step, None)
+                self._put_off(event, Cause.BACKOFF, event.detail.get("until"))
             case EventKind.WAITING_FOR_AGENT | EventKind.STEP_DEFERRED:
                 self.in_flight.pop(event.step, None)
                 self.for_agents[event.step] = str(event.detail.get("agent", event.step))

@@ -1,0 +1,146 @@
+"""One order's rows during one pass of the scheduler, as they were read and as they will be, and the replies to it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from orders.engine.contracts import Workflow
+from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow, StepRow
+from orders.engine.scheduler import dispatch
+from orders.engine.scheduler.progress import FAILURES, answers
+from orders.engine.state_store.writes import StepWrite
+from orders.vocabulary import ActorKind, EventKind, Outcome, ReplyOutcome, StepStatus
+
+NEVER: Mapping[str, datetime | None] = {}
+
+
+class OrderRecord:
+    """An order's process and steps, and the events of this pass. `take` records a reply."""
+
+    def __init__(
+        self, *, row: ProcessRow, steps: Sequence[StepRow], workflow: Workflow, instance: str
+    ) -> None:
+        self.row = row
+        self.steps = {step.name: step for step in steps}
+        self.events: list[EventRow] = []
+        self._read_row = row
+        self._read_steps = dict(self.steps)
+        self._names = {step.id: step.name for step in steps}
+        self._results: dict[str, str] = {}
+        self._workflow = workflow
+        self._actor = Actor(ActorKind.SCHEDULER, instance)
+        self._failed_compensation: StepRow | None = None
+
+    def step_writes(self) -> Iterator[StepWrite]:
+        """The steps that this pass changed."""
+        for name, step in self.steps.items():
+            before = self._read_steps[name]
+            if step is not before:
+                yield StepWrite(step, before.attempt, self._results.get(name))
+
+    def row_changed(self) -> bool:
+        """Whether this pass changed the process."""
+        return self.row != self._read_row
+
+    def take(
+        self, reply: ReplyRow, now: datetime, succeeded_at: Mapping[str, datetime | None] = NEVER
+    ) -> None:
+        """Records a reply, whatever the state of the process (rule 4). One that does not count only leaves an event.
+
+        `succeeded_at` says when a call of each agent last succeeded.
+        """
+        step = self.steps.get(self._names.get(reply.step_id, ""))
+        if step is None or not answers(reply, step):
+            detail = {"outcome": reply.outcome, "instance": reply.instance, "posted_at": reply.posted_at}
+            self._note(EventKind.REPLY_IGNORED, step, attempt=reply.attempt, **detail)
+            return
+        step = step._replace(answered=step.attempt, complete_by=None, not_before=None)
+        if reply.outcome == ReplyOutcome.DEFERRED:
+            self._deferred(step, reply, now, succeeded_at.get(step.agent))
+            return
+        step = step._replace(wanted_since=None)
+        call: dict[str, Any] = {"calls": reply.calls, "waited": reply.waited, "seconds": reply.seconds}
+        call |= {"instance": reply.instance}
+        if reply.outcome == ReplyOutcome.DONE:
+            self._succeeded(step, reply, call)
+        elif reply.compensates:
+            self._compensation_failed(step, reply, call)
+        else:
+            self._failed(step, reply, call, now)
+
+    def _succeeded(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
+        if reply.compensates:
+            self.steps[step.name] = step._replace(state=StepStatus.COMPENSATED, error=None)
+            self._note(EventKind.STEP_COMPENSATED, step, answer=json.loads(reply.body), **call)
+        else:
+            self.steps[step.name] = step._replace(
+                state=StepStatus.COMPLETED, outcome=Outcome.DONE, error=None
+            )
+            self._results[step.name] = reply.body
+            self._note(EventKind.STEP_COMPLETED, step, **call)
+
+    def _failed(self, step: StepRow, reply: ReplyRow, call: dict[str, Any], now: datetime) -> None:
+        error = json.loads(reply.body)
+        outcome = Outcome.UNKNOWN if reply.outcome == ReplyOutcome.FAILED else Outcome.REFUSED
+        waits_until = None
+        if reply.outcome == ReplyOutcome.DECLINED:
+            waits_until = now + timedelta(seconds=self._workflow.by_name[step.name].customer_wait)
+            error["waits_for"] = "customer"
+            call["waits_until"] = waits_until
+        self.steps[step.name] = step._replace(
+            state=StepStatus.FAILED, outcome=outcome, error=error, not_before=waits_until
+        )
+        self._note(FAILURES[ReplyOutcome(reply.outcome)], step, error=error, **call)
+
+    def _deferred(self, step: StepRow, reply: ReplyRow, now: datetime, succeeded_at: datetime | None) -> None:
+        """Makes the step wait for its agent, which cannot be used at present, or for as long as the remote service
+        asks; no failure is counted (rule 9).
+
+        But once another order has succeeded there since this step began to wait, the failure is the step's own. Then it
+        stays in flight and is overdue, for the supervisor to count it and to apply its remedy (V2).
+        """
+        cause = json.loads(reply.body)
+        detail: dict[str, Any] = {"cause": cause, "calls": reply.calls}
+        if (
+            reply.calls
+            and cause["code"] != "not_called"  # a call that an earlier host may have made
+            and "retry_after" not in cause
+            and step.wanted_since is not None
+            and succeeded_at is not None
+            and succeeded_at > step.wanted_since
+        ):
+            self.steps[step.name] = step._replace(complete_by=now)
+            self._note(EventKind.STEP_DEFERRED, step, **detail, counts=True)
+            return
+        if reply.compensates:
+            step = step._replace(state=StepStatus.COMPENSATING)
+        else:
+            step = dispatch.reset_unanswered(step, was_begun=bool(reply.calls))
+        step = step._replace(wanted_since=step.wanted_since or now)
+        if wait := cause.get("retry_after"):
+            step = step._replace(not_before=now + timedelta(seconds=wait))
+            detail["until"] = step.not_before
+        self.steps[step.name] = step
+        self._note(EventKind.STEP_DEFERRED, step, **detail)
+
+    def _compensation_failed(self, step: StepRow, reply: ReplyRow, call: dict[str, Any]) -> None:
+        error = json.loads(reply.body)
+        # A compensation that was refused needs a new key to be tried again (StepRow.compensation_key).
+        refused = reply.outcome in (ReplyOutcome.REFUSED, ReplyOutcome.DECLINED)
+        failed = step._replace(
+            state=StepStatus.FAILED,
+            error=error,
+            compensation_failure_count=step.compensation_failure_count + 1,
+            compensation_generation=step.compensation_generation + (1 if refused else 0),
+        )
+        self.steps[step.name] = self._failed_compensation = failed
+        self.row = self.row._replace(failure_count=self.row.failure_count + 1)
+        self._note(EventKind.COMPENSATION_FAILED, step, error=error, **call)
+
+    def _note(
+        self, kind: EventKind, step: StepRow | None, *, attempt: int | None = None, **detail: Any
+    ) -> None:
+        name = step.name if step else ""
+        number = attempt if attempt is not None else (step.attempt if step else 0)
+        self.events.append(EventRow(self.row.order_id, kind, self._actor, name, number, detail))

@@ -1,0 +1,47 @@
+"""Finds orders whose workflow no running scheduler has: a version was taken away, or no scheduler runs (rule 10)."""
+
+import time
+from collections.abc import Callable
+
+from orders.engine import alerts
+from orders.engine.role_health import Trouble
+from orders.engine.state_store import definitions
+from orders.vocabulary import ActorKind, AlertKind
+
+PERIOD = 10.0
+"""Seconds between two looks."""
+PATIENCE = 60.0
+"""Seconds before operators are told. A deployment may take that long. A new leader goes on with the open alerts."""
+CODE = "workflow_missing"
+
+
+class VersionWatch:
+    """What the leading supervisor knows about orders that nobody moves on."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.troubles: list[Trouble] = []
+        self._clock = clock
+        self._looked_at: float | None = None
+        self._since: dict[str, float] = {}
+
+    def look(self) -> None:
+        """Looks for such orders, if it is time to. Raises database errors."""
+        now = self._clock()
+        if self._looked_at is not None and now - self._looked_at < PERIOD:
+            return
+        self._looked_at = now
+        stranded = definitions.stranded_orders(roles=[ActorKind.SCHEDULER.value])
+        titles = {f"{orders.key[0]} v{orders.key[1]}": orders for orders in stranded}
+        self._since = {title: self._since.get(title, now) for title in titles}
+        reported = alerts.open_subjects(AlertKind.RELEASE, code=CODE) if titles else ()
+        self.troubles = [
+            Trouble(
+                AlertKind.RELEASE,
+                title,
+                CODE,
+                f"no running scheduler has {title} as {orders.number} of its orders need it, and they wait, "
+                f"{orders.example} among them. Run a release that has this version as it was",
+            )
+            for title, orders in titles.items()
+            if now - self._since[title] >= PATIENCE or title in reported
+        ]

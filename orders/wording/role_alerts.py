@@ -1,0 +1,16 @@
+"""What operators can do about an alert that is about a role or a release, and not about orders."""
+
+from orders.vocabulary import AlertKind
+
+
+def advise(kind: AlertKind, code: str) -> str:
+    """What to do, as the end of a sentence that begins with "to do"."""
+    if code in ("workflow_changed", "workflow_missing"):
+        todo = "run a release that has this version of the workflow as its orders started with it"
+    elif kind == AlertKind.RELEASE:
+        todo = "fix what the release or the database lacks"
+    elif code == "slow":
+        todo = "find out what slows the database down: its disk, a long transaction, a missing index"
+    else:
+        todo = "read the log of this role"
+    return f"{todo}; there is nothing to resubmit, because the orders wait and go on by themselves"

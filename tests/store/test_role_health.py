@@ -1,0 +1,219 @@
+"""The health of the roles: one alert for each trouble, from whichever process, closed once none has it (rule 11)."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+
+from orders.engine.role_health import ALIVE, NO_PROGRESS, PERIOD, RoleHealth, Trouble
+from orders.engine.supervisor.version_watch import PATIENCE, VersionWatch
+from orders.engine.supervisor.version_watch import PERIOD as LOOK
+from orders.models import Alert, RoleInstance
+from orders.vocabulary import ActorKind, AlertKind
+from tests.support.factories import ago, make_alert, make_order
+from tests.support.workflows import CAKE, CAKES
+
+pytestmark = pytest.mark.django_db
+BROKEN = Trouble(AlertKind.RELEASE, "scheduler", "KeyError", "the scheduler has stopped: KeyError: 'frost'")
+
+
+class Process:
+    """A process of the scheduler, with a clock of its own."""
+
+    def __init__(self, instance: str = "scheduler:a") -> None:
+        self.now = 1_000.0
+        self.troubles: list[Trouble] = []
+        self.health = RoleHealth(
+            role=ActorKind.SCHEDULER,
+            instance=instance,
+            troubles=lambda: self.troubles,
+            workflows=lambda: CAKES,
+            clock=lambda: self.now,
+        )
+
+    def beat(self, *troubles: Trouble, after: float = PERIOD) -> None:
+        self.now += after
+        self.troubles = list(troubles)
+        self.health.beat()
+
+
+def open_alerts() -> list[tuple[str, str, str]]:
+    alerts = Alert.objects.filter(closed_at__isnull=True).order_by("id")
+    return list(alerts.values_list("kind", "subject", "code"))
+
+
+def test_a_process_records_that_it_is_alive_and_what_it_runs() -> None:
+    process = Process()
+    process.beat()
+    row = RoleInstance.objects.get()
+    assert (row.instance, row.role, row.troubles) == ("scheduler:a", "scheduler", [])
+    assert row.versions == [["bake-cake", 3, CAKE.fingerprint]]
+    process.health.forget()
+    assert not RoleInstance.objects.exists()
+
+
+def test_it_records_so_every_few_seconds_and_at_once_when_something_changes() -> None:
+    process = Process()
+    process.beat()
+    RoleInstance.objects.update(seen_at=ago(1_000))
+    process.beat(after=PERIOD / 2)
+    assert RoleInstance.objects.filter(seen_at__lt=ago(900)).exists()
+    process.beat(BROKEN, after=0.0)
+    assert not RoleInstance.objects.filter(seen_at__lt=ago(900)).exists()
+    assert RoleInstance.objects.get().troubles == [
+        {"kind": "release", "subject": "scheduler", "code": "KeyError"}
+    ]
+
+
+@pytest.mark.pattern("O1")
+def test_a_trouble_of_many_processes_is_one_alert_which_stays_until_none_has_it() -> None:
+    first, second = Process("scheduler:a"), Process("scheduler:b")
+    first.beat(BROKEN)
+    second.beat(BROKEN)
+    assert open_alerts() == [("release", "scheduler", "KeyError")]
+    first.beat()
+    assert len(open_alerts()) == 1
+    second.beat()
+    assert open_alerts() == []
+    alert = Alert.objects.get()
+    assert (alert.closed_by, alert.resolution) == ("the scheduler", "it works again")
+
+
+def test_the_alert_of_a_process_that_died_is_closed_by_the_one_that_replaces_it() -> None:
+    Process("scheduler:a").beat(BROKEN)
+    successor = Process("scheduler:b")
+    successor.beat()
+    assert len(open_alerts()) == 1
+    RoleInstance.objects.filter(instance="scheduler:a").update(seen_at=ago(ALIVE + 1))
+    successor.beat()
+    assert open_alerts() == []
+
+
+def test_alerts_about_orders_and_outages_are_left_alone() -> None:
+    order = make_order()
+    make_alert(order.pk)
+    make_alert(None, kind="outage", agent="oven")
+    Process().beat()
+    assert open_alerts() == [("step_failed", "", "no"), ("outage", "", "no")]
+
+
+@pytest.mark.pattern("O1")
+@pytest.mark.parametrize(("is_slow", "code"), [(True, "slow"), (False, "no_progress")])
+def test_operators_are_told_when_a_role_has_completed_no_pass_for_a_minute(is_slow: bool, code: str) -> None:
+    process = Process()
+    process.health.note_failure(OperationalError("it took too long\nand more"), is_slow=is_slow)
+    process.beat(after=NO_PROGRESS - 1)
+    assert open_alerts() == []
+    process.beat(after=1)
+    assert open_alerts() == [("stalled", "scheduler", code)]
+    assert Alert.objects.get().message.endswith(": it took too long")
+    process.health.note_pass()
+    process.beat()
+    assert open_alerts() == []
+
+
+def test_an_idle_role_is_not_stalled() -> None:
+    process = Process()
+    process.beat(after=10 * NO_PROGRESS)
+    assert open_alerts() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_cannot_be_written_does_not_end_the_process() -> None:
+    process = Process()
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE orders_roleinstance RENAME TO away")
+    try:
+        process.beat(BROKEN)
+        process.health.forget()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE away RENAME TO orders_roleinstance")
+    process.beat(BROKEN)
+    assert len(open_alerts()) == 1
+
+
+# --- orders that no scheduler runs
+
+
+class Watch:
+    """A supervisor's look at the orders' versions, with a clock of its own."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.watch = VersionWatch(clock=lambda: self.now)
+
+    def look(self, *, after: float = LOOK) -> list[tuple[str, str]]:
+        self.now += after
+        self.watch.look()
+        return [(trouble.subject, trouble.code) for trouble in self.watch.troubles]
+
+
+@pytest.mark.pattern("O1")
+@pytest.mark.parametrize(
+    "process",
+    [{"version": 2}, {"workflow": replace(CAKE, name="bake-bread")}, {"fingerprint": "another"}],
+    ids=["a version taken away", "a workflow taken away", "a version changed"],
+)
+def test_orders_on_a_workflow_that_nobody_runs_are_reported_after_a_minute(process: dict[str, Any]) -> None:
+    order = make_order(**process)
+    Process().beat()
+    watch = Watch()
+    assert watch.look() == []
+    title = f"{order.workflow} v{order.version}"
+    assert watch.look(after=PATIENCE) == [(title, "workflow_missing")]
+    assert str(order.pk) in watch.watch.troubles[0].message
+    make_order(**process)
+    order.delete()
+    assert watch.look() == [(title, "workflow_missing")]
+
+
+def test_the_next_leader_goes_on_with_an_open_alert() -> None:
+    make_order(version=2)
+    Process().beat()
+    first = Watch()
+    first.look()
+    first.look(after=PATIENCE)
+    Process("supervisor:a").beat(*first.watch.troubles)
+    assert Watch().look() == [("bake-cake v2", "workflow_missing")]
+
+
+@pytest.mark.parametrize("state", ["pending", "processing"])
+def test_orders_wait_in_vain_when_no_scheduler_runs_at_all(state: str) -> None:
+    make_order({"mix": "running"} if state == "processing" else None, process_state=state)
+    watch = Watch()
+    watch.look()
+    assert watch.look(after=PATIENCE) == [("bake-cake v3", "workflow_missing")]
+    Process().beat()
+    assert watch.look() == []
+
+
+def test_a_deployment_that_takes_half_a_minute_is_no_trouble() -> None:
+    make_order()
+    watch = Watch()
+    assert watch.look() == []
+    assert watch.look(after=PATIENCE / 2) == []
+    Process().beat()
+    assert watch.look() == []
+    RoleInstance.objects.all().delete()
+    assert watch.look(after=PATIENCE) == []
+
+
+@pytest.mark.parametrize(
+    "finished", ["processed", "error"], ids=["an order that is done", "an order that waits for an operator"]
+)
+def test_orders_that_need_no_scheduler_are_not_reported(finished: str) -> None:
+    make_order(version=2, process_state=finished)
+    watch = Watch()
+    watch.look()
+    assert watch.look(after=PATIENCE) == []
+
+
+def test_a_version_that_a_release_refuses_is_reported_once() -> None:
+    make_order(fingerprint="another")
+    refusal = Trouble(AlertKind.RELEASE, CAKE.title, "workflow_changed", "refused")
+    Process().beat(refusal)
+    watch = Watch()
+    watch.look()
+    assert watch.look(after=PATIENCE) == []
