@@ -8,7 +8,7 @@ has it any more.
 import json
 import time
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 from django.db import Error, connection, transaction
@@ -62,8 +62,8 @@ class RoleHealth:
         self._progressed_at = clock()
         self._error: Exception | None = None
         self._is_slow = False
-        self._beat_at: float | None = None
-        self._reported: set[tuple[str, str, str]] = set()
+        self._beat_at = 0.0
+        self._reported: tuple[set[tuple[str, str, str]], list[list[Any]]] | None = None
 
     def note_pass(self) -> None:
         """Notes that a pass was completed."""
@@ -78,13 +78,16 @@ class RoleHealth:
         """Records the process's health, if that is due or has changed. A failure to do so is only logged."""
         troubles = [*self._troubles(), *self._own_troubles()]
         keys = {(trouble.kind.value, trouble.subject, trouble.code) for trouble in troubles}
+        versions = [
+            [name, version, workflow.fingerprint] for (name, version), workflow in self._workflows().items()
+        ]
         now = self._clock()
-        if keys == self._reported and self._beat_at is not None and now - self._beat_at < PERIOD:
+        if (keys, versions) == self._reported and now - self._beat_at < PERIOD:
             return
         self._beat_at = now
         try:
             with transaction.atomic():
-                self._write(keys, now)
+                self._write(keys, versions, now)
                 alerts.open_alerts(
                     [
                         alerts.NewAlert(
@@ -98,7 +101,7 @@ class RoleHealth:
             log.warning("health not reported", action="heartbeat", error=first_line(error))
             connection.close()
             return
-        self._reported = keys
+        self._reported = keys, versions
 
     def forget(self) -> None:
         """Takes this process off the list, when it stops."""
@@ -120,10 +123,9 @@ class RoleHealth:
             Trouble(AlertKind.STALLED, self._role.value, "slow" if self._is_slow else "no_progress", message)
         ]
 
-    def _write(self, keys: Collection[tuple[str, str, str]], now: float) -> None:
-        versions = [
-            [name, version, workflow.fingerprint] for (name, version), workflow in self._workflows().items()
-        ]
+    def _write(
+        self, keys: Collection[tuple[str, str, str]], versions: Sequence[Sequence[Any]], now: float
+    ) -> None:
         run(
             """
             INSERT INTO orders_roleinstance (instance, role, versions, troubles, progressed_at)

@@ -91,6 +91,9 @@ class AgentRequest(models.Model):
     leased_by = models.CharField(max_length=80, null=True)
     leased_until = models.DateTimeField(null=True)
     posted_at = models.DateTimeField(db_default=Now())
+    posted_by = models.CharField(
+        max_length=80, db_default="", help_text="the scheduler whose credit it takes"
+    )
 
     class Meta:
         indexes = [
@@ -100,9 +103,6 @@ class AgentRequest(models.Model):
                 F("id"),
                 condition=Q(leased_until__isnull=True),
                 name="request_free",
-            ),
-            models.Index(
-                fields=["leased_until"], condition=Q(leased_until__isnull=False), name="request_leased"
             ),
             models.Index(
                 fields=["agent", "lapses", "id"],

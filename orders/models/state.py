@@ -5,7 +5,7 @@ Only `orders.engine.state_store` writes these tables. The state machines are dra
 
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models.functions import Least, Now
 
 from orders.models.choices import choices
 from orders.vocabulary import ActorKind, Goal, Outcome, ProcessState, StepStatus
@@ -152,10 +152,11 @@ class StepState(models.Model):
             ),
             models.Index(
                 F("agent"),
+                Least(F("failure_count") + F("compensation_failure_count"), 1),
                 F("priority").desc(),
                 F("process_id"),
                 condition=Q(waiting_since__isnull=False),
-                name="step_waiting_for_agent",
+                name="step_waiting",
             ),
             models.Index(fields=["agent", "name"], condition=Q(state="failed"), name="step_failed"),
         ]

@@ -42,6 +42,25 @@ def test_retries_wait_for_the_budget_and_new_work_does_not() -> None:
     assert (AgentRequest.objects.count(), waiting()) == (7, 43)
 
 
+@pytest.mark.pattern("A2", "F30")
+def test_a_pass_takes_no_more_waiting_retries_than_there_is_budget_for() -> None:
+    """Those that it could only look at made every pass long, for as long as the budget took to let them through."""
+    again = PACKED | {"decorate": {"attempt": 1, "outcome": "unknown", "failure_count": 1}}
+    clones(make_order(again), 99)
+    clones(make_order(PACKED | {"decorate": {"failure_count": 0}}), 4)
+    scheduler = a_scheduler()
+    RetryBudget.objects.create(name=RETRY_BUDGET, tokens=0.0, refilled_at=ahead(300))
+    set_capacity("kitchen", 0)
+    scheduler.run_once()
+    assert waiting() == 105
+    set_capacity("kitchen", 500)
+    RetryBudget.objects.update(tokens=3.0, refilled_at=ahead(300))
+    assert scheduler.run_once().done["orders"] == 5 + 3
+    assert (AgentRequest.objects.count(), waiting()) == (5 + 3, 97)
+    RetryBudget.objects.update(tokens=0.0, refilled_at=ahead(300))
+    assert scheduler.run_once().done["orders"] == 0
+
+
 @pytest.mark.pattern("A2")
 def test_a_pass_draws_no_more_retries_than_it_has_credit_for() -> None:
     again = PACKED | {"decorate": {"attempt": 1, "outcome": "unknown", "failure_count": 1}}

@@ -257,6 +257,41 @@ MUTANTS = (
         new="",
         test="tests/unit/test_deferral.py",
     ),
+    Mutant(
+        name="credit-without-shares",
+        path=f"{ENGINE}/circuits/rules.py",
+        old="free = min(credit - outstanding, max(1, credit // schedulers) - own)",
+        new="free = credit - outstanding",
+        test="tests/engine/test_credit_of_many_schedulers.py",
+    ),
+    Mutant(
+        name="low-water-at-the-first-visible-row",
+        path=f"{ENGINE}/channels/low_water.py",
+        old="self.start = settled + 1 if first is None else min(first, settled + 1)",
+        new="self.start = last + 1 if first is None else first",
+        test="tests/store/test_low_water.py",
+    ),
+    Mutant(
+        name="low-water-for-ever",
+        path=f"{ENGINE}/channels/low_water.py",
+        old="[0 if reads_all else self.start]",
+        new="[self.start]",
+        test="tests/store/test_low_water.py",
+    ),
+    Mutant(
+        name="waiting-retries-beyond-the-budget",
+        path=f"{ENGINE}/state_store/claims.py",
+        old="LIMIT least(agents.room, steps.most)",
+        new="LIMIT agents.room",
+        test="tests/engine/test_retry_budget.py",
+    ),
+    Mutant(
+        name="due-orders-fill-the-claim",
+        path=f"{ENGINE}/state_store/claims.py",
+        old="few = min(limit, max(1, limit // 8))",
+        new="few = limit",
+        test="tests/store/test_claims.py",
+    ),
     # Operators (F33)
     Mutant(
         name="bulk-item-acted-twice",

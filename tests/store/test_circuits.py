@@ -12,6 +12,7 @@ from orders.engine.circuits.overrides import force, pause, resume, unforce
 from orders.engine.circuits.rules import HEARTBEAT_LIMIT, BreakerRules, Tally
 from orders.engine.circuits.store import (
     RETRY_BUDGET,
+    Viewpoint,
     alert_host_changes,
     draw_retries,
     find_host_changes,
@@ -70,14 +71,16 @@ def report(tally: Tally, agent: str = "kitchen") -> bool:
 def room(agent: str = "kitchen") -> int:
     """What one scheduler may dispatch, in a transaction that ends at once."""
     with transaction.atomic():
-        return grant_credit([agent], rules=RULES, now=database_now()).rooms[agent]
+        return grant_credit(
+            [agent], viewpoint=Viewpoint("scheduler:1"), rules=RULES, now=database_now()
+        ).rooms[agent]
 
 
 def dispatch(number: int, agent: str = "kitchen") -> int:
     """A scheduler's pass with this many steps to dispatch; returns how many it could dispatch."""
     with transaction.atomic():
         now = database_now()
-        credit = grant_credit([agent], rules=RULES, now=now)
+        credit = grant_credit([agent], viewpoint=Viewpoint("scheduler:1"), rules=RULES, now=now)
         dispatched = sum(credit.take(agent, False) for _ in range(number))
         charge_credit(credit, rules=RULES, now=now)
         return dispatched

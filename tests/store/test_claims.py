@@ -40,7 +40,7 @@ def many_orders(number: int, **fields: object) -> set[UUID]:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("C2")
-def test_due_orders_come_first_and_then_go_by_priority_and_age() -> None:
+def test_due_orders_go_by_the_end_of_their_wait_and_ready_ones_by_priority_and_age() -> None:
     older, newer = sorted([uuid7(), uuid7()])
     newer_order = make_order(order_id=newer).order_id
     older_order = make_order(order_id=older).order_id
@@ -48,10 +48,10 @@ def test_due_orders_come_first_and_then_go_by_priority_and_age() -> None:
     urgent = make_order(priority=9).order_id
     due = make_order(not_before=ago(10), priority=0).order_id
     due_longer = make_order(not_before=ago(20), priority=0).order_id
-    in_order = [due_longer, due, urgent, older_order, newer_order, low]
-    assert claim() == in_order
+    ready = [urgent, older_order, newer_order, low]
+    assert claim() == [due_longer, due, *ready]
     for limit in range(7):
-        assert claim(limit) == in_order[:limit]
+        assert claim(limit) == [due_longer, *ready, due][:limit]
 
 
 @pytest.mark.django_db
@@ -115,14 +115,23 @@ def test_no_plan_makes_a_claim_take_more_than_its_limit(switched_off: tuple[str,
     ready = many_orders(300)
     due = many_orders(20, not_before=ago(1))
     switch_off(switched_off)
-    for limit in (1, 7, 20):
+    for limit, due_count in ((1, 1), (7, 1), (80, 10), (200, 20)):
         claimed = claim(limit)
         assert len(claimed) == len(set(claimed)) == limit
-        assert set(claimed) <= due
-    claimed = claim(25)
-    assert len(claimed) == 25
-    assert set(claimed[:20]) == due
-    assert set(claimed[20:]) <= ready
+        assert set(claimed[:due_count]) <= due
+        assert set(claimed[due_count:]) <= ready
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("C2", "F30")
+def test_orders_whose_wait_is_over_and_ready_ones_do_not_hold_each_other_up() -> None:
+    """Ready orders come first but for an eighth; whoever leaves room leaves it to the others."""
+    due, ready = many_orders(300, not_before=ago(1)), many_orders(100)
+    claimed = claim(80)
+    assert (len(due & set(claimed)), len(ready & set(claimed))) == (10, 70)
+    claimed = claim(200)
+    assert (len(due & set(claimed)), len(ready & set(claimed))) == (100, 100)
+    assert len(claimed) == len(set(claimed))
 
 
 # --- against others

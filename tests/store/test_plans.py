@@ -14,7 +14,7 @@ from orders.engine.channels import leases as request_leases
 from orders.engine.channels import replies, requests, submissions
 from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
-from orders.engine.circuits.store import unavailable_agents
+from orders.engine.circuits.store import Viewpoint, unavailable_agents
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
@@ -68,12 +68,12 @@ def test_steps_that_wait_for_an_agent_are_found_by_priority_and_only_within_its_
     rooms = {"kitchen": 30, "oven": 5}
 
     def claim() -> None:
-        held.extend(row.order_id for row in state_store.claim_waiting(rooms, CAKES, [], limit=50))
+        held.extend(row.order_id for row in state_store.claim_waiting(rooms, CAKES, [], limit=50, retries=20))
 
     choose, _ = plans_of(claim)
     assert len(held) == 30
     assert set(OrderProcess.objects.filter(pk__in=held).values_list("priority", flat=True)) == {9}
-    assert "step_waiting_for_agent" in choose.indexes
+    assert "step_waiting" in choose.indexes
     assert choose.scanned_whole == set()
 
 
@@ -81,8 +81,12 @@ def test_steps_that_wait_for_an_agent_are_found_by_priority_and_only_within_its_
 def test_waiting_steps_and_known_outages_are_read_by_index() -> None:
     """Requests are counted in a queue that is as long as the credit, however many orders are stored."""
     agents = ["kitchen", "oven"]
-    _, credit = plans_of(lambda: grant_credit(agents, rules=BreakerRules(), now=database_now()))
-    assert {"step_waiting_for_agent", "one_open_outage_per_agent"} <= credit.indexes
+    _, credit = plans_of(
+        lambda: grant_credit(
+            agents, viewpoint=Viewpoint("scheduler:1"), rules=BreakerRules(), now=database_now()
+        )
+    )
+    assert {"step_waiting", "one_open_outage_per_agent"} <= credit.indexes
     assert credit.scanned_whole <= {"orders_agentrequest"}
     _, unavailable = plans_of(lambda: unavailable_agents(agents, database_now()))
     assert unavailable.scanned_whole == set()
@@ -151,11 +155,11 @@ def test_free_requests_of_an_agent_are_found_by_priority_without_sorting() -> No
     assert (lease.indexes, lease.scanned_whole) == ({"orders_agentrequest_pkey"}, set())
 
 
-def test_lapsed_leases_are_found_by_their_own_index() -> None:
+def test_lapsed_leases_are_found_by_their_key() -> None:
     freed: list[int] = []
     (plan,) = plans_of(lambda: freed.append(request_leases.free_lapsed()))
     assert freed == [10]
-    assert (plan.indexes, plan.scanned_whole) == ({"request_leased", "orders_agentrequest_pkey"}, set())
+    assert (plan.indexes, plan.scanned_whole) == ({"orders_agentrequest_pkey"}, set())
 
 
 def test_replies_are_peeked_at_and_taken_by_their_key() -> None:

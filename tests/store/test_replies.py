@@ -105,8 +105,8 @@ def test_replies_that_cannot_be_taken_hold_up_no_other(whose: str, number: int) 
 @pytest.mark.django_db
 def test_a_peek_can_go_on_where_the_last_one_ended() -> None:
     posted = post_replies(5)
-    assert replies.peek(2, after=posted[1][0]) == posted[2:4]
-    assert replies.peek(9, after=posted[4][0]) == []
+    assert replies.peek(2, start=posted[2][0]) == posted[2:4]
+    assert replies.peek(9, start=posted[4][0] + 1) == []
 
 
 def test_only_replies_about_orders_that_are_gone_are_deleted(new_session: NewSession) -> None:

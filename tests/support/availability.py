@@ -5,7 +5,7 @@ from typing import Any
 
 from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
-from orders.engine.circuits.store import register_agents
+from orders.engine.circuits.store import Viewpoint, register_agents
 from orders.engine.contracts import Workflow, Workflows
 from orders.engine.errors import Transient
 from orders.models import (
@@ -58,7 +58,10 @@ def waited(seconds: float) -> dict[str, Any]:
 
 
 def has_waiting(agent: str = "kitchen") -> bool:
-    return agent in grant_credit([agent], rules=BreakerRules(), now=ago(0)).waiting
+    return (
+        agent
+        in grant_credit([agent], viewpoint=Viewpoint("scheduler:1"), rules=BreakerRules(), now=ago(0)).waiting
+    )
 
 
 def failures(order: OrderProcess) -> int:

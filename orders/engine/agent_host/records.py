@@ -15,6 +15,7 @@ from orders.engine import state_store
 from orders.engine.agent_host import heartbeat
 from orders.engine.agent_host.call import CallStats
 from orders.engine.channels import leases
+from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.rules import BreakerRules, CircuitRow, Tally
 from orders.engine.circuits.store import draw_retries, read_circuits, register_agents, report_calls
@@ -64,6 +65,7 @@ class HostRecords:
     def __init__(self, *, config: HostConfig, agents: Sequence[str]) -> None:
         self._config = config
         self._agents = list(agents)
+        self._requests = LowWater("orders_agentrequest")
 
     def exchange(
         self,
@@ -88,15 +90,16 @@ class HostRecords:
                 new_leases = leases.claim_suspects(room=room, free=suspicion, me=me, seconds=seconds)
                 taken = Counter(lease.agent for lease in new_leases)
                 room = {agent: free - taken[agent] for agent, free in room.items()}
-            new_leases += leases.claim(room=room, me=me, seconds=seconds)
+            new_leases += leases.claim(room=room, me=me, seconds=seconds, start=self._requests.start)
             return new_leases, self._snapshot() if new_leases else NO_SNAPSHOT
 
     def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
         """Renews leases; returns those confirmed, and whether a request waits that may have killed its hosts."""
         with transaction.atomic():
             confirmed = leases.renew(held, me=self._config.instance, seconds=self._config.lease)
-            leases.delete_expired()
-            if leases.free_lapsed():
+            self._requests.refresh()
+            leases.delete_expired(start=self._requests.start)
+            if leases.free_lapsed(start=self._requests.start):
                 wake(Topic.AGENTS)
             return confirmed, leases.has_suspects(self._agents)
 

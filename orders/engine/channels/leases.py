@@ -54,8 +54,8 @@ class Answer(NamedTuple):
     seconds: float = 0.0
 
 
-def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
-    """Leases free requests, at most `room` for each agent, higher priority first (A9).
+def claim(*, room: Mapping[str, int], me: str, seconds: float, start: int = 0) -> list[Lease]:
+    """Leases free requests with an id of at least `start`, at most `room` for each agent, higher priority first (A9).
 
     Safe with many hosts: the rows are locked with SKIP LOCKED. They are chosen first and then updated by id, because an
     UPDATE whose condition has a LIMIT may take more rows than the limit.
@@ -71,6 +71,7 @@ def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
                    SELECT id
                      FROM orders_agentrequest
                     WHERE agent = agents.agent
+                      AND id >= %s
                       AND leased_until IS NULL
                       AND lapses < %s
                       AND complete_by > clock_timestamp()
@@ -79,7 +80,7 @@ def claim(*, room: Mapping[str, int], me: str, seconds: float) -> list[Lease]:
                       FOR UPDATE SKIP LOCKED
                ) AS free
         """,
-        [list(free_room), list(free_room.values()), SUSPECT_LAPSES],
+        [list(free_room), list(free_room.values()), start, SUSPECT_LAPSES],
     )
     return _lease([row_id for (row_id,) in rows], me=me, seconds=seconds)
 
@@ -273,8 +274,8 @@ def has_suspects(agents: Sequence[str]) -> bool:
     )
 
 
-def free_lapsed() -> int:
-    """Frees up to `BATCH` requests whose leases have lapsed. Returns how many.
+def free_lapsed(*, start: int = 0) -> int:
+    """Frees up to `BATCH` requests whose leases have lapsed, from the id `start` on. Returns how many.
 
     Safe beside other hosts: a request that its holder is renewing or completing is locked, so it is skipped.
     """
@@ -287,18 +288,21 @@ def free_lapsed() -> int:
          WHERE id = ANY(ARRAY(
                    SELECT id
                      FROM orders_agentrequest
-                    WHERE leased_until < clock_timestamp()
-                    ORDER BY leased_until
+                    WHERE id >= %s
+                      AND leased_until < clock_timestamp()
+                    ORDER BY id
                     LIMIT %s
                       FOR UPDATE SKIP LOCKED
                ))
         """,
-        [BATCH],
+        [start, BATCH],
     )
 
 
-def delete_expired() -> int:
-    """Deletes up to `BATCH` requests that nobody holds and whose complete-by has passed. Returns how many.
+def delete_expired(*, start: int = 0) -> int:
+    """Deletes up to `BATCH` requests that nobody holds and whose complete-by has passed, from the id `start` on.
+
+    Returns how many.
 
     Safe beside other hosts: no claim takes a request past its complete-by, and locked requests are skipped.
     """
@@ -308,12 +312,13 @@ def delete_expired() -> int:
          WHERE id = ANY(ARRAY(
                    SELECT id
                      FROM orders_agentrequest
-                    WHERE leased_until IS NULL
+                    WHERE id >= %s
+                      AND leased_until IS NULL
                       AND complete_by < clock_timestamp() - interval '1 second'
                     ORDER BY id
                     LIMIT %s
                       FOR UPDATE SKIP LOCKED
                ))
         """,
-        [BATCH],
+        [start, BATCH],
     )

@@ -12,15 +12,15 @@ BATCH = 500
 _COLUMNS = ", ".join(ReplyRow._fields)
 
 
-def peek(limit: int, *, after: int = 0) -> list[tuple[int, UUID]]:
-    """Locks up to `limit` replies with an id above `after`, oldest first. Returns their ids and orders.
+def peek(limit: int, *, start: int = 0) -> list[tuple[int, UUID]]:
+    """Locks up to `limit` replies with an id of at least `start`, oldest first. Returns their ids and orders.
 
     `skip_locked` gives every scheduler different replies. They stay in the queue until `take`, because another
     scheduler may turn out to hold the order.
     """
     rows = (
         AgentReply.objects.select_for_update(skip_locked=True)
-        .filter(id__gt=after)
+        .filter(id__gte=start)
         .order_by("id")
         .values_list("id", "order_id")[:limit]
     )
@@ -58,8 +58,8 @@ def take_all_of(order_ids: Sequence[UUID]) -> list[ReplyRow]:
     return sorted((ReplyRow._make(row) for row in rows), key=lambda reply: reply.id)
 
 
-def delete_orphans() -> int:
-    """Deletes replies about orders that are no longer in the state store. Returns how many.
+def delete_orphans(*, start: int = 0) -> int:
+    """Deletes replies about orders that are no longer in the state store, from the id `start` on. Returns how many.
 
     Safe beside schedulers: replies that one of them is reading are locked, so they are skipped.
     """
@@ -69,6 +69,7 @@ def delete_orphans() -> int:
          WHERE reply.id = ANY(ARRAY(
                    SELECT id
                      FROM orders_agentreply
+                    WHERE id >= %s
                     ORDER BY id
                     LIMIT %s
                       FOR UPDATE SKIP LOCKED
@@ -79,5 +80,5 @@ def delete_orphans() -> int:
                     WHERE process.order_id = reply.order_id
                )
         """,
-        [BATCH],
+        [start, BATCH],
     )

@@ -29,9 +29,10 @@ class NewRequest(NamedTuple):
     priority: int
 
 
-def post(new_requests: Sequence[NewRequest]) -> None:
-    """Posts requests. Attempt, data and complete-by are copied from the step's row, so they cannot differ from it.
+def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
+    """Posts requests of the scheduler `by`.
 
+    Attempt, data and complete-by are copied from the step's row, so they cannot differ from it.
     The `results` in the body are those of the steps named in `needs`.
     """
     if not new_requests:
@@ -39,7 +40,7 @@ def post(new_requests: Sequence[NewRequest]) -> None:
     run(
         """
         INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
-                                         body, complete_by, priority, deliveries)
+                                         body, complete_by, priority, deliveries, posted_by)
         SELECT step.order_id, step.id, step.name, step.agent, new.operation, step.attempt, new.compensates, new.key,
                new.reverses,
                jsonb_build_object(
@@ -51,14 +52,14 @@ def post(new_requests: Sequence[NewRequest]) -> None:
                           AND needed.name = ANY(string_to_array(new.needs, ','))
                    ) END
                ),
-               step.complete_by, new.priority, 0
+               step.complete_by, new.priority, 0, %s
           FROM json_to_recordset(%s::json)
             AS new(step_id bigint, operation text, needs text, compensates boolean, key text, reverses text,
                    priority smallint)
           JOIN orders_stepstate AS step
             ON step.id = new.step_id
         """,
-        [recordset(new._asdict() for new in new_requests)],
+        [by, recordset(new._asdict() for new in new_requests)],
     )
 
 
@@ -110,11 +111,12 @@ def recall(step_ids: Sequence[int]) -> set[int]:
     return {step_id for (step_id,) in rows}
 
 
-def hand_back_unclaimed(limit: int, *, by: str) -> int:
+def hand_back_unclaimed(limit: int, *, by: str, start: int = 0) -> int:
     """Answers up to `limit` requests that no agent host has ever claimed, shortly before their complete-by.
 
     The answer is that they are deferred: their steps wait, and no failure is counted, since nobody has called anything.
-    Requests that a host is claiming at this moment are locked, so they are skipped. Returns how many were answered.
+    Requests that a host is claiming at this moment are locked, so they are skipped, and so are those with an id below
+    `start`. Returns how many were answered.
     """
     return run(
         """
@@ -122,6 +124,7 @@ def hand_back_unclaimed(limit: int, *, by: str) -> int:
             SELECT id
               FROM orders_agentrequest
              WHERE deliveries = 0
+               AND id >= %s
                AND leased_until IS NULL
                AND complete_by > clock_timestamp()
                AND complete_by - least(%s * interval '1 second', (complete_by - posted_at) / 5) < clock_timestamp()
@@ -139,7 +142,7 @@ def hand_back_unclaimed(limit: int, *, by: str) -> int:
                round(extract(epoch FROM clock_timestamp() - posted_at)::numeric, 3)
           FROM handed_back
         """,
-        [UNCLAIMED_MARGIN, limit, ReplyOutcome.DEFERRED.value, json.dumps(NOT_CLAIMED), by],
+        [start, UNCLAIMED_MARGIN, limit, ReplyOutcome.DEFERRED.value, json.dumps(NOT_CLAIMED), by],
     )
 
 

@@ -13,7 +13,7 @@ from orders.engine.circuits.rules import (
     refilled,
     room,
 )
-from orders.engine.circuits.store import Supply, read_circuits, read_supplies, write_circuit
+from orders.engine.circuits.store import Supply, Viewpoint, read_circuits, read_supplies, write_circuit
 
 
 @dataclass
@@ -55,13 +55,15 @@ class Credit:
         return [agent for agent in self.probed if self.rooms[agent] > 0 and agent in self.waiting]
 
 
-def grant_credit(agents: Collection[str], *, rules: BreakerRules, now: datetime) -> Credit:
-    """What may be dispatched to these agents in this pass.
+def grant_credit(
+    agents: Collection[str], *, viewpoint: Viewpoint, rules: BreakerRules, now: datetime
+) -> Credit:
+    """What one scheduler may dispatch to these agents in this pass.
 
     Circuits that count what is dispatched are locked, one scheduler at a time. Those that another scheduler has locked
     are skipped: they have no room for us in this pass.
     """
-    supplies = read_supplies(agents, with_outstanding=True)
+    supplies = read_supplies(agents, counted_for=viewpoint)
     limited = [
         agent
         for agent, supply in supplies.items()
@@ -100,4 +102,12 @@ def charge_credit(credit: Credit, *, rules: BreakerRules, now: datetime) -> None
 
 
 def _room(circuit: CircuitRow, supply: Supply, rules: BreakerRules, now: datetime) -> int:
-    return room(circuit, capacity=supply.capacity, outstanding=supply.outstanding, rules=rules, now=now)
+    return room(
+        circuit,
+        capacity=supply.capacity,
+        outstanding=supply.outstanding,
+        own=supply.own,
+        schedulers=supply.schedulers,
+        rules=rules,
+        now=now,
+    )

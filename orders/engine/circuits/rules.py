@@ -243,14 +243,28 @@ def is_limited(circuit: CircuitRow, *, rules: BreakerRules, now: datetime) -> bo
     )
 
 
-def room(circuit: CircuitRow, *, capacity: int, outstanding: int, rules: BreakerRules, now: datetime) -> int:
-    """How many requests may be dispatched now, given those outstanding and the capacity of the live hosts (rule 9)."""
+def room(
+    circuit: CircuitRow,
+    *,
+    capacity: int,
+    outstanding: int,
+    own: int = 0,
+    schedulers: int = 1,
+    rules: BreakerRules,
+    now: datetime,
+) -> int:
+    """How many requests one of several schedulers may dispatch now, given the capacity of the live hosts (rule 9).
+
+    `outstanding` are the requests of all of them, `own` those of this one. Passes that run at the same time do not see
+    each other's requests; since none has more than its share, together they stay within the credit.
+    """
     if not capacity or circuit.paused:
         return 0
     if not lets_calls_through(circuit, now):
         return int(is_probe_due(circuit, now))
     share = ramp(circuit, rules=rules, now=now)
-    free = max(1, math.ceil(rules.ahead * capacity * share)) - outstanding
+    credit = max(1, math.ceil(rules.ahead * capacity * share))
+    free = min(credit - outstanding, max(1, credit // schedulers) - own)
     if circuit.rate is not None:
         free = min(free, math.floor(circuit.tokens))
     return max(0, free)

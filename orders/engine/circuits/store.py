@@ -31,16 +31,35 @@ COLUMNS = ", ".join(
     for name in CircuitRow._fields[1:]
 )
 
-_OUTSTANDING = "SELECT agent, count(*)::int AS number FROM orders_agentrequest GROUP BY agent"
-_OUTSTANDING_NOT_READ = "SELECT '' AS agent, 0 AS number"
+_OUTSTANDING = """
+            SELECT agent, count(*)::int AS number, (count(*) FILTER (WHERE posted_by = %(scheduler)s))::int AS own
+              FROM orders_agentrequest
+             WHERE id >= %(start)s
+             GROUP BY agent
+"""
+_OUTSTANDING_NOT_READ = """
+            SELECT '' AS agent, 0 AS number, 0 AS own
+"""
+
+
+class Viewpoint(NamedTuple):
+    """Which scheduler asks, and the id from which the requests are counted (see `LowWater`)."""
+
+    scheduler: str
+    start: int = 0
 
 
 class Supply(NamedTuple):
-    """An agent at the start of a pass. `has_waiting`: steps wait for it; `has_outage`: its outage alert is open."""
+    """An agent at the start of a pass. `has_waiting`: steps wait for it; `has_outage`: its outage alert is open.
+
+    `outstanding` are the requests of all `schedulers`, `own` those of the scheduler that asks.
+    """
 
     circuit: CircuitRow
     capacity: int
     outstanding: int
+    own: int
+    schedulers: int
     has_waiting: bool
     has_outage: bool
 
@@ -78,48 +97,62 @@ def write_circuit(circuit: CircuitRow, **override_columns: Any) -> None:
     run(f"UPDATE orders_circuit SET {settings} WHERE agent = %s", [*columns.values(), agent])
 
 
-def read_supplies(agents: Collection[str], *, with_outstanding: bool) -> dict[str, Supply]:
+def read_supplies(agents: Collection[str], *, counted_for: Viewpoint | None = None) -> dict[str, Supply]:
     """The circuits of these agents with their live capacity and the requests outstanding.
 
-    The supervisor leaves the requests uncounted: it never touches a channel (V5) and does not need the number.
+    The supervisor leaves the requests uncounted: it never touches a channel (V5) and does not need the number. Every
+    scheduler that is alive has a share of the credit.
     """
+    viewpoint = counted_for or Viewpoint("")
     rows = fetch(
         f"""
         WITH live AS (
             SELECT agent, sum(capacity)::int AS capacity
               FROM orders_agentinstance
-             WHERE seen_at > clock_timestamp() - %s * interval '1 second'
+             WHERE seen_at > clock_timestamp() - %(alive)s * interval '1 second'
              GROUP BY agent
         ), outstanding AS (
-            {_OUTSTANDING if with_outstanding else _OUTSTANDING_NOT_READ}
+            {_OUTSTANDING if counted_for else _OUTSTANDING_NOT_READ}
+        ), others AS MATERIALIZED (
+            SELECT count(*)::int AS number
+              FROM orders_roleinstance
+             WHERE role = 'scheduler'
+               AND instance <> %(scheduler)s
+               AND seen_at > clock_timestamp() - %(alive)s * interval '1 second'
         )
         SELECT agents.agent,
                coalesce(live.capacity, 0),
                coalesce(outstanding.number, 0),
-               EXISTS (SELECT 1
-                         FROM orders_stepstate AS s
-                        WHERE s.agent = agents.agent AND s.waiting_since IS NOT NULL),
+               coalesce(outstanding.own, 0),
+               (SELECT number + 1 FROM others),
+               (SELECT true
+                  FROM orders_stepstate AS s
+                 WHERE s.agent = agents.agent AND s.waiting_since IS NOT NULL
+                 ORDER BY least(s.failure_count + s.compensation_failure_count, 1), s.priority DESC, s.order_id
+                 LIMIT 1) IS NOT NULL,
                EXISTS (SELECT 1
                          FROM orders_alert AS a
                         WHERE a.agent = agents.agent AND a.kind = 'outage' AND a.closed_at IS NULL),
                c.agent IS NOT NULL,
                {COLUMNS}
-          FROM unnest(%s::text[]) AS agents (agent)
+          FROM unnest(%(agents)s::text[]) AS agents (agent)
           LEFT JOIN live ON live.agent = agents.agent
           LEFT JOIN outstanding ON outstanding.agent = agents.agent
           LEFT JOIN orders_circuit AS c ON c.agent = agents.agent
         """,
-        [HEARTBEAT_LIMIT, list(agents)],
+        {"alive": HEARTBEAT_LIMIT, "agents": list(agents), **viewpoint._asdict()},
     )
     return {
         name: Supply(
             CircuitRow(name, *columns) if has_circuit else CircuitRow(name),
             capacity,
             outstanding,
+            own,
+            schedulers,
             has_waiting,
             has_outage,
         )
-        for name, capacity, outstanding, has_waiting, has_outage, has_circuit, *columns in rows
+        for name, capacity, outstanding, own, schedulers, has_waiting, has_outage, has_circuit, *columns in rows
     }
 
 
@@ -129,7 +162,7 @@ def unavailable_agents(agents: Collection[str], now: datetime) -> dict[str, str]
     A step that timed out there ran into an outage, so no failure of its own is counted.
     """
     causes = {}
-    for agent, supply in read_supplies(agents, with_outstanding=False).items():
+    for agent, supply in read_supplies(agents).items():
         if not supply.capacity:
             causes[agent] = "no_host"
         elif not lets_calls_through(supply.circuit, now):
@@ -193,7 +226,7 @@ def report_calls(
 
 def find_host_changes(agents: Collection[str]) -> HostChanges:
     """Finds the agents that steps wait for and no live process runs, and those that a process runs again."""
-    supplies = read_supplies(agents, with_outstanding=False).items()
+    supplies = read_supplies(agents).items()
     return HostChanges(
         unhosted=[
             agent
@@ -215,6 +248,24 @@ def alert_host_changes(changes: HostChanges) -> None:
         alerts.open_outage(agent, code="no_host", message=message)
     for agent in changes.rehosted:
         alerts.close_outage(agent, by="the supervisor", resolution="the agent runs again")
+
+
+def available_retries(*, rate: float) -> int:
+    """How many retries the global budget would grant now. Nothing is locked."""
+    rows = fetch(
+        """
+        SELECT tokens, extract(epoch FROM clock_timestamp() - refilled_at)::float8
+          FROM orders_retrybudget
+         WHERE name = %s
+        """,
+        [RETRY_BUDGET],
+    )
+    tokens, passed = rows[0] if rows else (2 * rate, 0.0)
+    return int(_refilled(tokens, passed, rate))
+
+
+def _refilled(tokens: float, passed: float, rate: float) -> float:
+    return min(2 * rate, tokens + max(0.0, passed) * rate)
 
 
 def draw_retries(retries: int, *, rate: float) -> int:
@@ -239,7 +290,7 @@ def draw_retries(retries: int, *, rate: float) -> int:
         """,
         [RETRY_BUDGET],
     )
-    available = min(full_budget, tokens + max(0.0, passed) * rate)
+    available = _refilled(tokens, passed, rate)
     granted = min(retries, int(available))
     run(
         "UPDATE orders_retrybudget SET tokens = %s, refilled_at = clock_timestamp() WHERE name = %s",

@@ -118,6 +118,8 @@ class Worker:
         failures = 0
         _collect_garbage_seldom()
         log.info("started", action="start", worker=self._name)
+        if self._health is not None:
+            self._health.beat()  # before the first pass, since the other processes count this one from now on
         while not self._stopping.is_set():
             self.wake.clear()
             if self._stopping.is_set():  # `stop` may have set the flag that was just cleared

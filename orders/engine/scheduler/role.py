@@ -19,10 +19,11 @@ from django.db import transaction
 from orders.engine import alerts, state_store
 from orders.engine.admission import Admission
 from orders.engine.channels import replies, requests, status
+from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.credit import Credit, charge_credit, grant_credit
 from orders.engine.circuits.rules import BreakerRules
-from orders.engine.circuits.store import draw_retries
+from orders.engine.circuits.store import Viewpoint, available_retries, draw_retries
 from orders.engine.contracts import Workflows
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow
@@ -83,6 +84,8 @@ class Scheduler:
             troubles=self.troubles,
             workflows=self.workflows,
         )
+        self._requests = LowWater("orders_agentrequest")
+        self._replies = LowWater("orders_agentreply")
         self._passes = 0
         self._tidied_at = 0.0
 
@@ -113,7 +116,10 @@ class Scheduler:
         self._admission.check()
         with transaction.atomic():
             now = database_now()
-            credit = grant_credit(self._agents, rules=self._config.breaker, now=now)
+            self._requests.refresh()
+            self._replies.refresh()
+            viewpoint = Viewpoint(self._config.instance, self._requests.start)
+            credit = grant_credit(self._agents, viewpoint=viewpoint, rules=self._config.breaker, now=now)
             workload = self._gather(scope, now, credit)
             orders = workload.orders
             for order in orders:
@@ -153,7 +159,9 @@ class Scheduler:
         # them up; and a quarter for those that wait, so that a stream of replies cannot either.
         most = max(limit - len(rows) - limit // 4, limit // 4)
         without = locked | scope.without
-        waited = state_store.claim_waiting(credit.for_waiting(), self.workflows(), without, limit=most)
+        rooms = credit.for_waiting()
+        retries = available_retries(rate=self._config.retries) if rooms else 0
+        waited = state_store.claim_waiting(rooms, self.workflows(), without, limit=most, retries=retries)
         rows += waited
         without |= {row.order_id for row in waited}
         free = max(limit - len(rows), limit // 4)
@@ -191,14 +199,14 @@ class Scheduler:
         If none of the orders of a page of replies can be locked (somebody else has them, they are left alone, or this
         release does not have their workflow), the next page is read, so that those replies do not hold up the others.
         """
-        after = 0
+        start = self._replies.start
         while True:
-            waiting = replies.peek(self._config.batch, after=after)
+            waiting = replies.peek(self._config.batch, start=start)
             order_ids = {order_id for _, order_id in waiting} - scope.without
             rows = state_store.lock(order_ids, self.workflows(), limit=scope.limit)
             if rows or len(waiting) < self._config.batch:
                 return waiting, rows
-            after = waiting[-1][0]
+            start = waiting[-1][0] + 1
 
     def _load(
         self, rows: list[ProcessRow], taken_replies: list[ReplyRow], now: datetime, credit: Credit
@@ -231,7 +239,7 @@ class Scheduler:
         state_store.write_processes(rows)
         new_requests = [new for order in orders for new in order.new_requests]
         requests.discard([step_id for order in orders for step_id in order.superseded])
-        requests.post(new_requests)
+        requests.post(new_requests, by=self._config.instance)
         alerts.open_alerts([alert for order in orders for alert in order.alerts])
         status.post(message for order in orders for message in order.statuses)
         events = [event for order in orders for event in order.events]
@@ -258,8 +266,10 @@ class Scheduler:
         The supervisor never touches a channel (V5), so a scheduler reports the orders that it has put into Error.
         """
         with transaction.atomic():
-            handed_back = requests.hand_back_unclaimed(limit, by=self._config.instance)
-            replies.delete_orphans()
+            handed_back = requests.hand_back_unclaimed(
+                limit, by=self._config.instance, start=self._requests.start
+            )
+            replies.delete_orphans(start=self._replies.start)
             rows = state_store.unannounced(limit, self.workflows())
             state_store.write_processes([row._replace(announced=True) for row in rows])
             status.post(status.Status(row.reply_to, row.order_id, StatusKind.FAILED) for row in rows)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from orders.engine.contracts import Workflows
 from orders.engine.rows import ProcessRow, StepRow
@@ -87,7 +87,10 @@ def lock_one(order_id: UUID) -> ProcessRow | None:
 def claim(
     limit: int, workflows: Workflows, now: datetime, *, without: Collection[UUID] = ()
 ) -> list[ProcessRow]:
-    """Locks up to `limit` orders that need a scheduler: first those whose wait is over, then those that are ready (C2).
+    """Locks up to `limit` orders that need a scheduler: those whose wait is over and those that are ready (C2).
+
+    Orders whose wait is over fill what the ready ones leave, and get an eighth at least. So thousands of retries that
+    are due at once do not hold up new orders (F30), and new orders do not hold up the others for ever.
 
     Safe against a second claim of the same order: the row lock is exclusive, `skip_locked` skips what another scheduler
     is claiming, and PostgreSQL checks the condition again on the row once it is locked. Ready orders come by priority,
@@ -99,15 +102,22 @@ def claim(
     due = free.filter(
         process_state__in=[ProcessState.PENDING, ProcessState.PROCESSING], not_before__lte=now
     ).order_by("not_before")
-    rows = [ProcessRow._make(row) for row in due.values_list(*ProcessRow._fields)[:limit]]
-    if len(rows) < limit:
-        # After a quiet day the planner expects few ready orders, and would sort all of a sudden crowd at every claim.
-        run("SET LOCAL enable_sort = off")
-        ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True).order_by(
-            "-priority", "order_id"
-        )
-        rows += [ProcessRow._make(row) for row in ready.values_list(*ProcessRow._fields)[: limit - len(rows)]]
+    few = min(limit, max(1, limit // 8))
+    rows = _rows(due[:few])
+    may_be_more = len(rows) == few
+    # After a quiet day the planner expects few ready orders, and would sort all of a sudden crowd at every claim.
+    run("SET LOCAL enable_sort = off")
+    ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True).order_by(
+        "-priority", "order_id"
+    )
+    rows += _rows(ready[: limit - len(rows)])
+    if may_be_more and len(rows) < limit:
+        rows += _rows(due.exclude(order_id__in=[row.order_id for row in rows])[: limit - len(rows)])
     return rows
+
+
+def _rows(orders: QuerySet[OrderProcess]) -> list[ProcessRow]:
+    return [ProcessRow._make(row) for row in orders.values_list(*ProcessRow._fields)]
 
 
 def claim_waiting(
@@ -116,11 +126,13 @@ def claim_waiting(
     already_locked: Collection[UUID],
     *,
     limit: int,
+    retries: int,
 ) -> list[ProcessRow]:
     """Locks up to `limit` orders whose steps wait for these agents, at most as many per agent as it has room for.
 
-    Those of higher priority come first, then the oldest (A9). The orders are chosen without locks and then locked
-    without waiting, so another scheduler may have taken some of them in between.
+    Of the steps that have failed before, at most `retries` per agent, so that those for which there is no budget do not
+    fill the pass (F30). Those of higher priority come first, then the oldest (A9). The orders are chosen without locks
+    and then locked without waiting, so another scheduler may have taken some of them in between.
     """
     if not rooms or limit <= 0:
         return []
@@ -128,10 +140,12 @@ def claim_waiting(
         f"""
         SELECT waiting.order_id
           FROM unnest(%(agents)s::text[], %(rooms)s::int[]) AS agents (agent, room),
+               (VALUES (0, %(limit)s), (1, %(retries)s)) AS steps (failed, most),
                LATERAL (
                   {_WAITING_STEPS}
+                     AND least(s.failure_count + s.compensation_failure_count, 1) = steps.failed
                    ORDER BY s.priority DESC, s.order_id
-                   LIMIT agents.room
+                   LIMIT least(agents.room, steps.most)
                ) AS waiting
          GROUP BY waiting.order_id
          ORDER BY max(waiting.priority) DESC, waiting.order_id
@@ -141,6 +155,7 @@ def claim_waiting(
             "agents": list(rooms),
             "rooms": [min(room, limit) for room in rooms.values()],
             "limit": limit,
+            "retries": retries,
             **_waiting_parameters(workflows, already_locked),
         },
     )

@@ -1,0 +1,19 @@
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+from django.db.models.functions import Least
+
+
+class Migration(migrations.Migration):
+
+    atomic = False
+
+    dependencies = [
+        ('orders', '0015_no_index_of_leases'),
+    ]
+
+    operations = [
+        AddIndexConcurrently(
+            model_name='stepstate',
+            index=models.Index(models.F('agent'), Least(models.F('failure_count') + models.F('compensation_failure_count'), 1), models.OrderBy(models.F('priority'), descending=True), models.F('process_id'), condition=models.Q(('waiting_since__isnull', False)), name='step_waiting'),
+        ),
+    ]

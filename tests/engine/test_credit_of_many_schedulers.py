@@ -1,0 +1,67 @@
+"""However many schedulers there are, no more requests are outstanding than the agents' credit (A9, rule 9)."""
+
+import pytest
+
+from orders.models import AgentRequest, RoleInstance
+from tests.support.availability import set_capacity
+from tests.support.factories import ago, make_order
+from tests.support.roles import a_scheduler, clones
+from tests.support.two_sessions import all_at_once
+from tests.support.workflows import PACKED
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("A9")]
+
+CAPACITY = 50
+
+
+def orders_for_the_kitchen(number: int) -> None:
+    clones(make_order(PACKED | {"decorate": {}}), number - 1)
+
+
+def outstanding(**fields: str) -> int:
+    return AgentRequest.objects.filter(agent="kitchen", **fields).count()
+
+
+@pytest.mark.pattern("C3")
+def test_eight_schedulers_at_once_stay_within_the_credit_of_one() -> None:
+    """None sees what the others are about to send, so each keeps to its share."""
+    schedulers = [a_scheduler(f"scheduler:{n}") for n in range(8)]
+    set_capacity("kitchen", CAPACITY)
+    orders_for_the_kitchen(800)
+    for scheduler in schedulers:
+        scheduler.health.beat()
+    for _ in range(3):
+        all_at_once(8, lambda n: schedulers[n].run_once())
+        assert outstanding() <= 2 * CAPACITY
+    for scheduler in schedulers:  # those that were not quick enough to find an order
+        scheduler.run_once()
+    assert {outstanding(posted_by=f"scheduler:{n}") for n in range(8)} == {2 * CAPACITY // 8}
+
+
+def test_a_scheduler_that_has_died_leaves_its_share_to_the_others() -> None:
+    alive, dead = a_scheduler("scheduler:alive"), a_scheduler("scheduler:dead")
+    set_capacity("kitchen", CAPACITY)
+    orders_for_the_kitchen(300)
+    alive.health.beat()
+    dead.health.beat()
+    dead.run_once()
+    alive.run_once()
+    assert (outstanding(posted_by="scheduler:alive"), outstanding()) == (CAPACITY, 2 * CAPACITY)
+    RoleInstance.objects.filter(pk="scheduler:dead").update(seen_at=ago(60))
+    AgentRequest.objects.filter(posted_by="scheduler:dead").delete()
+    alive.run_once()
+    assert outstanding(posted_by="scheduler:alive") == 2 * CAPACITY
+
+
+def test_every_scheduler_may_send_one_request_however_small_the_credit() -> None:
+    """Otherwise orders would starve that only one of many schedulers can move on."""
+    schedulers = [a_scheduler(f"scheduler:{n}") for n in range(8)]
+    set_capacity("kitchen", 1)
+    orders_for_the_kitchen(20)
+    for scheduler in schedulers:
+        scheduler.health.beat()
+    schedulers[0].run_once()
+    assert outstanding() == 1
+    schedulers[1].run_once()
+    schedulers[2].run_once()
+    assert outstanding() == 2
