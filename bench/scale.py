@@ -200,7 +200,7 @@ def costs() -> Mapping[str, Callable[[], object]]:
     return {
         "scheduler: claim": lambda: state_store.claim(BATCH, workflows, database_now()),
         "scheduler: claim what waits for an agent": lambda: state_store.claim_waiting(
-            {"noop": BATCH}, workflows, [], limit=BATCH
+            {"noop": BATCH}, workflows, [], limit=BATCH, retries=BATCH
         ),
         "scheduler: replies": lambda: replies.peek(BATCH),
         "scheduler: to be announced": lambda: state_store.unannounced(BATCH, workflows),

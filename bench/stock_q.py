@@ -11,13 +11,15 @@ import sys
 
 import django
 
-from sasweb.settings import database
+from sasweb.database import django_settings
 
 STEPS = 4
 
 SECRET_KEY = "not a secret: nothing is signed here"
 INSTALLED_APPS = ["django.contrib.contenttypes", "django_q"]
-DATABASES = {"default": {**database(os.environ.get("DATABASE_URL", "postgresql:///")), "CONN_MAX_AGE": None}}
+DATABASES = {
+    "default": {**django_settings(os.environ.get("DATABASE_URL", "postgresql:///")), "CONN_MAX_AGE": None}
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 Q_CLUSTER = {"name": "bench", "orm": "default", "workers": 2}

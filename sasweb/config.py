@@ -34,6 +34,7 @@ class Config:
     sandbox_bind: str
     var_dir: Path
     database_url: str
+    listen_database_url: str
     secret_key: str
     debug: bool
     allowed_hosts: list[str]
@@ -73,7 +74,8 @@ def read(environ: Env | None = None) -> Config:
         bind=bind,
         sandbox_bind=sandbox,
         var_dir=var_dir,
-        database_url=_database_url(env, var_dir),
+        database_url=_postgres_url(env, "DATABASE_URL", _noted_url(var_dir)),
+        listen_database_url=_postgres_url(env, "LISTEN_DATABASE_URL", ""),
         secret_key=_secret_key(env, var_dir),
         debug=debug,
         allowed_hosts=_value(
@@ -169,12 +171,16 @@ def _url(env: Env, name: str, default: str, schemes: tuple[str, ...]) -> str:
     return value.rstrip("/")
 
 
-def _database_url(env: Env, var_dir: Path) -> str:
-    """`DATABASE_URL`, or the url that the embedded server noted when it started."""
-    value: str = env.str("DATABASE_URL", default="")
+def _noted_url(var_dir: Path) -> str:
+    """The url that the embedded server noted when it started."""
+    note = var_dir / "database-url"
+    return note.read_text().strip() if note.is_file() else "postgresql://sasweb@127.0.0.1:5432/sasweb"
+
+
+def _postgres_url(env: Env, name: str, default: str) -> str:
+    value: str = env.str(name, default="") or default
     if not value:
-        note = var_dir / "database-url"
-        value = note.read_text().strip() if note.is_file() else "postgresql://sasweb@127.0.0.1:5432/sasweb"
+        return value
     try:
         if not value.startswith(("postgres://", "postgresql://")):
             raise ProgrammingError("not a URL")
@@ -182,7 +188,7 @@ def _database_url(env: Env, var_dir: Path) -> str:
     except ProgrammingError as error:
         redacted = re.sub(r"(?<=:)[^:@/]+(?=@)", "…", value)
         raise ConfigError(
-            f"DATABASE_URL={redacted!r} is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME"
+            f"{name}={redacted!r} is not valid; expected postgresql://USER:PASSWORD@HOST:PORT/NAME"
         ) from error
     return value
 

@@ -1,10 +1,14 @@
-"""Whether this process is ready: the database answers, and its tables are those of this release."""
+"""Whether this process is ready: the database answers and is fit, and its tables are those of this release."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 
+import psycopg
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
+
+from sasweb import database
 
 ANSWER_TIMEOUT = 0.8
 """Seconds that the database has to answer."""
@@ -18,7 +22,7 @@ class Readiness:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="readiness")
         self._lock = threading.Lock()
         self._question: Future[str] | None = None
-        self._is_migrated = False
+        self._is_fit = False
 
     def find_problem(self) -> str:
         """Why this process is not ready, in one line; empty when it is. Takes at most `ANSWER_TIMEOUT` seconds."""
@@ -35,18 +39,21 @@ class Readiness:
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
-            return "" if self._is_migrated else self._missing_migrations()
-        except (DatabaseError, InterfaceError):
+            return "" if self._is_fit else self._unfitness()
+        except database.UnsuitableDatabase as error:
+            return str(error)
+        except (DatabaseError, InterfaceError, psycopg.OperationalError):
             return "the database does not answer"
         finally:
             connection.close()
 
-    def _missing_migrations(self) -> str:
+    def _unfitness(self) -> str:
+        database.check(connection.get_connection_params(), listener=settings.LISTEN_PARAMETERS)
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
         if plan:
             return f"migrations still to be applied: {len(plan)}"
-        self._is_migrated = True
+        self._is_fit = True
         return ""
 
 

@@ -3,11 +3,8 @@
 import os
 import sys
 from datetime import timedelta
-from typing import Any
 
-from psycopg.conninfo import conninfo_to_dict
-
-from sasweb import config, logs, mail_server
+from sasweb import config, database, logs, mail_server
 
 try:
     CONFIG = config.read()
@@ -82,41 +79,19 @@ TEMPLATES = [
 WEB_THREADS = 32
 """Threads of one web process. At most half of them may be held by requests that wait (`orders.api.waiting`)."""
 
-
-def database(url: str, *, pool: bool = False) -> dict[str, Any]:
-    """Django's settings for a PostgreSQL url, with the time-outs that keep a stopped process from holding its locks.
-
-    A process that is stopped inside a transaction loses its locks after 5 s (docs/architecture.md, "Nobody holds a
-    lock for ever"); `migrate` lifts the limit for itself. The keepalives find a dead server within 15 s.
-
-    With a `pool` a request borrows its connection, and fails if it gets none within 3 s. An attempt to connect is given
-    up after 1 s: the pool doubles its pauses, and would otherwise find a server minutes after it is back.
-    """
-    parts: dict[str, Any] = dict(conninfo_to_dict(url))
-    name, user, password = parts.pop("dbname", ""), parts.pop("user", ""), parts.pop("password", "")
-    host, port = parts.pop("host", ""), parts.pop("port", "")
-    migrating = len(sys.argv) > 1 and sys.argv[1] in {"migrate", "sqlmigrate", "makemigrations", "test"}
-    limits = "" if migrating else "-c transaction_timeout=5s -c idle_in_transaction_session_timeout=5s"
-    parts["options"] = f"{parts.get('options', '')} {limits}".strip()
-    parts.setdefault("connect_timeout", 5)
-    parts.update(keepalives_idle=5, keepalives_interval=5, keepalives_count=2)
-    if pool:
-        parts["pool"] = {"min_size": 2, "max_size": 20, "timeout": 3.0, "reconnect_timeout": 1.0}
-    return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": name,
-        "USER": user,
-        "PASSWORD": password,
-        "HOST": host,
-        "PORT": port,
-        "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": parts,
-    }
-
-
 # DATABASE_POOL is set by sasweb.asgi and sasweb.wsgi. Everything else has one connection per process, or forks, which
 # no pool survives.
-DATABASES = {"default": database(CONFIG.database_url, pool=os.environ.get("DATABASE_POOL") == "1")}
+_IS_MIGRATING = len(sys.argv) > 1 and sys.argv[1] in {"migrate", "sqlmigrate", "makemigrations", "test"}
+DATABASES = {
+    "default": database.django_settings(
+        CONFIG.listen_database_url if _IS_MIGRATING and CONFIG.listen_database_url else CONFIG.database_url,
+        is_pooled=os.environ.get("DATABASE_POOL") == "1",
+        is_limited=not _IS_MIGRATING,
+        has_pooler=bool(CONFIG.listen_database_url),
+    )
+}
+LISTEN_PARAMETERS = database.parameters(CONFIG.listen_database_url) if CONFIG.listen_database_url else None
+"""psycopg's parameters for listening, if that needs a connection past a pooler."""
 
 # The periodic jobs. Each of these traps has been met: a connection pool does not work in the cluster, which forks; a
 # redelivered job must be harmless (retry > timeout > the longest job); with catch_up on, an hour's outage starts sixty

@@ -73,9 +73,10 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
         is awaited, and one whose outcome is unknown is given its settle time, because it may still take effect.
 
     9.  Dispatch needs credit. About twice an agent's live capacity may be outstanding, of which each live scheduler
-        has its share; while its circuit is open, only a probe. A step without credit waits, with no complete-by and no failure counted, until its patience is
-        over: an outage delays orders, and fails none. A remote service that asks for time is given it in the same
-        way. A circuit opens on the failures of several orders; one that fails while others succeed has its own counted.
+        has its share; while its circuit is open, only a probe. A step without credit waits, with no complete-by and
+        no failure counted, until its patience is over: an outage delays orders, and fails none. A remote service that
+        asks for time is given it in the same way. A circuit opens on the failures of several orders; one that fails
+        while others succeed has its own counted.
 
     10. Workflows are data with a version, and an order finishes on the version that it started with. A release that
         does not have that version, or has changed it, leaves the order to one that has it as it was.

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import psycopg
 
+from sasweb import database
 from sasweb.config import PROJECT_DIR, Config
 from sasweb.launcher.processes import Spec
 
-OLDEST_POSTGRES = 170_000  # the first with transaction_timeout
 PORT_TIMEOUT = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up
 LARGEST_SCALE = 16
 PIPE = "SASWEB_LAUNCHER_PIPE"  # tells `run_jobs` that its stdin is a pipe from us
@@ -120,18 +120,18 @@ def _bind_error(host_port: str) -> OSError | None:
     return None
 
 
-def check_database(url: str) -> None:
-    """Raises `LaunchError` when the database cannot be reached or is too old. The text does not show the password."""
+def check_database(url: str, listen_url: str = "") -> None:
+    """Raises `LaunchError` when the database cannot be reached, or cannot carry this software.
+
+    The text does not show the password.
+    """
     try:
-        with psycopg.connect(url, connect_timeout=5) as connection:
-            version = connection.info.server_version
+        database.check(database.parameters(url), listener=database.parameters(listen_url or url))
     except psycopg.OperationalError as error:
         reason = " ".join(str(error).split())
         raise LaunchError(f"DATABASE_URL: the database cannot be reached: {reason}") from error
-    if version < OLDEST_POSTGRES:
-        raise LaunchError(
-            f"DATABASE_URL: the database is PostgreSQL {version // 10_000}; 17 or newer is needed"
-        )
+    except database.UnsuitableDatabase as error:
+        raise LaunchError(f"DATABASE_URL: {error}") from error
 
 
 def reachable_host_port(bind: str) -> str:

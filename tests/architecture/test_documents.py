@@ -28,7 +28,7 @@ from orders.selectors.desk import supervisor as supervisor_page
 from orders.services.operators import bulk, notifications
 from orders.vocabulary import MessageKind
 from sandbox.app import SLOW_SECONDS
-from sasweb import config
+from sasweb import config, database
 from sasweb.launcher import jobs_watch, launch
 from tests.architecture.source import ROOT
 from tests.support.invariants import Limits
@@ -90,6 +90,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "EMAIL_FROM": f"`{defaults.email_from}`",
         "VAR_DIR": f"`{(config.PROJECT_DIR / 'var').relative_to(config.PROJECT_DIR)}/`",
         "DATABASE_URL": "embedded",
+        "LISTEN_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.listen_database_url],
         "SECRET_KEY": "generated once, kept in `VAR_DIR`",
         "WAREHOUSE_URL": "the sandbox",
     }
@@ -219,7 +220,7 @@ FIGURES = [
     ("docs/state-machines.md", r"may fail (twice) as often", RetryRules().compensation_patience),
     ("README.md", r"after (\w+) failed calls it waits", BREAKER.least_failures),
     ("README.md", r"waits (\w+) minutes for its customer", 120 / 60),
-    ("README.md", r"your own server \((\d+) or newer\)", launch.OLDEST_POSTGRES / 10_000),
+    ("README.md", r"your own server \((\d+) or newer\)", database.OLDEST_POSTGRES / 10_000),
 ]
 """Document, pattern with the figure as its group, the code's figure."""
 

@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings
 
 from orders.management.commands import up
+from sasweb import database
 from sasweb.embedded_postgres.server import temporary_server
 from sasweb.launcher import launch
 from sasweb.launcher.launch import LaunchError
@@ -148,7 +149,7 @@ def test_an_unreachable_database_is_reported_in_one_line_without_its_password(fr
 def test_a_database_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with temporary_server() as server:
         launch.check_database(server.url)
-        monkeypatch.setattr(launch, "OLDEST_POSTGRES", 990_000)
+        monkeypatch.setattr(database, "OLDEST_POSTGRES", 990_000)
         with pytest.raises(LaunchError, match="the database is PostgreSQL 18; "):
             launch.check_database(server.url)
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from sasweb import settings
+from sasweb import database
 from sasweb.embedded_postgres import place as postgres_place
 from sasweb.embedded_postgres.place import PostgresError
 from sasweb.embedded_postgres.server import FOR_TESTS, EmbeddedPostgres
@@ -87,8 +87,8 @@ def test_the_server_has_the_required_version_and_locale(
 def test_the_url_is_understood_by_libpq_and_by_the_settings(server: EmbeddedPostgres) -> None:
     parts = conninfo_to_dict(server.url)
     assert (parts["user"], parts["dbname"], parts["host"]) == ("sasweb", "sasweb", str(server.sockets))
-    database = settings.database(server.url)
-    assert (database["NAME"], database["USER"], database["HOST"]) == ("sasweb", "sasweb", str(server.sockets))
+    there = database.django_settings(server.url)
+    assert (there["NAME"], there["USER"], there["HOST"]) == ("sasweb", "sasweb", str(server.sockets))
 
 
 def test_the_note_holds_the_url_for_its_owner_alone_while_the_server_runs(server: EmbeddedPostgres) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import structlog
+from django.conf import settings
 from django.db import connection
 
 from orders.engine.channels.wakeups import PG_CHANNEL, Topic
@@ -23,7 +24,9 @@ SILENCE = 5.0
 
 
 def connection_parameters() -> dict[str, Any]:
-    """The parameters of the project's database connection, as psycopg names them."""
+    """The parameters of a connection to the project's database that hears wake-ups, as psycopg names them."""
+    if settings.LISTEN_PARAMETERS:
+        return dict(settings.LISTEN_PARAMETERS)
     djangos_own = {"context", "cursor_factory", "prepare_threshold"}
     parameters = connection.get_connection_params()
     return {name: value for name, value in parameters.items() if name not in djangos_own}

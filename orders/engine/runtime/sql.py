@@ -31,7 +31,7 @@ ABOUT_THE_DATABASE = frozenset({"08", "25", "40", "53", "55", "57", "58"})
 value that is too large for an index, or a damaged row, is reported as the same kinds of error."""
 
 TRANSACTION_LIMIT = 5.0
-"""Seconds that the server lets a transaction last (`sasweb.settings.database`)."""
+"""Seconds that the server lets a transaction last (`sasweb.database`)."""
 TIMEOUTS = frozenset({"57014", "25P04", "25P03", "55P03"})
 """The SQLSTATEs of a time-out: of a statement, a transaction, a transaction that waits for its client, and a lock."""
 _LAST_WORDS = re.compile(r"due to (statement|transaction|idle-in-transaction|lock) timeout")

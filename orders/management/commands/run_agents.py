@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from orders import wiring
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.loop import stop_on_signals
-from orders.management.role_command import RoleCommand
+from orders.management.role_command import RoleCommand, wait_for_database
 
 
 class Command(RoleCommand):
@@ -18,6 +18,8 @@ class Command(RoleCommand):
         parser.add_argument("agents", nargs="*", metavar="NAME", help="an agent to run (default: all agents)")
 
     def handle(self, *, agents: list[str], **options: object) -> None:
+        if not wait_for_database():
+            return
         try:
             host = wiring.agent_host(agents)
         except KeyError as error:

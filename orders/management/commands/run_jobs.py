@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand
 from django.db import Error, close_old_connections, connections
 
 from orders import jobs
+from orders.management.role_command import wait_for_database
 from orders.selectors.desk.supervisor import last_sweep_at
 from sasweb.launcher import jobs_cluster, jobs_watch
 
@@ -30,6 +31,8 @@ class Command(BaseCommand):
     def handle(self, *, watch_stdin: bool, cluster_of: int | None, **options: object) -> None:
         if cluster_of:
             run_cluster(watch=cluster_of)
+            return
+        if not wait_for_database():
             return
         period = settings.CONFIG.supervisor_period
         watch = jobs_watch.JobsWatch(

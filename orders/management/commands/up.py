@@ -71,7 +71,7 @@ def up(config: Config, scale: dict[str, int]) -> None:
     output = Output(sys.stdout.fileno())
     output.expect([*(f"{role}.1" for role in scale), "postgres", "load_demo"])
     if url:
-        launch.check_database(url)
+        launch.check_database(url, config.listen_database_url)
         with ProcessManager(output) as manager:
             run_roles(manager, config, scale, url)
         return
