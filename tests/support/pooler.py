@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pwd
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.support.own_database import OwnDatabase
 from tests.support.system import free_ports
 from tests.support.wait import until
 
-PROGRAM = os.environ.get("PGBOUNCER", "pgbouncer")
+PROGRAM = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 CONFIGURATION = """
 [databases]
 sasweb = host={sockets} dbname=sasweb user=sasweb
@@ -38,8 +39,11 @@ def a_pooler(database: OwnDatabase, folder: Path, *, more: str = "") -> Iterator
     configuration = folder / f"pgbouncer-{port}.ini"
     configuration.write_text(CONFIGURATION.format(sockets=database.server.sockets, port=port, more=more))
     configuration.chmod(0o644)
-    owner = pwd.getpwuid(database.server.sockets.stat().st_uid)
-    command = [PROGRAM, "-q", *(["-u", owner.pw_name] if os.getuid() == 0 else []), str(configuration)]
+    assert PROGRAM, "these tests need PgBouncer"
+    as_user = []
+    if os.getuid() == 0:
+        as_user = ["-u", pwd.getpwuid(database.server.sockets.stat().st_uid).pw_name]
+    command = [PROGRAM, "-q", *as_user, str(configuration)]
     url = f"postgresql://sasweb@127.0.0.1:{port}/sasweb"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
