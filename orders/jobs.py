@@ -14,8 +14,7 @@ from orders import retention, wiring
 from orders.engine.errors import LeadershipLost
 from orders.engine.role_health import RoleHealth
 from orders.engine.runtime.backoff import full_jitter
-from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, ran_out_of_time
-from orders.engine.runtime.text import first_line
+from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, log_trouble, ran_out_of_time
 from orders.engine.supervisor.role import Supervisor
 from orders.outbox import queue
 from orders.services.operators import bulk_runner, notifications
@@ -107,11 +106,7 @@ def _work(
         except DATABASE_TROUBLE as error:
             failures += 1
             is_slow = ran_out_of_time(error, time.monotonic() - began)
-            log.warning(
-                "database slow" if is_slow else "database unavailable",
-                action="retry",
-                error=first_line(error),
-            )
+            log_trouble(error, is_slow=is_slow)
             connection.close()
             if health is not None:
                 health.note_failure(error, is_slow=is_slow)

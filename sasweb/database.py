@@ -14,8 +14,6 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 OLDEST_POSTGRES = 170_000  # the first with transaction_timeout
-DJANGOS_OWN = {"context", "cursor_factory", "prepare_threshold"}
-"""Parameters that Django adds for its own connections."""
 LIMITS = ("transaction_timeout", "idle_in_transaction_session_timeout")
 LIMIT = "5s"
 HEARING = 10.0
@@ -86,9 +84,8 @@ def check_version(connection: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _connected(parameters: Mapping[str, Any]) -> Iterator[psycopg.Connection[Any]]:
-    own_parameters = {name: value for name, value in parameters.items() if name not in DJANGOS_OWN}
     try:
-        session = psycopg.connect(**own_parameters, autocommit=True)
+        session = psycopg.connect(**parameters, autocommit=True)
     except psycopg.OperationalError as error:
         _explain(error, parameters)
         raise

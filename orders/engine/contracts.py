@@ -138,7 +138,7 @@ class Workflow:
     @property
     def title(self) -> str:
         """The name and the version, to be read by people."""
-        return f"{self.name} v{self.version}"
+        return title_of((self.name, self.version))
 
     @cached_property
     def dependents(self) -> dict[str, tuple[str, ...]]:
@@ -152,6 +152,12 @@ class Workflow:
 
 WorkflowKey: TypeAlias = tuple[str, int]
 Workflows: TypeAlias = Mapping[WorkflowKey, Workflow]
+
+
+def title_of(key: WorkflowKey) -> str:
+    """The name and the version of a workflow, to be read by people."""
+    name, version = key
+    return f"{name} v{version}"
 
 
 @dataclass(frozen=True, kw_only=True)

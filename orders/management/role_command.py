@@ -3,7 +3,6 @@
 import threading
 
 import psycopg
-import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
@@ -12,10 +11,8 @@ from orders import wiring
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.loop import Role, Worker, stop_on_signals
-from orders.engine.runtime.text import first_line
+from orders.engine.runtime.sql import log_trouble
 from sasweb import database
-
-log = structlog.get_logger()
 
 
 class RoleCommand(BaseCommand):
@@ -51,6 +48,6 @@ def wait_for_database() -> bool:
             raise CommandError(str(error)) from error
         except psycopg.OperationalError as error:
             failures += 1
-            log.warning("database unavailable", action="retry", error=first_line(error))
+            log_trouble(error, is_slow=False)
             stopping.wait(full_jitter(failures, first=0.05, cap=2.0))
     return False

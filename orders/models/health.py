@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from orders.models.choices import choices
 from orders.vocabulary import AlertKind, CircuitState
 
-ABOUT_A_ROLE = [AlertKind.RELEASE.value, AlertKind.STALLED.value]
+ABOUT_A_ROLE = [kind.value for kind in AlertKind if not kind.has_orders and kind is not AlertKind.OUTAGE]
 
 
 class AlertGroup(models.Model):

@@ -31,7 +31,7 @@ from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
-from orders.engine.runtime.sql import DATABASE_TROUBLE, ran_out_of_time
+from orders.engine.runtime.sql import DATABASE_TROUBLE, log_trouble, ran_out_of_time
 from orders.engine.runtime.text import first_line
 from orders.vocabulary import ActorKind, EventKind
 
@@ -150,11 +150,7 @@ class AgentHost:
                 if is_slow:
                     self._batch.halve()
                 self.health.note_failure(error, is_slow=is_slow)
-                log.warning(
-                    "database slow" if is_slow else "database unavailable",
-                    action="retry",
-                    error=first_line(error),
-                )
+                log_trouble(error, is_slow=is_slow)
                 await asyncio.sleep(full_jitter(failures, first=0.05, cap=2.0))
                 continue
             failures = 0

@@ -99,39 +99,44 @@ def claim_suspects(*, room: Mapping[str, int], free: int, me: str, seconds: floa
 
     They are chosen without locks and then locked, so another host may have taken some of them in between (rule 11).
     """
+    suspects = fetch(
+        """
+        SELECT id, agent, lapses
+          FROM orders_agentrequest
+         WHERE agent = ANY(%s)
+           AND leased_until IS NULL
+           AND lapses >= %s
+           AND complete_by > clock_timestamp()
+         ORDER BY lapses, id
+         LIMIT %s
+        """,
+        [list(room), SUSPECT_LAPSES, SUSPICION],
+    )
     rows = fetch(
         """
-        WITH chosen AS MATERIALIZED (
-            SELECT id, room, row_number() OVER (PARTITION BY agent ORDER BY lapses, id) AS place,
-                   sum(least(%(most)s, power(4, least(lapses - %(lapses)s, 3)))) OVER (ORDER BY lapses, id) AS total
-              FROM (
-                   SELECT suspect.id, suspect.agent, suspect.lapses, agents.room
-                     FROM orders_agentrequest AS suspect
-                     JOIN unnest(%(agents)s::text[], %(rooms)s::int[]) AS agents (agent, room)
-                       ON suspect.agent = agents.agent
-                    WHERE suspect.leased_until IS NULL
-                      AND suspect.lapses >= %(lapses)s
-                      AND suspect.complete_by > clock_timestamp()
-                    ORDER BY suspect.lapses, suspect.id
-                    LIMIT %(most)s
-                   ) AS suspects
-        )
-        SELECT request.id
-          FROM orders_agentrequest AS request
-         WHERE request.id IN (SELECT id FROM chosen WHERE total <= %(free)s AND place <= room)
-           AND request.leased_until IS NULL
-         ORDER BY request.id
+        SELECT id
+          FROM orders_agentrequest
+         WHERE id = ANY(%s)
+           AND leased_until IS NULL
+         ORDER BY id
            FOR UPDATE SKIP LOCKED
         """,
-        {
-            "agents": list(room),
-            "rooms": list(room.values()),
-            "lapses": SUSPECT_LAPSES,
-            "most": SUSPICION,
-            "free": free,
-        },
+        [_light_enough(suspects, room, free)],
     )
     return _lease([row_id for (row_id,) in rows], me=me, seconds=seconds)
+
+
+def _light_enough(suspects: Sequence[tuple[int, str, int]], room: Mapping[str, int], free: int) -> list[int]:
+    """The ids of those that may run, of suspects given as (id, agent, lapses), the least suspect first."""
+    free_room, light_enough = dict(room), []
+    for request_id, agent, lapses in suspects:
+        free -= weight(lapses)
+        if free < 0:
+            break
+        if free_room[agent] > 0:
+            free_room[agent] -= 1
+            light_enough.append(request_id)
+    return light_enough
 
 
 def _lease(ids: list[int], *, me: str, seconds: float) -> list[Lease]:

@@ -20,6 +20,7 @@ from orders.engine.circuits.rules import (
     lets_calls_through,
     probe_wait,
 )
+from orders.engine.role_health import ALIVE
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.vocabulary import CircuitState
 
@@ -118,7 +119,7 @@ def read_supplies(agents: Collection[str], *, counted_for: Viewpoint | None = No
               FROM orders_roleinstance
              WHERE role = 'scheduler'
                AND instance <> %(scheduler)s
-               AND seen_at > clock_timestamp() - %(alive)s * interval '1 second'
+               AND seen_at > clock_timestamp() - %(role_alive)s * interval '1 second'
         )
         SELECT agents.agent,
                coalesce(live.capacity, 0),
@@ -140,7 +141,7 @@ def read_supplies(agents: Collection[str], *, counted_for: Viewpoint | None = No
           LEFT JOIN outstanding ON outstanding.agent = agents.agent
           LEFT JOIN orders_circuit AS c ON c.agent = agents.agent
         """,
-        {"alive": HEARTBEAT_LIMIT, "agents": list(agents), **viewpoint._asdict()},
+        {"alive": HEARTBEAT_LIMIT, "role_alive": ALIVE, "agents": list(agents), **viewpoint._asdict()},
     )
     return {
         name: Supply(
@@ -252,20 +253,23 @@ def alert_host_changes(changes: HostChanges) -> None:
 
 def available_retries(*, rate: float) -> int:
     """How many retries the global budget would grant now. Nothing is locked."""
+    return int(_budget(rate))
+
+
+def _budget(rate: float, *, lock: Literal["", "FOR UPDATE"] = "") -> float:
+    """The retries in the global budget as of now."""
+    full_budget = 2 * rate
     rows = fetch(
-        """
+        f"""
         SELECT tokens, extract(epoch FROM clock_timestamp() - refilled_at)::float8
           FROM orders_retrybudget
          WHERE name = %s
+        {lock}
         """,
         [RETRY_BUDGET],
     )
-    tokens, passed = rows[0] if rows else (2 * rate, 0.0)
-    return int(_refilled(tokens, passed, rate))
-
-
-def _refilled(tokens: float, passed: float, rate: float) -> float:
-    return min(2 * rate, tokens + max(0.0, passed) * rate)
+    tokens, passed = rows[0] if rows else (full_budget, 0.0)
+    return float(min(full_budget, tokens + max(0.0, passed) * rate))
 
 
 def draw_retries(retries: int, *, rate: float) -> int:
@@ -276,21 +280,11 @@ def draw_retries(retries: int, *, rate: float) -> int:
     """
     if retries <= 0:
         return 0
-    full_budget = 2 * rate
     run(
         "INSERT INTO orders_retrybudget (name, tokens) VALUES (%s, %s) ON CONFLICT (name) DO NOTHING",
-        [RETRY_BUDGET, full_budget],
+        [RETRY_BUDGET, 2 * rate],
     )
-    ((tokens, passed),) = fetch(
-        """
-        SELECT tokens, extract(epoch FROM clock_timestamp() - refilled_at)::float8
-          FROM orders_retrybudget
-         WHERE name = %s
-           FOR UPDATE
-        """,
-        [RETRY_BUDGET],
-    )
-    available = _refilled(tokens, passed, rate)
+    available = _budget(rate, lock="FOR UPDATE")
     granted = min(retries, int(available))
     run(
         "UPDATE orders_retrybudget SET tokens = %s, refilled_at = clock_timestamp() WHERE name = %s",

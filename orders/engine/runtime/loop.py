@@ -21,8 +21,7 @@ import structlog
 from django.db import connection
 
 from orders.engine.runtime.backoff import full_jitter
-from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, ran_out_of_time
-from orders.engine.runtime.text import first_line
+from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, log_trouble, ran_out_of_time
 
 log = structlog.get_logger()
 
@@ -153,14 +152,7 @@ class Worker:
     def _recover(self, error: Exception, failures: int, *, is_slow: bool) -> None:
         """Closes the connection and waits. Every transaction can be repeated, so the pass is simply tried again."""
         wait = full_jitter(failures, first=0.05, cap=2.0)
-        reason = first_line(error)
-        log.warning(
-            "database slow" if is_slow else "database unavailable",
-            action="retry",
-            worker=self._name,
-            error=reason,
-            wait=round(wait, 3),
-        )
+        log_trouble(error, is_slow=is_slow, worker=self._name, wait=round(wait, 3))
         connection.close()
         if self._health is not None:
             self._health.note_failure(error, is_slow=is_slow)

@@ -18,7 +18,7 @@ from django.db import (
 )
 from psycopg.types.datetime import TimestamptzLoader
 
-from orders.engine.runtime.text import keepable_json
+from orders.engine.runtime.text import first_line, keepable_json
 
 log = structlog.get_logger()
 
@@ -55,6 +55,12 @@ def ran_out_of_time(error: Exception, seconds: float = 0.0) -> bool:
         or bool(_LAST_WORDS.search(str(error)))
         or seconds >= 0.9 * TRANSACTION_LIMIT
     )
+
+
+def log_trouble(error: Exception, *, is_slow: bool, **context: Any) -> None:
+    """Logs that the database ended or refused some work, which is about to be repeated."""
+    event = "database slow" if is_slow else "database unavailable"
+    log.warning(event, action="retry", error=first_line(error), **context)
 
 
 def fetch(statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from orders.engine.contracts import Workflows
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, run
+from orders.engine.state_store.definitions import columns_of
 from orders.models import OrderProcess
 from orders.vocabulary import ProcessState
 
@@ -188,11 +189,12 @@ def claim_probes(
 
 
 def _waiting_parameters(workflows: Workflows, already_locked: Collection[UUID]) -> dict[str, list[Any]]:
+    names, versions, fingerprints = columns_of(workflows)
     return {
         "except": list(already_locked),
-        "names": [name for name, _ in workflows],
-        "versions": [version for _, version in workflows],
-        "fingerprints": [workflow.fingerprint for workflow in workflows.values()],
+        "names": names,
+        "versions": versions,
+        "fingerprints": fingerprints,
     }
 
 

@@ -80,7 +80,7 @@ def other_definitions(workflows: Workflows) -> list[OtherDefinition]:
            AND known.version = workflow.version
            AND known.fingerprint = other.fingerprint
         """,
-        _columns(workflows),
+        columns_of(workflows),
     )
     return [
         OtherDefinition((name, version), json.loads(text) if text else None) for name, version, text in rows
@@ -128,7 +128,8 @@ def stranded_orders(*, roles: Sequence[str]) -> list[Stranded]:
     return [Stranded((name, version), number, example) for name, version, number, example in rows]
 
 
-def _columns(workflows: Workflows) -> list[list[Any]]:
+def columns_of(workflows: Workflows) -> list[list[Any]]:
+    """The names, the versions and the fingerprints of these workflows, each as a list for `unnest`."""
     return [
         [name for name, _ in workflows],
         [version for _, version in workflows],

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 
 from orders.engine import alerts
+from orders.engine.contracts import title_of
 from orders.engine.role_health import Trouble
 from orders.engine.state_store import definitions
 from orders.vocabulary import ActorKind, AlertKind
@@ -31,7 +32,7 @@ class VersionWatch:
             return
         self._looked_at = now
         stranded = definitions.stranded_orders(roles=[ActorKind.SCHEDULER.value])
-        titles = {f"{orders.key[0]} v{orders.key[1]}": orders for orders in stranded}
+        titles = {title_of(orders.key): orders for orders in stranded}
         self._since = {title: self._since.get(title, now) for title in titles}
         reported = alerts.open_subjects(AlertKind.RELEASE, code=CODE) if titles else ()
         self.troubles = [
