@@ -1,6 +1,10 @@
 """What the commands that run a role have in common."""
 
-import threading
+import itertools
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 from django.conf import settings
@@ -32,22 +36,41 @@ class RoleCommand(BaseCommand):
         listener.stop()
 
 
+class _Stopped(BaseException):
+    """Raised by SIGTERM and SIGINT, wherever the wait for the database is."""
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Lets SIGTERM and SIGINT raise `_Stopped` until the block ends; then they have their former effect again."""
+
+    def stop(*_: object) -> None:
+        raise _Stopped
+
+    handlers = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
 def wait_for_database() -> bool:
     """Waits until the database can be reached, and checks it; False if SIGTERM or SIGINT has ended the wait.
 
     Raises `CommandError` if the database cannot carry this software, or a pooler takes from it what is needed.
     """
-    stopping = threading.Event()
-    stop_on_signals(stopping.set)
-    failures = 0
-    while not stopping.is_set():
-        try:
-            database.check(connection.get_connection_params(), listener=settings.LISTEN_PARAMETERS)
-            return True
-        except database.UnsuitableDatabase as error:
-            raise CommandError(str(error)) from error
-        except psycopg.OperationalError as error:
-            failures += 1
-            log_trouble(error, is_slow=False)
-            stopping.wait(full_jitter(failures, first=0.05, cap=2.0))
-    return False
+    try:
+        with _stopped_by_signals():
+            for failures in itertools.count(1):
+                try:
+                    database.check(connection.get_connection_params(), listener=settings.LISTEN_PARAMETERS)
+                    break
+                except psycopg.OperationalError as error:
+                    log_trouble(error, is_slow=False)
+                    time.sleep(full_jitter(failures, first=0.05, cap=2.0))
+    except database.UnsuitableDatabase as error:
+        raise CommandError(str(error)) from error
+    except _Stopped:
+        return False
+    return True
