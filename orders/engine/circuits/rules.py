@@ -256,7 +256,8 @@ def room(
     """How many requests one of several schedulers may dispatch now, given the capacity of the live hosts (rule 9).
 
     `outstanding` are the requests of all of them, `own` those of this one. Passes that run at the same time do not see
-    each other's requests; since none has more than its share, together they stay within the credit.
+    each other's requests; since none has more than its share, together they stay within the credit, unless it is
+    smaller than the number of schedulers: a share is one request at least.
     """
     if not capacity or circuit.paused:
         return 0
