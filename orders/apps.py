@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import psycopg
 from django.apps import AppConfig
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connections
@@ -29,6 +28,6 @@ def check_database(*, databases: Sequence[str] | None = None, **_: Any) -> list[
             database.check_version(connections[alias].get_connection_params())
         except database.UnsuitableDatabase as error:
             errors.append(Error(str(error), id="orders.E001"))
-        except psycopg.OperationalError:
+        except database.UnreachableDatabase:
             continue
     return errors

@@ -16,12 +16,30 @@ from psycopg.conninfo import conninfo_to_dict
 OLDEST_POSTGRES = 170_000  # the first with transaction_timeout
 LIMITS = ("transaction_timeout", "idle_in_transaction_session_timeout")
 LIMIT = "5s"
+LIMIT_IN_MS = 5_000
+"""The longest that a transaction may last, in milliseconds: the low water of the queues counts on it."""
 HEARING = 10.0
 """Seconds that a wake-up may take to arrive when the connection for wake-ups is tried."""
+
+DEAF_POOLER = (
+    "wake-ups are not heard through the pooler in front of the database; "
+    "set LISTEN_DATABASE_URL to the server itself"
+)
+DEAF_LISTENER = (
+    "LISTEN_DATABASE_URL: wake-ups sent through DATABASE_URL are not heard there; "
+    "set it to the same database, at the server itself"
+)
 
 
 class UnsuitableDatabase(Exception):
     """Raised when the database cannot carry this software. The text is one line that says what to change."""
+
+
+class UnreachableDatabase(Exception):
+    """Raised when the database does not answer, or not as a server that can be written to.
+
+    That may pass by itself. The text is one line, and begins with the setting whose database it is.
+    """
 
 
 def parameters(url: str, *, is_limited: bool = True) -> dict[str, Any]:
@@ -67,33 +85,38 @@ def django_settings(
 def check(connection: Mapping[str, Any], *, listener: Mapping[str, Any] | None = None) -> None:
     """Checks the database by the parameters of a connection for work, and of one for wake-ups if that is another.
 
-    Raises `UnsuitableDatabase`, or `psycopg.OperationalError` if the database cannot be reached.
+    Raises `UnsuitableDatabase` or `UnreachableDatabase`.
     """
-    with _connected(connection) as session:
+    with _connected(connection, "DATABASE_URL") as session:
         _check_version(session)
         _check_limits(session)
-        with _connected(listener or connection) as ear:
-            _check_wake_ups(session, ear)
+        _check_writable(session)
+        setting = "LISTEN_DATABASE_URL" if listener else "DATABASE_URL"
+        with _connected(listener or connection, setting) as ear:
+            if not _hears(session, ear):
+                _explain_deafness(ear, is_separate=listener is not None)
 
 
 def check_version(connection: Mapping[str, Any]) -> None:
     """Checks only the server's version, without the time-outs, which an old server does not know. Raises as `check`."""
-    with _connected({**connection, "options": ""}) as session:
+    with _connected({**connection, "options": ""}, "DATABASE_URL") as session:
         _check_version(session)
 
 
 @contextmanager
-def _connected(parameters: Mapping[str, Any]) -> Iterator[psycopg.Connection[Any]]:
+def _connected(parameters: Mapping[str, Any], setting: str) -> Iterator[psycopg.Connection[Any]]:
+    """A session whose errors are raised as `UnreachableDatabase`, if none of them has a cause that can be named."""
     try:
-        session = psycopg.connect(**parameters, autocommit=True)
-    except psycopg.OperationalError as error:
-        _explain(error, parameters)
-        raise
-    with session:
-        yield session
+        with psycopg.connect(**parameters, autocommit=True) as session:
+            yield session
+    except psycopg.Error as error:
+        _explain_refusal(error, parameters)
+        raise UnreachableDatabase(
+            f"{setting}: the database cannot be used: {' '.join(str(error).split())}"
+        ) from error
 
 
-def _explain(error: psycopg.OperationalError, parameters: Mapping[str, Any]) -> None:
+def _explain_refusal(error: psycopg.Error, parameters: Mapping[str, Any]) -> None:
     """Raises `UnsuitableDatabase` if the server or a pooler refuses the time-outs as parameters of the connection."""
     reason = str(error)
     if "unsupported startup parameter" in reason:
@@ -112,24 +135,39 @@ def _check_version(session: psycopg.Connection[Any]) -> None:
 
 
 def _check_limits(session: psycopg.Connection[Any]) -> None:
-    for name in LIMITS:
-        row = session.execute("SELECT current_setting(%s), current_user", [name]).fetchone()
-        value, user = row or ("0", "")
-        if value == "0":
+    rows = session.execute(
+        "SELECT name, setting::bigint, current_user FROM pg_settings WHERE name = ANY(%s) ORDER BY name DESC",
+        [list(LIMITS)],
+    )
+    for name, limit, user in rows:
+        if not 0 < limit <= LIMIT_IN_MS:
             raise UnsuitableDatabase(
-                f"{name} is off, although it was asked for: a pooler has dropped it; run "
-                f"ALTER ROLE \"{user}\" SET {name} = '{LIMIT}'"
+                f"{name} is {f'{limit} ms' if limit else 'off'}, although {LIMIT} was asked for: a pooler has dropped "
+                f"it; run ALTER ROLE \"{user}\" SET {name} = '{LIMIT}'"
             )
 
 
-def _check_wake_ups(session: psycopg.Connection[Any], ear: psycopg.Connection[Any]) -> None:
-    """Sends a notification from one session to the other, on a channel of its own."""
+def _check_writable(session: psycopg.Connection[Any]) -> None:
+    if session.execute("SELECT pg_is_in_recovery()").fetchone() != (False,):
+        raise UnreachableDatabase("DATABASE_URL: the database is a standby, which takes no orders")
+
+
+def _hears(session: psycopg.Connection[Any], ear: psycopg.Connection[Any]) -> bool:
+    """Whether a notification arrives from one session at the other, on a channel of its own, within `HEARING`."""
     channel = f"sasweb_check_{secrets.token_hex(8)}"
     ear.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
     session.execute("SELECT pg_notify(%s, '')", [channel])
-    for _ in ear.notifies(timeout=HEARING, stop_after=1):
-        return
-    raise UnsuitableDatabase(
-        "wake-ups are not heard through the pooler in front of the database; "
-        "set LISTEN_DATABASE_URL to the server itself"
-    )
+    return any(True for _ in ear.notifies(timeout=HEARING, stop_after=1))
+
+
+def _explain_deafness(ear: psycopg.Connection[Any], *, is_separate: bool) -> None:
+    """Raises `UnsuitableDatabase` if a setting is to blame, else `UnreachableDatabase`: the server is only slow.
+
+    A pooler is known by the process id that it invents for the session.
+    """
+    if is_separate:
+        raise UnsuitableDatabase(DEAF_LISTENER)
+    row = ear.execute("SELECT pg_backend_pid()").fetchone()
+    if row != (ear.info.backend_pid,):
+        raise UnsuitableDatabase(DEAF_POOLER)
+    raise UnreachableDatabase(f"DATABASE_URL: a wake-up took more than {HEARING:.0f} s")

@@ -3,7 +3,6 @@
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import psycopg
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
@@ -23,6 +22,8 @@ class Readiness:
         self._lock = threading.Lock()
         self._question: Future[str] | None = None
         self._is_fit = False
+        self._known_unfitness = ""
+        """What the last whole check found; it may take longer than an answer may."""
 
     def find_problem(self) -> str:
         """Why this process is not ready, in one line; empty when it is. Takes at most `ANSWER_TIMEOUT` seconds."""
@@ -33,28 +34,35 @@ class Readiness:
         try:
             return question.result(timeout=ANSWER_TIMEOUT)
         except TimeoutError:
-            return f"the database did not answer within {ANSWER_TIMEOUT} s"
+            return self._known_unfitness or f"the database did not answer within {ANSWER_TIMEOUT} s"
 
     def _ask(self) -> str:
         try:
+            if not self._is_fit:
+                self._known_unfitness = _find_unfitness()
+                self._is_fit = not self._known_unfitness
+                return self._known_unfitness
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
-            return "" if self._is_fit else self._unfitness()
-        except database.UnsuitableDatabase as error:
-            return str(error)
-        except (DatabaseError, InterfaceError, psycopg.OperationalError):
+            return ""
+        except (database.UnreachableDatabase, DatabaseError, InterfaceError):
             return "the database does not answer"
         finally:
             connection.close()
 
-    def _unfitness(self) -> str:
+
+def _find_unfitness() -> str:
+    """Why the database cannot carry this release, in one line; empty when it can.
+
+    Raises `UnreachableDatabase`, or Django's errors of a database.
+    """
+    try:
         database.check(connection.get_connection_params(), listener=settings.LISTEN_PARAMETERS)
-        executor = MigrationExecutor(connection)
-        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        if plan:
-            return f"migrations still to be applied: {len(plan)}"
-        self._is_fit = True
-        return ""
+    except database.UnsuitableDatabase as error:
+        return str(error)
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return f"migrations still to be applied: {len(plan)}" if plan else ""
 
 
 READINESS = Readiness()

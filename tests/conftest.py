@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from sasweb import database
 from tests.support.two_sessions import BAD_PLANS, Session
 
 
@@ -17,6 +18,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     """
     options = connections["default"].settings_dict["OPTIONS"]
     options["options"] = options["options"].replace("timeout=5s", "timeout=120s")
+    database.LIMIT_IN_MS = 120_000
 
 
 @pytest.fixture(params=BAD_PLANS.values(), ids=BAD_PLANS.keys())

@@ -63,6 +63,7 @@ class RoleHealth:
         self._error: Exception | None = None
         self._is_slow = False
         self._beat_at = 0.0
+        self._has_failed = False
         self._reported: tuple[set[tuple[str, str, str]], list[list[Any]]] | None = None
 
     def note_pass(self) -> None:
@@ -82,9 +83,11 @@ class RoleHealth:
             [name, version, workflow.fingerprint] for (name, version), workflow in self._workflows().items()
         ]
         now = self._clock()
-        if (keys, versions) == self._reported and now - self._beat_at < PERIOD:
+        has_news = (keys, versions) != self._reported and not self._has_failed
+        if not has_news and now - self._beat_at < PERIOD:
             return
         self._beat_at = now
+        self._has_failed = True
         try:
             with transaction.atomic():
                 self._write(keys, versions, now)
@@ -102,6 +105,7 @@ class RoleHealth:
             connection.close()
             return
         self._reported = keys, versions
+        self._has_failed = False
 
     def forget(self) -> None:
         """Takes this process off the list, when it stops."""

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
@@ -66,7 +65,7 @@ def wait_for_database() -> bool:
                 try:
                     database.check(connection.get_connection_params(), listener=settings.LISTEN_PARAMETERS)
                     break
-                except psycopg.OperationalError as error:
+                except database.UnreachableDatabase as error:
                     log_trouble(error, is_slow=False)
                     time.sleep(full_jitter(failures, first=0.05, cap=2.0))
     except database.UnsuitableDatabase as error:

@@ -9,8 +9,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-import psycopg
-
 from sasweb import database
 from sasweb.config import PROJECT_DIR, Config
 from sasweb.launcher.processes import Spec
@@ -127,11 +125,8 @@ def check_database(url: str, listen_url: str = "") -> None:
     """
     try:
         database.check(database.parameters(url), listener=database.parameters(listen_url or url))
-    except psycopg.OperationalError as error:
-        reason = " ".join(str(error).split())
-        raise LaunchError(f"DATABASE_URL: the database cannot be reached: {reason}") from error
-    except database.UnsuitableDatabase as error:
-        raise LaunchError(f"DATABASE_URL: {error}") from error
+    except (database.UnreachableDatabase, database.UnsuitableDatabase) as error:
+        raise LaunchError(str(error)) from error
 
 
 def reachable_host_port(bind: str) -> str:

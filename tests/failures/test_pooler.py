@@ -9,7 +9,7 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from sasweb import database as sasweb_database
-from sasweb.database import UnsuitableDatabase, check, parameters
+from sasweb.database import UnreachableDatabase, UnsuitableDatabase, check, parameters
 from tests.support.own_database import OwnDatabase, own_database
 from tests.support.pooler import a_pooler
 from tests.support.system import System
@@ -72,6 +72,65 @@ def test_a_server_that_does_not_know_the_time_outs_is_named_with_its_version(
     ((version,),) = database.act("SHOW server_version_num")
     number = int(str(version)) // 10_000
     assert refusal_of(database.server.url) == f"the database is PostgreSQL {number}; 17 or newer is needed"
+
+
+@pytest.mark.usefixtures("limits")
+def test_a_limit_longer_than_a_late_row_may_take_is_refused(
+    database: OwnDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queues' low water passes a row that commits later than that."""
+    monkeypatch.setattr(sasweb_database, "LIMIT_IN_MS", 5_000)
+    database.act("ALTER ROLE sasweb SET transaction_timeout = '6s'")
+    with a_pooler(database, tmp_path, more=PASSES_OPTIONS) as url:
+        assert refusal_of(url, database.server.url).startswith(
+            "transaction_timeout is 6000 ms, although 5s was asked"
+        )
+
+
+def test_wake_ups_of_another_database_are_reported_with_the_setting_to_change(
+    database: OwnDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sasweb_database, "HEARING", 0.5)
+    other = database.server.url.replace("/sasweb?", "/postgres?")
+    assert other != database.server.url
+    assert refusal_of(database.server.url, other).startswith(
+        "LISTEN_DATABASE_URL: wake-ups sent through DATABASE_URL"
+    )
+
+
+def unreachable(url: str, listen_url: str = "") -> str:
+    with pytest.raises(UnreachableDatabase) as trouble:
+        check(parameters(url), listener=parameters(listen_url) if listen_url else None)
+    assert "\n" not in str(trouble.value)
+    return str(trouble.value)
+
+
+def test_a_slow_wake_up_without_a_pooler_is_no_reason_to_end(
+    database: OwnDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sasweb_database, "_hears", lambda *_: False)
+    assert unreachable(database.server.url) == "DATABASE_URL: a wake-up took more than 10 s"
+
+
+def test_the_setting_whose_database_cannot_be_reached_is_named(database: OwnDatabase) -> None:
+    nowhere = "postgresql://sasweb@127.0.0.1:1/sasweb"
+    assert unreachable(nowhere, database.server.url).startswith("DATABASE_URL: the database cannot be used: ")
+    assert unreachable(database.server.url, nowhere).startswith(
+        "LISTEN_DATABASE_URL: the database cannot be used: "
+    )
+
+
+def test_a_standby_is_waited_for_until_it_is_promoted(database: OwnDatabase) -> None:
+    signal = database.server.place.data / "standby.signal"
+    database.server.stop(mode="fast")
+    signal.touch()
+    try:
+        database.server.start()
+        assert unreachable(database.server.url).endswith("the database is a standby, which takes no orders")
+    finally:
+        database.server.stop(mode="fast")
+        signal.unlink()
+        database.start()
 
 
 @pytest.mark.parametrize("role", ["submission", "scheduler", "agents", "jobs"])

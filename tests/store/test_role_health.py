@@ -66,6 +66,27 @@ def test_it_records_so_every_few_seconds_and_at_once_when_something_changes() ->
     ]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_heartbeat_that_fails_is_repeated_when_the_next_is_due_and_not_at_every_pass() -> None:
+    """Not even the first, which has news: a database in trouble would get one from each pass of each process."""
+    process = Process()
+    attempts = []
+
+    def refuse(*_: object) -> None:
+        attempts.append(process.now)
+        raise OperationalError("no")
+
+    with connection.execute_wrapper(refuse):
+        process.beat()
+        process.beat(after=PERIOD / 5)
+        process.beat(BROKEN, after=PERIOD / 5)
+        assert len(attempts) == 1
+        process.beat(BROKEN)
+        assert len(attempts) == 2
+    process.beat(BROKEN)
+    assert RoleInstance.objects.get().troubles
+
+
 @pytest.mark.pattern("O1")
 def test_a_trouble_of_many_processes_is_one_alert_which_stays_until_none_has_it() -> None:
     first, second = Process("scheduler:a"), Process("scheduler:b")

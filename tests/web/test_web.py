@@ -1,6 +1,7 @@
 """What holds for every page: probes, security headers, static files, the API's own description."""
 
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from orders.api.problems import PROBLEMS
-from sasweb import readiness
+from sasweb import database, readiness
 from sasweb.readiness import Readiness
 
 DOCS = "/api/docs/"
@@ -35,6 +36,34 @@ def test_readyz_names_what_is_missing(client: Client, monkeypatch: pytest.Monkey
     monkeypatch.setattr(readiness.MigrationExecutor, "migration_plan", lambda *_: [("orders", "0002")])
     response = client.get("/readyz")
     assert (response.status_code, response.text) == (503, "migrations still to be applied: 1\n")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_says_what_to_change_in_a_database_that_is_unfit(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "READINESS", Readiness())
+    monkeypatch.setattr(database, "OLDEST_POSTGRES", 990_000)
+    response = client.get("/readyz")
+    assert response.status_code == 503
+    assert response.text.endswith("17 or newer is needed\n")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_still_says_so_while_the_check_takes_longer_than_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = Readiness()
+    monkeypatch.setattr(database, "OLDEST_POSTGRES", 990_000)
+    problem = asked.find_problem()
+    assert "17 or newer" in problem
+    release = threading.Event()
+    monkeypatch.setattr(readiness, "_find_unfitness", lambda: release.wait(30) and "")
+    monkeypatch.setattr(readiness, "ANSWER_TIMEOUT", 0.01)
+    try:
+        assert asked.find_problem() == problem
+    finally:
+        release.set()
 
 
 @pytest.mark.django_db
