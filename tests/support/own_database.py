@@ -72,7 +72,7 @@ def own_database(
     try:
         server.start()
         database = OwnDatabase(server)
-        with _orm_at(server.url):
+        with orm_at(server.url):
             call_command("migrate", verbosity=0)
             yield database
     finally:
@@ -84,7 +84,7 @@ def own_database(
 
 
 @contextlib.contextmanager
-def _orm_at(url: str) -> Iterator[None]:
+def orm_at(url: str) -> Iterator[None]:
     """Points this thread's Django connection at another server until the block ends."""
     parts = conninfo_to_dict(url)
     there: dict[str, object] = {
