@@ -155,7 +155,8 @@ class SweepRecord(models.Model):
 class AgentInstance(models.Model):
     """One agent in one running process, as of its last heartbeat (A9).
 
-    `orders.engine.agent_host.heartbeat` writes it.
+    `orders.engine.agent_host.heartbeat` writes it, and `orders.engine.circuits` what is counted in a window and the
+    quarantine of a host that fails where others succeed.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -169,6 +170,14 @@ class AgentInstance(models.Model):
     p95_seconds = models.FloatField(null=True, help_text="of the calls of the last minute")
     recent_calls = models.PositiveIntegerField(default=0, help_text="calls of the last minute")
     recent_failures = models.PositiveIntegerField(default=0, help_text="failed calls of the last minute")
+    window_at = models.DateTimeField(null=True, help_text="when the counting of window_* began")
+    window_calls = models.PositiveIntegerField(db_default=0)
+    window_failures = models.PositiveIntegerField(db_default=0)
+    quarantined_at = models.DateTimeField(
+        null=True, help_text="since when its calls fail while others' succeed"
+    )
+    probe_at = models.DateTimeField(null=True, help_text="in quarantine: when it may make its next call")
+    probes = models.PositiveIntegerField(db_default=0, help_text="calls that have failed in quarantine")
     started_at = models.DateTimeField(db_default=Now())
     seen_at = models.DateTimeField(db_default=Now())
 

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.core.management import call_command
 from django.db import DatabaseError, connection
-from django.db.migrations import AddIndex, Migration, RunSQL
+from django.db.migrations import AddIndex, CreateModel, Migration, RunSQL
 from django.db.migrations.executor import MigrationExecutor
 from pytest_django import DjangoDbBlocker
 
@@ -110,7 +110,7 @@ def names_of(operation: Any) -> list[str]:
         return [operation.index.name]
     if isinstance(operation, RunSQL):
         statements = [operation.sql] if isinstance(operation.sql, str) else operation.sql
-        return [one.removeprefix(DROPS) for one in statements if one.startswith(DROPS)]
+        return [text.removeprefix(DROPS) for text in statements if text.startswith(DROPS)]
     return []
 
 
@@ -152,10 +152,12 @@ def test_a_new_index_of_an_existing_table_is_built_concurrently_and_can_be_begun
         migration = loader.graph.nodes[key]
         if migration.name < "0015" and not migration.name.startswith("0005"):
             continue
-        built = [one for one in migration.operations if isinstance(one, AddIndexConcurrently)]
-        created = {one.name.lower() for one in migration.operations if type(one).__name__ == "CreateModel"}
-        for operation in migration.operations:
+        operations = migration.operations
+        built = [operation for operation in operations if isinstance(operation, AddIndexConcurrently)]
+        created = {operation.name.lower() for operation in operations if isinstance(operation, CreateModel)}
+        for operation in operations:
             if isinstance(operation, AddIndex) and not isinstance(operation, AddIndexConcurrently):
                 assert operation.model_name_lower in created, migration.name
-        dropped = {name for one in migration.operations if isinstance(one, RunSQL) for name in names_of(one)}
-        assert {one.index.name for one in built} <= dropped, migration.name
+        prepared = [operation for operation in operations if isinstance(operation, RunSQL)]
+        dropped = {name for operation in prepared for name in names_of(operation)}
+        assert {operation.index.name for operation in built} <= dropped, migration.name

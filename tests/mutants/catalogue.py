@@ -112,6 +112,34 @@ MUTANTS = (
         new="len(circuit.window_orders) >= 1",
         test="tests/unit/test_breaker.py",
     ),
+    Mutant(
+        name="the-failures-of-a-host-in-quarantine-count",
+        path=f"{ENGINE}/circuits/quarantine.py",
+        old='own_part = tally._replace(calls=0, failures=0, orders=frozenset(), probe="")',
+        new="own_part = tally",
+        test="tests/store/test_quarantine.py",
+    ),
+    Mutant(
+        name="a-service-that-fails-everywhere-is-the-hosts-fault",
+        path=f"{ENGINE}/circuits/quarantine.py",
+        old="return calls > failures and failures < rules.share * calls",
+        new="return calls > failures",
+        test="tests/unit/test_quarantine.py",
+    ),
+    Mutant(
+        name="a-host-in-quarantine-claims",
+        path=f"{ENGINE}/agent_host/circuit_view.py",
+        old="return min(free, int(self._quarantine.is_due and self._quarantine.probe_at != self._quarantine_probe))",
+        new="return free",
+        test="tests/engine/test_host_in_quarantine.py",
+    ),
+    Mutant(
+        name="a-quarantine-outlives-an-opening",
+        path=f"{ENGINE}/circuits/store.py",
+        old="            end_quarantines(agent)\n",
+        new="",
+        test="tests/store/test_quarantine.py",
+    ),
     # Leadership (I6)
     Mutant(
         name="no-term-check",

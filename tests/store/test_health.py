@@ -2,8 +2,8 @@
 
 import pytest
 
-from orders.engine.agent_host.call import CallStats
 from orders.engine.agent_host.heartbeat import beat, forget
+from orders.engine.agent_host.statistics import CallFigures
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance
 from tests.support.factories import ago
@@ -12,9 +12,9 @@ pytestmark = pytest.mark.django_db
 
 
 def report(
-    instance: str = "agents:1", agent: str = "oven", in_flight: int = 3, stats: CallStats | None = None
+    instance: str = "agents:1", agent: str = "oven", in_flight: int = 3, figures: CallFigures | None = None
 ) -> None:
-    beat(instance=instance, agent=agent, capacity=10, in_flight=in_flight, stats=stats or CallStats())
+    beat(instance=instance, agent=agent, capacity=10, in_flight=in_flight, figures=figures or CallFigures())
 
 
 @pytest.mark.pattern("A9")
@@ -24,7 +24,7 @@ def test_a_report_replaces_the_last_one_of_the_same_agent_in_the_same_process() 
     report(instance="agents:2", in_flight=9)
     AgentInstance.objects.update(started_at=ago(100), seen_at=ago(50))
     before = database_now()
-    report(in_flight=7, stats=CallStats(calls=5, failed_calls=2, mean_seconds=0.25))
+    report(in_flight=7, figures=CallFigures(calls=5, failed_calls=2, mean_seconds=0.25))
     row = AgentInstance.objects.get(instance="agents:1", agent="oven")
     assert (row.capacity, row.in_flight, row.calls, row.failed_calls, row.mean_seconds) == (10, 7, 5, 2, 0.25)
     assert before < row.seen_at < database_now()

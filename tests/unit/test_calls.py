@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from orders.engine.agent_host.call import FAILURES_KEPT, MARGIN, Call, CallStats
+from orders.engine.agent_host.call import FAILURES_KEPT, MARGIN, Call
+from orders.engine.agent_host.statistics import CallStats
 from orders.engine.channels.leases import Answer, Lease
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved

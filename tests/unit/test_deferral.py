@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from orders.engine.agent_host.call import Call, CallStats
+from orders.engine.agent_host.call import Call
 from orders.engine.agent_host.circuit_view import CircuitView
+from orders.engine.agent_host.statistics import CallStats
 from orders.engine.channels.leases import Lease
 from orders.engine.contracts import Step, Workflow
 from orders.engine.scheduler.order_pass import OrderPass

@@ -53,15 +53,15 @@ def test_readyz_says_what_to_change_in_a_database_that_is_unfit(
 def test_readyz_still_says_so_while_the_check_takes_longer_than_an_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = Readiness()
+    answers = Readiness()
     monkeypatch.setattr(database, "OLDEST_POSTGRES", 990_000)
-    problem = asked.find_problem()
+    problem = answers.find_problem()
     assert "17 or newer" in problem
     release = threading.Event()
     monkeypatch.setattr(readiness, "_find_unfitness", lambda: release.wait(30) and "")
     monkeypatch.setattr(readiness, "ANSWER_TIMEOUT", 0.01)
     try:
-        assert asked.find_problem() == problem
+        assert answers.find_problem() == problem
     finally:
         release.set()
 

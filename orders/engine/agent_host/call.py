@@ -3,13 +3,12 @@
 import asyncio
 import json
 import time
-from collections import deque
-from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
 
 from orders.engine.agent_host.circuit_view import CircuitView
+from orders.engine.agent_host.statistics import CallStats
 from orders.engine.agent_host.storable import answer_text, make_storable, safe_text
 from orders.engine.channels.leases import Answer, Lease
 from orders.engine.contracts import Agent, Request
@@ -30,38 +29,8 @@ LONGEST_PAUSE = 5.0
 """Seconds that a call waits at most because its remote service asks for time. Longer waits belong to the step."""
 LAST_TRY = 0.5
 """Seconds. With less time left, no further try is squeezed in."""
-MOST_RECENT = 2_000
-"""The most tries of the last minute that are kept: a sample large enough for the 95th percentile."""
 FAILURES_KEPT = 20
 """The most failed tries of one attempt that go into the order's history: the first ones tell the story."""
-
-
-@dataclass
-class CallStats:
-    """How an agent's calls have gone since its host started. `mean_seconds` is a moving average of about ten calls."""
-
-    calls: int = 0
-    failed_calls: int = 0
-    mean_seconds: float | None = None
-    recent: deque[tuple[float, float, bool]] = field(
-        default_factory=lambda: deque(maxlen=MOST_RECENT), compare=False
-    )
-
-    def record(self, *, seconds: float, failed: bool) -> None:
-        """Counts one try."""
-        self.calls += 1
-        self.failed_calls += failed
-        self.mean_seconds = seconds if self.mean_seconds is None else 0.9 * self.mean_seconds + 0.1 * seconds
-        self.recent.append((time.monotonic(), seconds, failed))
-
-    def last_minute(self) -> tuple[int, int, float | None]:
-        """The tries of the last minute: how many, how many of them failed, and the 95th percentile in seconds."""
-        since = time.monotonic() - 60.0
-        while self.recent and self.recent[0][0] < since:
-            self.recent.popleft()
-        took = sorted(seconds for _, seconds, _ in self.recent)
-        failed = sum(has_failed for _, _, has_failed in self.recent)
-        return len(took), failed, took[int(0.95 * (len(took) - 1))] if took else None
 
 
 class Call:
@@ -96,13 +65,15 @@ class Call:
         """Notes that the lease is ours for at least that long from now."""
         self.held_until = Deadline.after(seconds)
 
-    async def run(self) -> Answer:
+    async def run(self) -> Answer | None:
         """Tries until there is an answer, or until complete-by, when the request is abandoned in silence (A5).
 
         While the agent's circuit is not closed only a probe is tried, and it is not retried. Other requests are handed
-        back as deferred.
+        back as deferred. None: this host is in quarantine, so another one is to take the request.
         """
         request = self._request()
+        if not self._circuit.admits_to_quarantine():
+            return None
         if not self._circuit.admits():
             return self._deferred()
         self._is_probe = not self._circuit.is_clear
@@ -116,10 +87,12 @@ class Call:
                 self._count(fault)
                 if self._asks_for_time(fault):
                     return self._deferred(fault)
-                if self._circuit.is_clear and not await self._pause(fault):
+                if self._circuit.is_usable and not await self._pause(fault):
                     break
                 if not self._circuit.is_clear:
                     return self._deferred(fault)
+                if self._circuit.is_quarantined:
+                    return None
             except Fault as fault:
                 self._note(fault, began)
                 self._count()  # it answered
@@ -146,7 +119,7 @@ class Call:
         if wait >= remaining:
             return False
         await asyncio.sleep(wait)
-        return not self._circuit.is_clear or await self._circuit.retry(within=self._complete_by.left())
+        return not self._circuit.is_usable or await self._circuit.retry(within=self._complete_by.left())
 
     async def _try(self, request: Request) -> str:
         """Makes one try; returns the answer as JSON. All that an agent says is made storable here.

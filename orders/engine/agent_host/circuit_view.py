@@ -5,6 +5,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
+from typing import NamedTuple
 
 from orders.engine.circuits.rules import CircuitRow, Tally, lets_calls_through, state_of
 from orders.engine.errors import Fault
@@ -43,6 +44,14 @@ class RetryQueue:
                 number -= 1
 
 
+class Quarantine(NamedTuple):
+    """A host's quarantine at an agent (rule 9). `is_due`: at `probe_at`, which is past, it may make one call."""
+
+    since: datetime
+    probe_at: datetime
+    is_due: bool
+
+
 class CircuitView:
     """An agent's circuit as its host sees it. Unless it `is_clear`, no call is made but a probe that is due."""
 
@@ -55,15 +64,57 @@ class CircuitView:
         self._retry_queue = retry_queue
         self._on_news = on_news
         self._tally = Tally()
+        self._succeeded_at: datetime | None = None
         self._half_open_since: datetime | None = None
+        self._quarantine: Quarantine | None = None
+        self._quarantine_probe: datetime | None = None
         self._probed: datetime | None = None
 
     def follow(self, circuit: CircuitRow, now: datetime) -> None:
         """Takes over the state of the circuit. Each half-open period allows one probe."""
         self.is_clear = lets_calls_through(circuit, now)
         self.cause = "the agent is paused" if circuit.paused else circuit.cause_message
+        self._succeeded_at = circuit.succeeded_at
         is_half_open = state_of(circuit, now) == CircuitState.HALF_OPEN and not circuit.paused
         self._half_open_since = circuit.since if is_half_open else None
+
+    def follow_quarantine(self, quarantine: Quarantine | None) -> None:
+        """Takes over whether this host is in quarantine. Each `probe_at` allows one call."""
+        self._quarantine = quarantine
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether this host is to leave requests to the others."""
+        return self._quarantine is not None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether this host may try again."""
+        return self.is_clear and not self.is_quarantined
+
+    @property
+    def is_alone_in_failing(self) -> bool:
+        """Whether other hosts' calls have succeeded since this host is in quarantine."""
+        succeeded_at = self._succeeded_at
+        return (
+            self._quarantine is not None
+            and succeeded_at is not None
+            and succeeded_at > self._quarantine.since
+        )
+
+    def room(self, free: int) -> int:
+        """How many requests may be claimed where so many calls are free: in quarantine one, when a call is due."""
+        if self._quarantine is None:
+            return free
+        return min(free, int(self._quarantine.is_due and self._quarantine.probe_at != self._quarantine_probe))
+
+    def admits_to_quarantine(self) -> bool:
+        """Whether a call may begin although this host is in quarantine. Always true if it is not."""
+        if self._quarantine is None:
+            return True
+        admitted = self.room(1) == 1
+        self._quarantine_probe = self._quarantine.probe_at
+        return admitted
 
     def admits(self) -> bool:
         """Whether a call may begin. One that is admitted while the circuit is not clear is the probe."""
@@ -88,7 +139,7 @@ class CircuitView:
         orders = frozenset([order_id] if failed else [])
         code, message = (fault.code, fault.message) if fault else ("", "")
         self._tally = Tally(1, int(failed), int(is_retry), code, message, orders, probe).plus(self._tally)
-        if (failed or not self.is_clear) and self._on_news is not None:
+        if (failed or not self.is_usable) and self._on_news is not None:
             self._on_news()
 
     def take(self) -> Tally:

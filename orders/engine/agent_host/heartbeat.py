@@ -1,10 +1,10 @@
 """What hosts report about their agents (A9)."""
 
-from orders.engine.agent_host.call import CallStats
+from orders.engine.agent_host.statistics import CallFigures
 from orders.engine.runtime.sql import run
 
 
-def beat(*, instance: str, agent: str, capacity: int, in_flight: int, stats: CallStats) -> None:
+def beat(*, instance: str, agent: str, capacity: int, in_flight: int, figures: CallFigures) -> None:
     """Records how one agent in one process is doing."""
     run(
         """
@@ -24,8 +24,7 @@ def beat(*, instance: str, agent: str, capacity: int, in_flight: int, stats: Cal
         """,
         [
             *(instance, agent, capacity, in_flight),
-            *(stats.calls, stats.failed_calls, stats.mean_seconds),
-            *stats.last_minute(),
+            *figures,
         ],
     )
 
@@ -38,7 +37,13 @@ def forget(instance: str) -> None:
     run(
         """
         DELETE FROM orders_agentinstance
-         WHERE instance = %s OR seen_at < clock_timestamp() - interval '10 minutes'
+         WHERE id IN (
+                   SELECT id
+                     FROM orders_agentinstance
+                    WHERE instance = %s OR seen_at < clock_timestamp() - interval '10 minutes'
+                    ORDER BY agent, instance
+                      FOR UPDATE
+               )
         """,
         [instance],
     )

@@ -13,10 +13,12 @@ from django.db import transaction
 
 from orders.engine import state_store
 from orders.engine.agent_host import heartbeat
-from orders.engine.agent_host.call import CallStats
+from orders.engine.agent_host.circuit_view import Quarantine
+from orders.engine.agent_host.statistics import CallFigures
 from orders.engine.channels import leases
 from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
+from orders.engine.circuits.hosts import read_quarantines
 from orders.engine.circuits.rules import BreakerRules, CircuitRow, Tally
 from orders.engine.circuits.store import draw_retries, read_circuits, register_agents, report_calls
 from orders.engine.rows import EventRow
@@ -42,10 +44,19 @@ class HostConfig:
 
 
 class CircuitSnapshot(NamedTuple):
-    """The circuits as they were at one moment."""
+    """The circuits as they were at one moment, and, if they were read for a report, this host's quarantines."""
 
     circuits: Mapping[str, CircuitRow]
     at: datetime
+    quarantines: Mapping[str, Quarantine] | None = None
+
+
+class Results(NamedTuple):
+    """What has come of calls: answers, events about failed tries, and the leases of requests to be handed over."""
+
+    answers: Sequence[leases.Answer] = ()
+    notes: Sequence[EventRow] = ()
+    handed_over: Sequence[tuple[int, int]] = ()
 
 
 NO_SNAPSHOT = CircuitSnapshot({}, datetime.min.replace(tzinfo=UTC))
@@ -56,7 +67,7 @@ class Load(NamedTuple):
 
     capacity: int
     in_flight: int
-    stats: CallStats
+    figures: CallFigures
 
 
 class HostRecords:
@@ -68,13 +79,9 @@ class HostRecords:
         self._requests = LowWater("orders_agentrequest")
 
     def exchange(
-        self,
-        ended: Sequence[leases.Answer],
-        notes: Sequence[EventRow],
-        room: Mapping[str, int],
-        suspicion: int,
+        self, results: Results, room: Mapping[str, int], suspicion: int
     ) -> tuple[list[leases.Lease], CircuitSnapshot]:
-        """Posts answers and claims new requests; first those that may have killed their hosts, up to a weight of
+        """Hands results over and claims new requests; first those that may have killed their hosts, up to a weight of
         `suspicion`.
 
         Also returns the circuits if anything was claimed: a probe is committed together with the half-open state that
@@ -82,9 +89,15 @@ class HostRecords:
         """
         me, seconds = self._config.instance, self._config.lease
         with transaction.atomic():
-            posted_count = leases.complete(ended, me=me)
-            state_store.record_events(notes)
-            wake(*([Topic.SCHEDULER] if posted_count else []), *([Topic.PROGRESS] if notes else []))
+            posted_count = leases.complete(results.answers, me=me)
+            released_count = leases.release(results.handed_over, me=me) if results.handed_over else 0
+            state_store.record_events(results.notes)
+            topics = {
+                Topic.SCHEDULER: posted_count,
+                Topic.PROGRESS: len(results.notes),
+                Topic.AGENTS: released_count,
+            }
+            wake(*(topic for topic, number in topics.items() if number))
             new_leases: list[leases.Lease] = []
             if suspicion:
                 new_leases = leases.claim_suspects(room=room, free=suspicion, me=me, seconds=seconds)
@@ -110,9 +123,14 @@ class HostRecords:
             with transaction.atomic():
                 granted = draw_retries(retries, rate=self._config.retries)
         with transaction.atomic():
-            if tallies and report_calls(tallies, rules=self._config.breaker):
+            if tallies and report_calls(tallies, rules=self._config.breaker, host=self._config.instance):
                 wake(Topic.SCHEDULER, Topic.PROGRESS)
-            return self._snapshot(), granted
+            snapshot = self._snapshot()
+            quarantines = {
+                agent: Quarantine(since, probe_at, is_due=probe_at <= snapshot.at)
+                for agent, (since, probe_at) in read_quarantines(self._config.instance).items()
+            }
+            return snapshot._replace(quarantines=quarantines), granted
 
     def beat(self, loads: Mapping[str, Load], *, is_first: bool) -> None:
         """Records that the host is alive. The first time it also wakes the schedulers, which send nothing to absent

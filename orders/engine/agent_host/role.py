@@ -13,16 +13,16 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
 import structlog
 from django.db import connection
 
-from orders.engine.agent_host.call import Call, CallStats
+from orders.engine.agent_host.call import Call
 from orders.engine.agent_host.circuit_view import CircuitView, RetryQueue
-from orders.engine.agent_host.records import CircuitSnapshot, HostConfig, HostRecords, Load
+from orders.engine.agent_host.hosted import HostedAgent, quarantine_troubles
+from orders.engine.agent_host.records import CircuitSnapshot, HostConfig, HostRecords, Load, Results
 from orders.engine.channels import leases
 from orders.engine.circuits.rules import Tally
 from orders.engine.contracts import Agent
@@ -45,22 +45,16 @@ LARGEST_EXCHANGE = 2_000
 Result = TypeVar("Result")
 
 
-@dataclass
-class HostedAgent:
-    """An agent, the calls it has under way, and how they have gone."""
-
-    agent: Agent
-    circuit: CircuitView
-    calls: dict[tuple[int, int], Call] = field(default_factory=dict)
-    stats: CallStats = field(default_factory=CallStats)
-
-
 class AgentHost:
     """Runs some agents until it is stopped; any number of hosts run side by side."""
 
     def __init__(self, *, config: HostConfig, agents: Sequence[Agent]) -> None:
         self._config = config
-        self.health = RoleHealth(role=ActorKind.AGENTS, instance=config.instance)
+        self.health = RoleHealth(
+            role=ActorKind.AGENTS,
+            instance=config.instance,
+            troubles=lambda: quarantine_troubles(config.instance, self._hosted.values()),
+        )
         self._records = HostRecords(config=config, agents=[agent.name for agent in agents])
         self._news = asyncio.Event()
         self._retry_queue = RetryQueue(self._news.set)
@@ -73,6 +67,7 @@ class AgentHost:
         self._batch = AdaptiveBatch(LARGEST_EXCHANGE)
         self._ended: list[leases.Answer] = []
         self._notes: list[EventRow] = []
+        self._handed_over: list[tuple[int, int]] = []
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
         self._stopping = False
@@ -155,7 +150,7 @@ class AgentHost:
                 continue
             failures = 0
             self.health.note_pass()
-            if claimed_count or self._ended:
+            if claimed_count or self._ended or self._handed_over:
                 continue
             try:
                 await asyncio.wait_for(self._wake.wait(), self._config.poll)
@@ -165,21 +160,20 @@ class AgentHost:
     async def _exchange(self, *, claim: bool = True) -> int:
         """Posts what has ended and claims what there is room for, in one transaction."""
         size, began = self._batch.size, time.monotonic()
-        ended, self._ended = self._ended[:size], self._ended[size:]
-        notes, self._notes = self._notes[:size], self._notes[size:]
-        room = {
-            name: min(hosted.agent.capacity - len(hosted.calls), size)
-            for name, hosted in self._hosted.items()
-        }
-        if not claim or self._stopping:
-            room = {}
+        results = Results(self._ended[:size], self._notes[:size], self._handed_over[:size])
+        self._ended, self._notes = self._ended[size:], self._notes[size:]
+        self._handed_over = self._handed_over[size:]
+        room = {}
+        if claim and not self._stopping:
+            room = {name: min(hosted.room, size) for name, hosted in self._hosted.items()}
         suspicion = self._suspicion_left() if self._suspects and room else 0
         try:
             new_leases, snapshot = await self._in_thread(
-                self._exchanges, partial(self._records.exchange, ended, notes, room, suspicion)
+                self._exchanges, partial(self._records.exchange, results, room, suspicion)
             )
         except BaseException:
-            self._ended[:0], self._notes[:0] = ended, notes
+            self._ended[:0], self._notes[:0] = results.answers, results.notes
+            self._handed_over[:0] = results.handed_over
             raise
         self._batch.grow(time.monotonic() - began)
         if suspicion and not any(leases.weight(lease.lapses) for lease in new_leases):
@@ -194,6 +188,11 @@ class AgentHost:
     def _follow(self, snapshot: CircuitSnapshot) -> None:
         for name, circuit in snapshot.circuits.items():
             self._hosted[name].circuit.follow(circuit, snapshot.at)
+        if snapshot.quarantines is not None:
+            for name, hosted in self._hosted.items():
+                hosted.circuit.follow_quarantine(snapshot.quarantines.get(name))
+                if hosted.circuit.room(1) and hosted.circuit.is_quarantined:
+                    self._wake.set()
 
     async def _report_calls(self) -> None:
         """Reports how calls went, at once if any failed; asks for retries; and reads the circuits."""
@@ -229,8 +228,7 @@ class AgentHost:
 
     def _suspicion_left(self) -> int:
         """The weight of the suspects that this host may run besides those under way."""
-        calls = [call for hosted in self._hosted.values() for call in hosted.calls.values()]
-        return max(0, leases.SUSPICION - sum(leases.weight(call.lease.lapses) for call in calls))
+        return max(0, leases.SUSPICION - sum(hosted.suspicion for hosted in self._hosted.values()))
 
     def _begin(self, lease: leases.Lease) -> None:
         hosted = self._hosted[lease.agent]
@@ -259,7 +257,10 @@ class AgentHost:
                         failure,
                     )
                 )
-            self._ended.append(answer)
+            if answer is None:
+                self._handed_over.append(call.held)
+            else:
+                self._ended.append(answer)
         finally:
             hosted.calls.pop(call.held, None)
             self._tasks.pop(call.held, None)
@@ -304,14 +305,14 @@ class AgentHost:
 
     def _loads(self) -> dict[str, Load]:
         return {
-            name: Load(hosted.agent.capacity, len(hosted.calls), hosted.stats)
+            name: Load(hosted.agent.capacity, len(hosted.calls), hosted.stats.figures())
             for name, hosted in self._hosted.items()
         }
 
     async def _leave(self, held: list[tuple[int, int]]) -> None:
         """Posts the answers, gives back the requests that are still open, and takes this instance off the list."""
         try:
-            while self._ended or self._notes:
+            while self._ended or self._notes or self._handed_over:
                 await self._exchange(claim=False)
             await self._in_thread(self._care, partial(self._records.give_back, held))
             await self._in_thread(self._care, self.health.forget)

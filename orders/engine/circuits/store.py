@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from orders.engine import alerts
+from orders.engine.circuits.hosts import end_quarantines, read_hosts, write_host
+from orders.engine.circuits.quarantine import judge
 from orders.engine.circuits.rules import (
     HEARTBEAT_LIMIT,
     BreakerRules,
@@ -108,7 +110,8 @@ def read_supplies(agents: Collection[str], *, counted_for: Viewpoint | None = No
     rows = fetch(
         f"""
         WITH live AS (
-            SELECT agent, sum(capacity)::int AS capacity
+            SELECT agent,
+                   coalesce(sum(capacity) FILTER (WHERE quarantined_at IS NULL), sum(capacity))::int AS capacity
               FROM orders_agentinstance
              WHERE seen_at > clock_timestamp() - %(alive)s * interval '1 second'
              GROUP BY agent
@@ -193,29 +196,38 @@ def register_agents(agents: Collection[str], *, rate: float | None) -> None:
 
 
 def report_calls(
-    tallies: Mapping[str, Tally], *, rules: BreakerRules, rng: random.Random | None = None
+    tallies: Mapping[str, Tally], *, rules: BreakerRules, host: str = "", rng: random.Random | None = None
 ) -> bool:
-    """Counts how calls went, and opens or closes circuits accordingly; returns whether any changed its state.
+    """Counts how the calls of a host went, and opens or closes circuits accordingly.
+
+    Returns whether any changed its state. A host that alone fails is put in quarantine instead (`quarantine`).
 
     The start of an outage opens its one alert, and the end of the outage closes it (O1).
     """
     has_changed_state = False
     locked = read_circuits(tallies, lock="FOR UPDATE")
     now = database_now()
+    hosts = read_hosts(tallies) if host else {}
+
+    def jitter(failures: int) -> float:
+        return probe_wait(failures, rules=rules, rng=rng)
+
     for agent, circuit in locked.items():
-        changed = after_calls(
-            circuit,
-            tallies[agent],
-            rules=rules,
-            now=now,
-            jitter=lambda openings: probe_wait(openings, rules=rules, rng=rng),
-        )
+        tally, counted = tallies[agent], circuit
+        own = next((seen for seen in hosts.get(agent, ()) if seen.instance == host), None)
+        if own is not None:
+            others = [other for other in hosts[agent] if other is not own]
+            verdict = judge(own, others, circuit, tally, rules=rules, now=now, jitter=jitter)
+            tally, counted = verdict.tally, verdict.circuit
+            write_host(verdict.host)
+        changed = after_calls(counted, tally, rules=rules, now=now, jitter=jitter)
         if changed != circuit:
             write_circuit(changed)
         if changed.state == circuit.state:
             continue
         has_changed_state = True
         if changed.state == CircuitState.OPEN:
+            end_quarantines(agent)
             message = f"{agent} does not answer, and its steps wait: {changed.cause_message}"
             alerts.open_outage(agent, code=changed.cause_code, message=message)
         elif changed.state == CircuitState.CLOSED:

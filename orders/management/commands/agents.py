@@ -97,10 +97,14 @@ class Command(ReadingCommand):
         )
         rows = [_instance_row(agent, instance) for agent, instance in instances]
         text = table(columns, rows, width=self.width, coloured=self.is_coloured)
-        if all(instance.alive for _, instance in instances):
-            return text
         limit = f"{HEARTBEAT_LIMIT:.0f} s"
-        return f"{text}\nSTALE: no heartbeat for {limit}; it has stopped, hangs, or has lost the database"
+        if not all(instance.alive for _, instance in instances):
+            text += f"\nSTALE: no heartbeat for {limit}; it has stopped, hangs, or has lost the database"
+        if any(_is_quarantined(instance) for _, instance in instances):
+            text += (
+                "\nIN QUARANTINE: its calls fail while those of other instances succeed; look at its network"
+            )
+        return text
 
     def _requests(self, statuses: Sequence[AgentStatus]) -> str:
         columns = (
@@ -128,13 +132,23 @@ def _instance_row(agent: str, instance: Instance) -> tuple[object, ...]:
     return (
         agent,
         instance.name,
-        f"{duration(instance.seen_seconds)} ago{'' if instance.alive else ', STALE'}",
+        f"{duration(instance.seen_seconds)} ago{_remark(instance)}",
         instance.in_flight,
         instance.capacity,
         f"{instance.calls:,}",
         failed,
         duration(instance.mean_seconds) if instance.mean_seconds is not None else None,
     )
+
+
+def _is_quarantined(instance: Instance) -> bool:
+    return instance.alive and instance.quarantined_at is not None
+
+
+def _remark(instance: Instance) -> str:
+    if not instance.alive:
+        return ", STALE"
+    return ", IN QUARANTINE" if _is_quarantined(instance) else ""
 
 
 def _plain(statuses: Sequence[AgentStatus], missing: Mapping[str, int]) -> dict[str, Any]:

@@ -24,7 +24,10 @@ from orders.vocabulary import CircuitState, Goal, ProcessState, StepStatus
 
 @dataclass(frozen=True, kw_only=True)
 class Instance:
-    """One process that runs the agent. `calls` and `failed_calls` are since it started; `recent_*`, the last minute."""
+    """One process that runs the agent. `calls` and `failed_calls` are since it started; `recent_*`, the last minute.
+
+    In quarantine since `quarantined_at`, it takes no requests: its calls fail while those of the others succeed.
+    """
 
     name: str
     seen_at: datetime
@@ -39,6 +42,7 @@ class Instance:
     p95_seconds: float | None
     recent_calls: int
     recent_failures: int
+    quarantined_at: datetime | None
 
 
 class Requests(NamedTuple):
@@ -223,6 +227,7 @@ def _instance(row: AgentInstance, now: datetime) -> Instance:
         p95_seconds=row.p95_seconds,
         recent_calls=row.recent_calls,
         recent_failures=row.recent_failures,
+        quarantined_at=row.quarantined_at,
     )
 
 

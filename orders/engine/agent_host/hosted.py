@@ -1,0 +1,44 @@
+"""What a host knows about each of its agents. Used only in the host's event loop."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from orders.engine.agent_host.call import Call
+from orders.engine.agent_host.circuit_view import CircuitView
+from orders.engine.agent_host.statistics import CallStats
+from orders.engine.channels import leases
+from orders.engine.contracts import Agent
+from orders.engine.role_health import Trouble
+from orders.vocabulary import ActorKind, AlertKind
+
+
+@dataclass
+class HostedAgent:
+    """An agent, the calls it has under way, and how they have gone."""
+
+    agent: Agent
+    circuit: CircuitView
+    calls: dict[tuple[int, int], Call] = field(default_factory=dict)
+    stats: CallStats = field(default_factory=CallStats)
+
+    @property
+    def room(self) -> int:
+        """How many requests may be claimed for it."""
+        return self.circuit.room(self.agent.capacity - len(self.calls))
+
+    @property
+    def suspicion(self) -> int:
+        """The weight of its calls that may be killing hosts."""
+        return sum(leases.weight(call.lease.lapses) for call in self.calls.values())
+
+
+def quarantine_troubles(instance: str, hosted_agents: Iterable[HostedAgent]) -> list[Trouble]:
+    """What to tell operators about a host that is in quarantine while others' calls succeed (O1)."""
+    agents = sorted(hosted.agent.name for hosted in hosted_agents if hosted.circuit.is_alone_in_failing)
+    if not agents:
+        return []
+    message = (
+        f"calls of the agent host {instance} to {', '.join(agents)} fail while those of other hosts succeed. It has "
+        "handed its requests over, and takes no more until a call succeeds; look at its network and its configuration"
+    )
+    return [Trouble(AlertKind.STALLED, ActorKind.AGENTS.value, "quarantined", message)]
