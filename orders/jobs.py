@@ -27,7 +27,8 @@ EVERY_MINUTES = {
     "desk_shift": 1,
     "outbox_shift": 1,
     "notify_operators": 1,
-    "delete_what_is_old": 60,
+    "archive_orders": 1,
+    "delete_old_records": 60,
 }
 """The jobs of this module, and how often each starts."""
 SHIFT = 150.0
@@ -130,9 +131,14 @@ def notify_operators() -> None:
     notifications.notify_operators()
 
 
-def delete_what_is_old() -> None:
-    """Deletes rows that are past their retention time."""
-    retention.delete_what_is_old()
+def archive_orders() -> None:
+    """Moves finished orders to the archive."""
+    retention.archive_orders()
+
+
+def delete_old_records() -> None:
+    """Deletes records that are past their time."""
+    retention.delete_old_records()
 
 
 def _sweep_if_leading(supervisor: Supervisor) -> None:

@@ -28,7 +28,7 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The settings that the environment decides. Times are in seconds."""
+    """The settings that the environment decides. Times are in seconds, `keep_…` in days."""
 
     bind: str
     sandbox_bind: str
@@ -48,6 +48,8 @@ class Config:
     ramp: float
     agent_rate: float
     retry_budget: float
+    keep_finished: float
+    keep_archived: float
     warehouse_url: str
     payments_url: str
     carrier_url: str
@@ -91,6 +93,8 @@ def read(environ: Env | None = None) -> Config:
         ramp=_number(env, "RAMP", 30.0, lowest=0.1, highest=3_600),
         agent_rate=_number(env, "AGENT_RATE", 0.0, lowest=0, highest=100_000),
         retry_budget=_number(env, "RETRY_BUDGET", 100.0, lowest=0.1, highest=100_000),
+        keep_finished=_number(env, "KEEP_FINISHED", 90.0, lowest=0, highest=36_500),
+        keep_archived=_number(env, "KEEP_ARCHIVED", 0.0, lowest=0, highest=36_500),
         warehouse_url=_url(env, "WAREHOUSE_URL", f"http://{sandbox}/warehouse", ("http", "https")),
         payments_url=_url(env, "PAYMENTS_URL", f"http://{sandbox}/payments", ("http", "https")),
         carrier_url=_url(env, "CARRIER_URL", f"http://{sandbox}/carrier", ("http", "https")),

@@ -122,7 +122,9 @@ class OrderCancellation(APIView):
 
     @extend_schema(**documentation.CANCEL_ORDER)
     def post(self, request: Request, order_id: UUID) -> Response:
-        _order(request, order_id)
+        order = _order(request, order_id)
+        if order.is_archived:
+            raise ProblemError("cannot_be_cancelled")
         try:
             result = customer_services.cancel(
                 order_id=order_id, by=order_selectors.client_of(requests.client_id(request))

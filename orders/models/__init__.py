@@ -1,9 +1,11 @@
 """The tables.
 
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
-`outbox` holds the messages that are not steps, and `desk` what operators do.
+`outbox` holds the messages that are not steps, `desk` what operators do, and `archive`
+the orders that finished long ago.
 """
 
+from orders.models.archive import ArchivedOrder
 from orders.models.channel import (
     AgentReply,
     AgentRequest,
@@ -36,6 +38,7 @@ __all__ = [
     "AgentRequest",
     "Alert",
     "AlertGroup",
+    "ArchivedOrder",
     "AuditEntry",
     "BulkAction",
     "BulkItem",

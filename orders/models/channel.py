@@ -37,6 +37,7 @@ class SubmissionKey(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["client", "key"], name="one_order_per_key")]
+        indexes = [models.Index(fields=["order_id"], name="submission_key_by_order")]
 
     def __str__(self) -> str:
         return f"{self.client}/{self.key}"
@@ -155,7 +156,10 @@ class StatusMessage(models.Model):
     posted_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        indexes = [models.Index(fields=["queue", "id"], name="status_by_queue")]
+        indexes = [
+            models.Index(fields=["queue", "id"], name="status_by_queue"),
+            models.Index(fields=["order_id"], name="status_by_order"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.queue}: {self.order_id} {self.kind}"

@@ -62,6 +62,7 @@ class CustomerOrder:
     complete_by: datetime | None = None
     steps: Sequence[CustomerStep] = field(default_factory=tuple)
     error: Mapping[str, str] | None = None
+    is_archived: bool = False
 
 
 class LastEvent(NamedTuple):
@@ -103,19 +104,20 @@ def stored_orders(rows: Sequence[Order], events: LastEvents) -> list[CustomerOrd
     steps = _steps(ids)
     lines = _lines(rows)
     return [
-        _stored(row, processes[row.pk], steps.get(row.pk, ()), lines.get(row.pk, ()), events)
+        described_order(row, processes[row.pk], steps.get(row.pk, ()), lines.get(row.pk, ()), events)
         for row in rows
         if row.pk in processes
     ]
 
 
-def _stored(
+def described_order(
     order: Order,
     process: OrderProcess,
     steps: Sequence[CustomerStep],
     lines: Sequence[CustomerLine],
     events: LastEvents,
 ) -> CustomerOrder:
+    """An order made of its rows, wherever they were read."""
     last = events.get(order.pk)
     return CustomerOrder(
         id=order.pk,
@@ -138,12 +140,7 @@ def _lines(orders: Sequence[Order]) -> dict[UUID, list[CustomerLine]]:
     fields = rows.values_list("order_id", "product_id", "title", "quantity", "unit_price")
     return {
         order_id: [
-            CustomerLine(
-                sku=sku,
-                title=title,
-                quantity=quantity,
-                unit_price=Money(amount=price, currency=currencies[order_id]),
-            )
+            customer_line(sku, title, quantity, price, currencies[order_id])
             for _, sku, title, quantity, price in group
         ]
         for order_id, group in groupby(fields, key=itemgetter(0))
@@ -154,21 +151,30 @@ def _steps(ids: Sequence[UUID]) -> dict[UUID, list[CustomerStep]]:
     """The steps of each order, in their workflow's order."""
     rows = StepState.objects.filter(process_id__in=ids).order_by("process_id", "position").values()
     return {
-        order_id: [
-            CustomerStep(
-                name=step["name"],
-                state=step["state"],
-                attempts=step["attempt"],
-                complete_by=step["complete_by"],
-                started_at=step["started_at"],
-                completed_at=step["completed_at"],
-                not_before=step["not_before"],
-                error=public_error(step["error"]),
-            )
-            for step in group
-        ]
+        order_id: [customer_step(step) for step in group]
         for order_id, group in groupby(rows, key=itemgetter("process_id"))
     }
+
+
+def customer_line(sku: str, title: str, quantity: int, price: int, currency: str) -> CustomerLine:
+    """A line from its columns."""
+    return CustomerLine(
+        sku=sku, title=title, quantity=quantity, unit_price=Money(amount=price, currency=currency)
+    )
+
+
+def customer_step(step: Mapping[str, Any]) -> CustomerStep:
+    """A step from its columns."""
+    return CustomerStep(
+        name=step["name"],
+        state=step["state"],
+        attempts=step["attempt"],
+        complete_by=step["complete_by"],
+        started_at=step["started_at"],
+        completed_at=step["completed_at"],
+        not_before=step["not_before"],
+        error=public_error(step["error"]),
+    )
 
 
 def queued_order(message: SubmissionMessage, events: LastEvents) -> CustomerOrder:

@@ -1,8 +1,8 @@
 """A customer's orders, wherever they are.
 
 An order belongs to somebody: every function takes the customer, and reads nothing that belongs to anybody else. An
-order is on the submission queue, in the orders database, or set aside. `order` and `orders` look in all three places,
-in the order in which an order moves through them, so that one that is moving is never missed.
+order is on the submission queue, in the orders database, set aside, or archived. `order` and `orders` look in
+every place, in the order in which an order moves through them, so that one that is moving is never missed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,8 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from orders.engine.runtime.sql import fetch
-from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
+from orders.models import ArchivedOrder, Event, Order, OrderProcess, SetAside, SubmissionMessage
+from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
     last_events,
@@ -28,7 +29,7 @@ from orders.selectors.paging import Page, page_of
 from orders.vocabulary import ProcessState
 
 LOOKS = 2
-"""How often the three places are searched. The second search finds an order that moved during the first."""
+"""How often the places are searched. The second search finds an order that moved during the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,8 @@ def order(*, order_id: UUID, customer_id: int) -> CustomerOrder | None:
         aside = SetAside.objects.filter(order_id=order_id, client=client, replayed_at__isnull=True).first()
         if aside:
             return set_aside_order(aside, events)
+        if archived := archived_orders.find(order_id, customer_id=customer_id):
+            return archived_orders.customer_order(archived)
     return None
 
 
@@ -74,12 +77,14 @@ def order_versions(order_ids: Sequence[UUID]) -> dict[UUID, str]:
     """The current versions of orders that are known to exist. One statement, however many."""
     rows = fetch(
         """
-        SELECT ids.id, (SELECT max(event.id) FROM orders_event AS event WHERE event.order_id = ids.id),
-               process.process_state,
+        SELECT ids.id, coalesce(archived.last_event,
+                   (SELECT max(event.id) FROM orders_event AS event WHERE event.order_id = ids.id)),
+               coalesce(process.process_state, archived.state),
                EXISTS (SELECT FROM orders_setaside AS aside
                         WHERE aside.order_id = ids.id AND aside.replayed_at IS NULL)
           FROM unnest(%s::uuid[]) AS ids (id)
           LEFT JOIN orders_orderprocess AS process ON process.order_id = ids.id
+          LEFT JOIN orders_archivedorder AS archived ON archived.order_id = ids.id
         """,
         [list(order_ids)],
     )
@@ -105,6 +110,7 @@ def _is_anywhere(order_id: UUID, inserted: Mapping[str, Any], submitted: Mapping
         Order.objects.filter(pk=order_id, **inserted).exists()
         or SubmissionMessage.objects.filter(order_id=order_id, **submitted).exists()
         or SetAside.objects.filter(order_id=order_id, replayed_at__isnull=True, **submitted).exists()
+        or ArchivedOrder.objects.filter(pk=order_id, **inserted).exists()
         for _ in range(LOOKS)
     )
 
@@ -117,7 +123,7 @@ def orders(
     state: str | None = None,
     placed_after: datetime | None = None,
 ) -> Page[CustomerOrder]:
-    """A customer's orders before the order `before`, newest first. Seven statements, whatever the `limit`."""
+    """A customer's orders before the order `before`, newest first. Eight statements, whatever the `limit`."""
     own: dict[str, Any] = {"client": client_of(customer_id)}
     own |= {"order_id__lt": before} if before else {}
     own |= {"posted_at__gt": placed_after} if placed_after else {}
@@ -134,6 +140,9 @@ def orders(
     views = {message.order_id: queued_order(message, events) for message in queued}
     views |= {submission.order_id: set_aside_order(submission, events) for submission in aside}
     views |= {view.id: view for view in stored_orders(stored, events)}
+    archived = _archived(customer_id, before, state, placed_after)[: limit + 1]
+    archived_views = (archived_orders.customer_order(archived_orders.opened(row)) for row in archived)
+    views |= {view.id: view for view in archived_views if view is not None}
     return page_of(sorted(views.values(), key=lambda view: view.id, reverse=True), limit)
 
 
@@ -151,11 +160,24 @@ def _stored(
     return orders.order_by("-pk")
 
 
+def _archived(
+    customer_id: int, before: UUID | None, state: str | None, placed_after: datetime | None
+) -> QuerySet[ArchivedOrder]:
+    rows = ArchivedOrder.objects.filter(customer_id=customer_id)
+    if before:
+        rows = rows.filter(pk__lt=before)
+    if placed_after:
+        rows = rows.filter(placed_at__gt=placed_after)
+    return (rows.filter(state=state) if state else rows).order_by("-pk")
+
+
 def order_events(*, order_id: UUID, customer_id: int, after: int, limit: int) -> Page[EventView] | None:
     """The events of an order with ids above `after`, oldest first; None if it is not this customer's."""
     if order(order_id=order_id, customer_id=customer_id) is None:
         return None
-    events = Event.objects.filter(order_id=order_id, id__gt=after).order_by("id")[: limit + 1]
+    events = list(Event.objects.filter(order_id=order_id, id__gt=after).order_by("id")[: limit + 1])
+    if not events and (archived := archived_orders.find(order_id, customer_id=customer_id)):
+        events = [event for event in archived.events if event.pk > after][: limit + 1]
     return page_of([_event(event) for event in events], limit)
 
 

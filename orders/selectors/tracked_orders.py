@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.models import Event, Order, OrderProcess, SetAside, SubmissionMessage
+from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
     last_events,
@@ -90,7 +91,25 @@ def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrd
         aside = SetAside.objects.filter(order_id=order_id, client=client, replayed_at__isnull=True).first()
         if aside:
             return _described(set_aside_order(aside, events), aside.body)
+        if archived := archived_orders.find(order_id, customer_id=customer_id):
+            return _archived(archived)
     return None
+
+
+def _archived(archived: archived_orders.Archived) -> TrackedOrder | None:
+    view = archived_orders.customer_order(archived)
+    if view is None or archived.order is None:
+        return None
+    return TrackedOrder(
+        order=view,
+        email=archived.order.email,
+        ship_to=_address(archived.order.ship_to),
+        occurrences={
+            (event.kind, event.step): Occurrence(at=event.at, attempt=event.attempt, detail=event.detail)
+            for event in archived.events
+            if event.kind in PAGE_EVENTS
+        },
+    )
 
 
 def _described(order: CustomerOrder, body: object) -> TrackedOrder:

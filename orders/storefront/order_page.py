@@ -120,6 +120,9 @@ def cancel(request: HttpRequest, visit: Visit) -> HttpResponse:
     try:
         result = customer_services.cancel(order_id=visit.id, by=visit.actor)
     except NoSuchOrderError:
+        if visit.tracked.order.is_archived:
+            messages.warning(request, _("It’s too late to cancel: this order was finished long ago."))
+            return redirect(visit.url)
         messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
         return redirect(visit.url)
     if result.status is ResultStatus.REFUSED:
@@ -143,6 +146,9 @@ def pay(request: HttpRequest, visit: Visit) -> HttpResponse:
     try:
         result = customer_services.pay_again(order_id=visit.id, payment_method=method, by=visit.actor)
     except NoSuchOrderError:
+        if visit.tracked.order.is_archived:
+            messages.info(request, _("There’s nothing to pay: this order was finished long ago."))
+            return redirect(visit.url)
         messages.warning(request, _("Your order has only just reached us. Please try again in a moment."))
         return redirect(visit.url)
     if result.status is ResultStatus.REFUSED:

@@ -320,6 +320,21 @@ MUTANTS = (
         new="few = limit",
         test="tests/store/test_claims.py",
     ),
+    # Retention
+    Mutant(
+        name="open-orders-are-archived",
+        path="orders/retention/moving.py",
+        old="AND process_state IN ('processed', 'compensated')",
+        new="",
+        test="tests/services/test_retention.py::test_no_unfinished_order_moves_however_old",
+    ),
+    Mutant(
+        name="open-orders-are-erased",
+        path="orders/services/operators/erasure.py",
+        old="    if holdings.unfinished:",
+        new="    if False:",
+        test="tests/services/test_erasing.py::test_a_customer_with_an_open_order_is_not_erased",
+    ),
     # Operators (F33)
     Mutant(
         name="bulk-item-acted-twice",

@@ -52,8 +52,9 @@ class ConsoleOrder:
 
     @property
     def can_compensate(self) -> bool:
-        """Whether it exists and is not being compensated yet."""
-        return self.detail.order is not None and self.detail.order.goal != Goal.COMPENSATE
+        """Whether it is stored outside the archive and is not being compensated yet."""
+        order = self.detail.order
+        return order is not None and order.goal != Goal.COMPENSATE and self.detail.archived is None
 
     @property
     def has_ended(self) -> bool:
@@ -66,7 +67,8 @@ def console_order(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -
     detail = order_detail(order_id, retry_limits=retry_limits, now=now)
     if detail is None:
         return None
-    rows = {step.name: step for step in StepState.objects.filter(process_id=order_id)}
+    stored = StepState.objects.filter(process_id=order_id)
+    rows = {step.name: step for step in (detail.archived.steps if detail.archived else stored)}
     alert = Alert.objects.filter(order_id=order_id, closed_at__isnull=True).only("group_id").first()
     return ConsoleOrder(
         detail=detail,

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from orders.models import Alert, Event, Order, OrderProcess, SubmissionMessage
+from orders.selectors import archived_orders
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.history import EventFacts, TimeSpent, moment, time_spent
-from orders.selectors.desk.order_rows import process_facts, steps_of
+from orders.selectors.desk.order_rows import process_facts, step_facts, steps_of
 from orders.selectors.desk.set_aside import SetAsideSubmission, set_aside_submission
 from orders.selectors.desk.standing import RetryLimits, Standing, StepFacts, order_standing
 from orders.vocabulary import EventKind
@@ -73,6 +73,7 @@ class Detail:
     began: datetime
     events: list[EventFacts]
     spent: TimeSpent
+    archived: archived_orders.Archived | None = None
 
 
 def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> Detail | None:
@@ -81,9 +82,12 @@ def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) ->
     process = OrderProcess.objects.filter(order_id=order_id).first()
     placed = Order.objects.select_related("customer").filter(pk=order_id).first()
     steps = steps_of([order_id], now)[order_id]
-    events = _events(order_id)
-    if process is None and queued is None and set_aside is None and not events:
-        return None
+    events = [_event(event) for event in Event.objects.filter(order_id=order_id).order_by("id")]
+    if process is None and queued is None and set_aside is None:
+        if archived := archived_orders.find(order_id):
+            return _archived(archived, retry_limits, now)
+        if not events:
+            return None
     began = _began(queued or set_aside, process, events, now)
     return Detail(
         order_id=order_id,
@@ -129,22 +133,37 @@ def _order(
     )
 
 
-def _events(order_id: UUID) -> list[EventFacts]:
-    rows: Any = Event.objects.filter(order_id=order_id).order_by("id")
-    return [
-        EventFacts(
-            at=at,
-            kind=kind,
-            step=step,
-            attempt=attempt,
-            actor_kind=actor_kind,
-            actor_name=actor_name,
-            detail=detail,
-        )
-        for at, kind, step, attempt, actor_kind, actor_name, detail in rows.values_list(
-            "at", "kind", "step", "attempt", "actor_kind", "actor_name", "detail"
-        )
-    ]
+def _archived(archived: archived_orders.Archived, retry_limits: RetryLimits, now: datetime) -> Detail:
+    process = archived.process
+    if archived.order is not None:
+        archived.order.customer = archived.row.customer
+    steps = [step_facts(step) for step in archived.steps]
+    events = [_event(event) for event in archived.events]
+    began = _began(None, process, events, now)
+    return Detail(
+        order_id=process.order_id,
+        order=_order(process, archived.order, steps, retry_limits, now),
+        steps=steps,
+        alert=None,
+        queued=None,
+        set_aside=None,
+        began=began,
+        events=events,
+        spent=time_spent(events, began=began, now=process.finished_at or now),
+        archived=archived,
+    )
+
+
+def _event(event: Event) -> EventFacts:
+    return EventFacts(
+        at=event.at,
+        kind=event.kind,
+        step=event.step,
+        attempt=event.attempt,
+        actor_kind=event.actor_kind,
+        actor_name=event.actor_name,
+        detail=event.detail,
+    )
 
 
 def _began(

@@ -1,12 +1,13 @@
 """Which orders a part of an id refers to. An order's id begins with its time and ends at random."""
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Q, TextField, Value
+from django.db.models import F, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Replace, Reverse
 
-from orders.models import OrderProcess, SetAside, SubmissionMessage
+from orders.models import ArchivedOrder, OrderProcess, SetAside, SubmissionMessage
 
 LEAST_ENDING = 4
 LEAST_BEGINNING = 8
@@ -18,10 +19,10 @@ MOST_ALIKE = 500
 def orders_like(digits: str, *, most: int = 6) -> list[UUID]:
     """Orders and submissions whose ids end with these hexadecimal digits, or begin with eight or more of them.
 
-    At most four queries.
+    At most six queries.
     """
     lowest, highest = _id_range(digits)
-    alike = set(ids_like(digits)[:most])
+    alike = {*ids_like(digits)[:most], *archived_ids_like(digits)[:most]}
     for model in (SubmissionMessage, SetAside):
         text = Replace(Cast(F("order_id"), TextField()), Value("-"), Value(""), output_field=TextField())
         is_alike = Q(text__endswith=digits)
@@ -34,15 +35,24 @@ def orders_like(digits: str, *, most: int = 6) -> list[UUID]:
 
 def ids_like(digits: str) -> list[UUID]:
     """The orders whose ids end with these digits, and the newest whose ids begin with them: each by its own index."""
+    return _ids_like(OrderProcess.objects.all(), digits)
+
+
+def archived_ids_like(digits: str) -> list[UUID]:
+    """The same among archived orders."""
+    return _ids_like(ArchivedOrder.objects.all(), digits)
+
+
+def _ids_like(orders: QuerySet[Any], digits: str) -> list[UUID]:
     lowest, highest = _id_range(digits)
     if lowest == highest:
         return [lowest]
-    by_ending = OrderProcess.objects.annotate(
+    by_ending = orders.annotate(
         backwards=Reverse(Cast(F("order_id"), TextField()), output_field=TextField())
     ).filter(backwards__startswith=_as_written(digits)[::-1])
     ids = list(by_ending.values_list("order_id", flat=True)[:MOST_ALIKE])
     if len(digits) >= LEAST_BEGINNING:
-        by_beginning = OrderProcess.objects.filter(order_id__range=(lowest, highest)).order_by("-order_id")
+        by_beginning = orders.filter(order_id__range=(lowest, highest)).order_by("-order_id")
         ids += by_beginning.values_list("order_id", flat=True)[:MOST_ALIKE]
     return ids
 

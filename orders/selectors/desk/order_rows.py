@@ -8,6 +8,7 @@ from uuid import UUID
 
 from orders.engine.rows import StepRow
 from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
+from orders.selectors.archived_orders import Archived
 from orders.selectors.desk.standing import ProcessFacts, RetryLimits, Standing, StepFacts, order_standing
 from orders.vocabulary import BulkItemState, BulkState, StepStatus
 
@@ -180,10 +181,22 @@ def steps_of(order_ids: Collection[UUID], now: datetime) -> dict[UUID, list[Step
     return steps
 
 
+def step_facts(step: StepState) -> StepFacts:
+    """The facts of a step without an outstanding request."""
+    row = StepRow._make(getattr(step, name) for name in _STEP)
+    return _step(row, {}, None, step.started_at, step.completed_at)
+
+
+def archived_order_row(archived: Archived, *, retry_limits: RetryLimits, now: datetime) -> OrderRow:
+    """An archived order as a row of a list."""
+    steps = [step_facts(step) for step in archived.steps]
+    return _row(_progress(archived.process, steps, retry_limits, now), archived.order, None, None)
+
+
 def _step(
     row: StepRow,
     request: dict[str, Any],
-    now: datetime,
+    now: datetime | None,
     started_at: datetime | None,
     completed_at: datetime | None,
 ) -> StepFacts:
@@ -209,7 +222,7 @@ def _step(
         asked_at=request["posted_at"] if outstanding else None,
         waiting_since=row.waiting_since,
         wanted_since=row.wanted_since,
-        held_by=request["leased_by"] if outstanding and leased_until and leased_until > now else None,
+        held_by=request["leased_by"] if outstanding and leased_until and now and leased_until > now else None,
     )
 
 

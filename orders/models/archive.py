@@ -1,0 +1,38 @@
+"""The archive: finished orders that `orders.retention` has moved out of the hot tables."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F
+from django.db.models.functions import Lower, Now
+
+
+class ArchivedOrder(models.Model):
+    """A finished order with everything that was stored about it (docs/adr/0020).
+
+    The columns are what it is found by. `document` has its rows as they were: `process`, `order`, `lines`, `steps`,
+    `events`, `statuses` and `alerts`.
+    """
+
+    order_id = models.UUIDField(primary_key=True)
+    customer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    email = models.EmailField(blank=True)
+    state = models.CharField(max_length=11)
+    total = models.PositiveBigIntegerField(null=True, help_text="minor units")
+    currency = models.CharField(max_length=3, blank=True)
+    placed_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField()
+    archived_at = models.DateTimeField(db_default=Now())
+    last_event = models.BigIntegerField(default=0, help_text="the id of its last event, for its version")
+    document = models.JSONField()
+
+    class Meta:
+        indexes = [
+            models.Index(F("customer"), F("order_id").desc(), name="archived_by_customer"),
+            models.Index(Lower("email"), name="archived_by_email"),
+            models.Index(fields=["archived_at"], name="archived_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.order_id} {self.state}"

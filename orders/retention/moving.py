@@ -1,0 +1,122 @@
+"""Moves finished orders to the archive, and deletes those that have been there long enough."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from orders.engine.runtime.sql import fetch, run
+from orders.retention.batches import Batch, Pace, in_batches
+
+FIRST = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
+MOVING = 40.0
+"""Seconds of a pass in which orders move: most of them, because orders are the most rows."""
+
+MOVE = """
+    WITH process AS (DELETE FROM orders_orderprocess WHERE order_id = ANY(%(ids)s) RETURNING *),
+         step AS (DELETE FROM orders_stepstate WHERE order_id = ANY(%(ids)s) RETURNING *),
+         event AS (DELETE FROM orders_event WHERE order_id = ANY(%(ids)s) RETURNING *),
+         status AS (DELETE FROM orders_statusmessage WHERE order_id = ANY(%(ids)s) RETURNING *),
+         alert AS (DELETE FROM orders_alert WHERE order_id = ANY(%(ids)s) RETURNING *),
+         line AS (DELETE FROM orders_orderline WHERE order_id = ANY(%(ids)s) RETURNING *),
+         purchase AS (DELETE FROM orders_order WHERE id = ANY(%(ids)s) RETURNING *),
+         steps AS (SELECT order_id, jsonb_agg(to_jsonb(step) ORDER BY position) AS rows FROM step GROUP BY 1),
+         events AS (SELECT order_id, jsonb_agg(to_jsonb(event) ORDER BY id) AS rows, max(id) AS last
+                      FROM event GROUP BY 1),
+         statuses AS (SELECT order_id, jsonb_agg(to_jsonb(status) ORDER BY id) AS rows FROM status GROUP BY 1),
+         alerts AS (SELECT order_id, jsonb_agg(to_jsonb(alert) ORDER BY id) AS rows FROM alert GROUP BY 1),
+         lines AS (SELECT order_id, jsonb_agg(to_jsonb(line) ORDER BY id) AS rows FROM line GROUP BY 1)
+    INSERT INTO orders_archivedorder (order_id, customer_id, email, state, total, currency, placed_at,
+                                      finished_at, last_event, document)
+    SELECT process.order_id, purchase.customer_id, coalesce(purchase.email, ''), process.process_state,
+           purchase.total, coalesce(purchase.currency, ''), purchase.placed_at, process.finished_at,
+           coalesce(events.last, 0),
+           jsonb_build_object(
+               'process', to_jsonb(process), 'order', to_jsonb(purchase), 'lines', coalesce(lines.rows, '[]'),
+               'steps', coalesce(steps.rows, '[]'), 'events', coalesce(events.rows, '[]'),
+               'statuses', coalesce(statuses.rows, '[]'), 'alerts', coalesce(alerts.rows, '[]'))
+      FROM process
+      LEFT JOIN purchase ON purchase.id = process.order_id
+      LEFT JOIN lines USING (order_id)
+      LEFT JOIN steps USING (order_id)
+      LEFT JOIN events USING (order_id)
+      LEFT JOIN statuses USING (order_id)
+      LEFT JOIN alerts USING (order_id)
+"""
+
+
+def archive_finished(*, before: datetime, pace: Pace | None = None) -> int:
+    """Moves the orders that finished before that time to the archive; returns their number.
+
+    What failed, is being compensated, or has an open alert or an outstanding request stays.
+    """
+
+    def move(after: tuple[datetime, UUID], size: int) -> Batch:
+        rows = fetch(
+            """
+            SELECT order_id, finished_at
+              FROM orders_orderprocess
+             WHERE finished_at IS NOT NULL AND finished_at < %s
+               AND (finished_at, order_id) > (%s, %s) AND finished_at >= %s
+             ORDER BY finished_at, order_id
+             LIMIT %s
+            """,
+            [before, *after, after[0], size],
+        )
+        ids = _lock_movable([row[0] for row in rows], before)
+        if ids:
+            run(MOVE, {"ids": ids})
+        return Batch(changed=len(ids), after=(rows[-1][1], rows[-1][0]) if len(rows) == size else None)
+
+    return in_batches(move, start=FIRST, pace=pace, seconds=MOVING)
+
+
+def _lock_movable(ids: list[UUID], before: datetime) -> list[UUID]:
+    """Locks those of these orders that may move, in key order, and looks again at what they are now.
+
+    An order that somebody holds is left for the next pass. Whoever writes a step has locked its process row, so what
+    is read after the lock stays true.
+    """
+    locked = fetch(
+        """
+        SELECT order_id
+          FROM orders_orderprocess
+         WHERE order_id = ANY(%s)
+           AND process_state IN ('processed', 'compensated')
+           AND finished_at < %s
+         ORDER BY order_id
+           FOR UPDATE SKIP LOCKED
+        """,
+        [ids, before],
+    )
+    movable = fetch(
+        """
+        SELECT ids.id
+          FROM unnest(%s::uuid[]) AS ids (id)
+         WHERE NOT EXISTS (SELECT FROM orders_alert WHERE order_id = ids.id AND closed_at IS NULL)
+           AND NOT EXISTS (SELECT FROM orders_stepstate
+                            WHERE order_id = ids.id AND (state = 'failed' OR complete_by IS NOT NULL))
+        """,
+        [[row[0] for row in locked]],
+    )
+    return [row[0] for row in movable]
+
+
+def delete_archived(*, before: datetime) -> int:
+    """Deletes the orders that were archived before that time, with their idempotency keys; returns their number."""
+
+    def delete(after: Any, size: int) -> Batch:
+        rows = fetch(
+            """
+            WITH old AS (
+                SELECT order_id FROM orders_archivedorder WHERE archived_at < %s
+                 ORDER BY archived_at LIMIT %s FOR UPDATE SKIP LOCKED
+            ), keys AS (
+                DELETE FROM orders_submissionkey WHERE order_id IN (SELECT order_id FROM old)
+            )
+            DELETE FROM orders_archivedorder WHERE order_id IN (SELECT order_id FROM old) RETURNING order_id
+            """,
+            [before, size],
+        )
+        return Batch(changed=len(rows), after=after if len(rows) == size else None)
+
+    return in_batches(delete, start=True)
