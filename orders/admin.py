@@ -150,6 +150,7 @@ admin.site.register(models.StepState, ReadOnlyAdmin, search_fields=("=process__o
 admin.site.register(models.Event, ReadOnlyAdmin, search_fields=("=order_id",))
 admin.site.register(models.Order, ReadOnlyAdmin, search_fields=("=id",))
 admin.site.register(models.Alert, ReadOnlyAdmin, search_fields=("=order_id",))
+admin.site.register(models.ArchivedOrder, ReadOnlyAdmin, search_fields=("=order_id",))
 for _model in (
     *(models.OrderLine, models.SubmissionMessage, models.SetAside, models.AgentRequest, models.AgentReply),
     *(models.StatusMessage, models.AlertGroup, models.GroupNote, models.OutgoingMessage, models.LeaderLease),
