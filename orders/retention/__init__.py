@@ -46,5 +46,5 @@ def _run(parts: Mapping[str, Callable[[], int]]) -> Mapping[str, int]:
             log.exception("retention failed", action="retain", part=name, error=first_line(error))
             if isinstance(error, DATABASE_TROUBLE):
                 connection.close()
-    log.info("retained", action="retain", **done)
+    log.info("retained", action="retain", **{name.replace(" ", "_"): rows for name, rows in done.items()})
     return done

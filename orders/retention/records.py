@@ -66,7 +66,7 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-_positions: dict[str, Any] = {}
+_positions: dict[tuple[str, str], Any] = {}
 """The key at which the next walk of each table continues, if the last one ran out of time."""
 
 
@@ -84,7 +84,8 @@ def delete_old(rule: Rule, *, before: datetime) -> int:
 
     A walk that runs out of time is continued by the next one, so that rows that stay do not hide the others.
     """
-    start = _positions.get(rule.condition, rule.first)
+    walked = (rule.table, rule.condition)
+    start = _positions.get(walked, rule.first)
     statement = f"""
         WITH seen AS (
             SELECT {rule.key} AS key, ({rule.condition}) IS TRUE AS is_old
@@ -98,7 +99,7 @@ def delete_old(rule: Rule, *, before: datetime) -> int:
     def walk(after: Any, size: int) -> Batch:
         last, seen, deleted = fetch(statement, {"before": before, "after": after, "size": size})[0]
         after = last if seen == size else None
-        _positions[rule.condition] = rule.first if after is None else after
+        _positions[walked] = rule.first if after is None else after
         return Batch(changed=deleted, after=after)
 
     return in_batches(walk, start=start, pace=Pace(size=500, largest=5_000))

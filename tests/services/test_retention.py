@@ -22,8 +22,9 @@ from orders.models import (
     SubmissionKey,
     SweepRecord,
 )
-from orders.retention import moving
+from orders.retention import moving, records
 from orders.retention.batches import Pace
+from sasweb import logs
 from tests.support.factories import make_alert, make_order
 from tests.support.finished_orders import finished_order, is_stored, retain
 from tests.support.workflows import CAKE
@@ -196,3 +197,15 @@ def test_a_status_is_kept_as_long_as_its_order_is_stored() -> None:
     )
     assert sum(retain().values()) == 0
     assert StatusMessage.objects.count() == 1
+
+
+def test_every_part_succeeds_again_and_again_and_its_rows_can_be_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    finished_order(days=100)
+    for _ in range(2):
+        retained = retain()
+        assert retained.keys() == {"finished orders", *records.RULES}
+    lines = "\n".join(logs.formatter().format(record) for record in caplog.records)
+    assert "finished_orders=1" in lines
+    assert "sent_messages=0" in lines
