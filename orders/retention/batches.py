@@ -12,7 +12,7 @@ from orders.engine.runtime.sql import ran_out_of_time, run
 LONGEST = 0.1
 """Seconds for which a batch may hold locks."""
 STATEMENT_LIMIT = 80
-"""Milliseconds after which the server ends a statement of a batch, which is then tried with half the rows."""
+"""Milliseconds after which the server ends a statement of a batch, which is then tried with a quarter of the rows."""
 ROW_LIMIT = 2_000
 """The same for a batch of one row, which cannot be made smaller."""
 MOST_SECONDS = 8.0

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from pytest_django import DjangoDbBlocker
 
+from tests.support.own_database import OwnDatabase, own_database
 from tests.support.proxy import DatabaseProxy
 from tests.support.system import System
 
@@ -35,3 +37,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
     if report.when == "call" and report.failed and isinstance(system, System):
         report.sections.append(("processes", system.logs()))
     return report
+
+
+@pytest.fixture(scope="module")
+def database(django_db_blocker: DjangoDbBlocker) -> Iterator[OwnDatabase]:
+    """A PostgreSQL server of the module's own."""
+    with django_db_blocker.unblock(), own_database(settings={"max_connections": "60"}) as database:
+        yield database

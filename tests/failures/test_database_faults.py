@@ -24,12 +24,6 @@ from tests.support.wait import until
 
 
 @pytest.fixture(scope="module")
-def database(django_db_blocker: DjangoDbBlocker) -> Iterator[OwnDatabase]:
-    with django_db_blocker.unblock(), own_database(settings={"max_connections": "60"}) as database:
-        yield database
-
-
-@pytest.fixture(scope="module")
 def running(database: OwnDatabase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     """One system for the whole file, so that a test's check also sees what the tests before it left behind."""
     system = System(tmp_path_factory.mktemp("system"), DATABASE_URL=database.url)

@@ -12,20 +12,13 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.db.migrations import AddIndex, CreateModel, Migration, RunSQL
 from django.db.migrations.executor import MigrationExecutor
-from pytest_django import DjangoDbBlocker
 
-from tests.support.own_database import OwnDatabase, orm_at, own_database
+from tests.support.own_database import OwnDatabase, orm_at
 from tests.support.system import System
 from tests.support.wait import until
 
 TABLES = ("orders_order", "orders_orderprocess")
 DROPS = "DROP INDEX CONCURRENTLY IF EXISTS "
-
-
-@pytest.fixture(scope="module")
-def database(django_db_blocker: DjangoDbBlocker) -> Iterator[OwnDatabase]:
-    with django_db_blocker.unblock(), own_database(settings={"max_connections": "60"}) as database:
-        yield database
 
 
 @pytest.fixture

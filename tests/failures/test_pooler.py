@@ -3,24 +3,18 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from pytest_django import DjangoDbBlocker
 
 from sasweb import database as sasweb_database
 from sasweb.database import UnreachableDatabase, UnsuitableDatabase, check, parameters
-from tests.support.own_database import OwnDatabase, own_database
+from tests.support.own_database import OwnDatabase
 from tests.support.pooler import a_pooler
 from tests.support.system import System
 
 PASSES_OPTIONS = "ignore_startup_parameters = options"
-
-
-@pytest.fixture(scope="module")
-def database(django_db_blocker: DjangoDbBlocker) -> Iterator[OwnDatabase]:
-    with django_db_blocker.unblock(), own_database(settings={"max_connections": "60"}) as database:
-        yield database
 
 
 @pytest.fixture
@@ -32,11 +26,14 @@ def limits(database: OwnDatabase) -> Iterator[None]:
     database.act("ALTER ROLE sasweb RESET ALL")
 
 
-def refusal_of(url: str, listen_url: str = "") -> str:
-    with pytest.raises(UnsuitableDatabase) as refusal:
+def refusal_of(url: str, listen_url: str = "", *, kind: type[Exception] = UnsuitableDatabase) -> str:
+    with pytest.raises(kind) as refusal:
         check(parameters(url), listener=parameters(listen_url) if listen_url else None)
     assert "\n" not in str(refusal.value)
     return str(refusal.value)
+
+
+unreachable = partial(refusal_of, kind=UnreachableDatabase)
 
 
 def test_a_pooler_that_refuses_the_time_outs_is_reported_with_what_to_change(
@@ -96,13 +93,6 @@ def test_wake_ups_of_another_database_are_reported_with_the_setting_to_change(
     assert refusal_of(database.server.url, other).startswith(
         "LISTEN_DATABASE_URL: wake-ups sent through DATABASE_URL"
     )
-
-
-def unreachable(url: str, listen_url: str = "") -> str:
-    with pytest.raises(UnreachableDatabase) as trouble:
-        check(parameters(url), listener=parameters(listen_url) if listen_url else None)
-    assert "\n" not in str(trouble.value)
-    return str(trouble.value)
 
 
 def test_a_slow_wake_up_without_a_pooler_is_no_reason_to_end(

@@ -100,7 +100,7 @@ class Command(ReadingCommand):
         limit = f"{HEARTBEAT_LIMIT:.0f} s"
         if not all(instance.alive for _, instance in instances):
             text += f"\nSTALE: no heartbeat for {limit}; it has stopped, hangs, or has lost the database"
-        if any(_is_quarantined(instance) for _, instance in instances):
+        if any(instance.is_quarantined for _, instance in instances):
             text += (
                 "\nIN QUARANTINE: its calls fail while those of other instances succeed; look at its network"
             )
@@ -141,14 +141,10 @@ def _instance_row(agent: str, instance: Instance) -> tuple[object, ...]:
     )
 
 
-def _is_quarantined(instance: Instance) -> bool:
-    return instance.alive and instance.quarantined_at is not None
-
-
 def _remark(instance: Instance) -> str:
     if not instance.alive:
         return ", STALE"
-    return ", IN QUARANTINE" if _is_quarantined(instance) else ""
+    return ", IN QUARANTINE" if instance.is_quarantined else ""
 
 
 def _plain(statuses: Sequence[AgentStatus], missing: Mapping[str, int]) -> dict[str, Any]:

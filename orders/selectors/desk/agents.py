@@ -44,6 +44,11 @@ class Instance:
     recent_failures: int
     quarantined_at: datetime | None
 
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether it is alive and in quarantine."""
+        return self.alive and self.quarantined_at is not None
+
 
 class Requests(NamedTuple):
     """An agent's requests: all of them, those that an instance holds, and since when the oldest other one waits."""

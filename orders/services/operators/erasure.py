@@ -12,7 +12,7 @@ from knox.models import get_token_model
 
 from orders.engine.runtime.sql import fetch, run
 from orders.services import audit
-from orders.services.act_results import Result
+from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.acts import already, done, refused
 
@@ -92,7 +92,7 @@ def erase(*, email: str, actor: Actor, dry_run: bool = False) -> Result:
     with transaction.atomic():
         holdings = find_holdings(email)
         result = _result(holdings, dry_run)
-        if dry_run or result.status is not done("").status:
+        if dry_run or result.status is not ResultStatus.DONE:
             return result
         _erase(email, holdings)
         audit.record(actor=actor, act="erase", target=_pseudonym(email), result=result.message)
