@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -52,13 +53,18 @@ async def errors_as_json(
         return respond(bad(error.status, "not_found" if error.status == 404 else "http_error", error.reason))
 
 
+class _CutError(Exception):
+    """Raised when a fault cuts the connection."""
+
+
 class Calls:
-    """The running calls, one at a time for a key. As in a real service, a call goes on when its client disconnects."""
+    """The running calls, one at a time for a key, unless keys are not recognised. As in a real service, a call goes on
+    when its client disconnects."""
 
     def __init__(self, commits: Commits, faults: FaultBoard) -> None:
         self._commits = commits
         self._faults = faults
-        self._running: set[tuple[str, str]] = set()
+        self._running: Counter[tuple[str, str]] = Counter()
         self._tasks: set[asyncio.Task[Answer | None]] = set()
 
     async def handle(self, request: web.Request) -> web.Response:
@@ -69,8 +75,9 @@ class Calls:
         operation = find_operation(service, request.match_info["operation"])
         key = read_key(request.headers.get("Idempotency-Key"))
         call = read_call(operation, key, await request.read())
-        is_new = not self._commits.is_answered(service, key)
-        if is_new and (service, key) in self._running:
+        keyless = self._faults[service].keyless
+        is_new = keyless or not self._commits.is_answered(service, key)
+        if is_new and not keyless and self._running[service, key]:
             return respond(
                 bad(409, "in_progress", "the first call with this Idempotency-Key is still running")
             )
@@ -83,6 +90,26 @@ class Calls:
                 client_gone.set_result(None)
             raise
         return cut(request) if answer is None else respond(answer)
+
+    async def inquire(self, request: web.Request) -> web.Response:
+        """`GET /{service}/calls?key=KEY`: what has become of the call with this key."""
+        service = request.match_info["service"]
+        if self._faults[service].down:
+            return cut(request)
+        key = read_key(request.query.get("key"))
+        client_gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        try:
+            failure = await self._apply_faults(service, client_gone)
+        except _CutError:
+            return cut(request)
+        finally:
+            client_gone.cancel()
+        if failure is not None:
+            return respond(failure)
+        is_running = (
+            self._running[service, key] > 0
+        )  # before the answer is read, which a call may keep meanwhile
+        return respond(effects.report(self._commits.answer(service, key), is_running=is_running))
 
     def stop(self) -> None:
         """Cancels the running calls: effects that have not happened yet do not happen."""
@@ -97,28 +124,31 @@ class Calls:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if is_new:
-            self._running.add(name)
-            task.add_done_callback(lambda _: self._running.discard(name))
+            self._running[name] += 1
+            task.add_done_callback(lambda _: self._end(name))
         return task
 
+    def _end(self, name: tuple[str, str]) -> None:
+        self._running[name] -= 1
+        if not self._running[name]:
+            del self._running[name]
+
     async def _run(self, call: Call, is_new: bool, client_gone: asyncio.Future[None]) -> Answer | None:
-        """The answer, or None when the connection is to be cut. Each stage applies the faults that are set at that
-        moment."""
+        """The answer, or None when the connection is to be cut."""
         service, method = call.operation.service, call.payment_method
         slow = SLOW_SECONDS if is_new and method == effects.SLOW else 0.0
-        await asyncio.sleep(self._faults[service].latency() + slow)
-        if self._faults[service].down:
-            return None
-        if happens(self._faults[service].hang_rate) or (is_new and method == effects.HANGS):
-            await self._faults.hold(client_gone)
-            return None
-        if happens(self._faults[service].error_rate):
-            return bad(
-                self._faults[service].error_status, "injected_error", "the service has a temporary failure"
-            )
-        refuse = happens(self._faults[service].refuse_rate)
+        hangs = is_new and method == effects.HANGS
         try:
-            answer = await self._commits.write(partial(effects.perform, call=call, refuse=refuse))
+            failure = await self._apply_faults(service, client_gone, slow=slow, hangs=hangs)
+        except _CutError:
+            return None
+        if failure is not None:
+            return failure
+        refuse, keyless = happens(self._faults[service].refuse_rate), self._faults[service].keyless
+        try:
+            answer = await self._commits.write(
+                partial(effects.perform, call=call, refuse=refuse, keyless=keyless)
+            )
         except sqlite3.Error:
             return bad(500, "ledger_failed", "the ledger could not store the call; nothing was done")
         lost = (
@@ -127,6 +157,22 @@ class Calls:
             and happens(self._faults[service].lost_reply_rate)
         )
         return None if lost else answer
+
+    async def _apply_faults(
+        self, service: str, client_gone: asyncio.Future[None], *, slow: float = 0.0, hangs: bool = False
+    ) -> Answer | None:
+        """Applies the faults that come before an effect, each as it is set at that moment. Returns the service's
+        temporary failure, if it has one. Raises `_CutError` when the connection is to be cut."""
+        await asyncio.sleep(self._faults[service].latency() + slow)
+        if self._faults[service].down:
+            raise _CutError
+        if hangs or happens(self._faults[service].hang_rate):
+            await self._faults.hold(client_gone)
+            raise _CutError
+        if happens(self._faults[service].error_rate):
+            status = self._faults[service].error_status
+            return bad(status, "injected_error", "the service has a temporary failure")
+        return None
 
 
 class Pages:
@@ -164,6 +210,7 @@ def make_app(commits: Commits, faults: FaultBoard, calls: Calls) -> web.Applicat
     pages = Pages(commits, faults)
     app = web.Application(client_max_size=LARGEST_BODY, middlewares=[errors_as_json])
     app.router.add_post("/{service:" + "|".join(SERVICES) + "}/{operation}", calls.handle)
+    app.router.add_get("/{service:" + "|".join(SERVICES) + "}/calls", calls.inquire)
     app.router.add_get("/_ledger/{service:" + "|".join(FAULTY) + "}", pages.ledger)
     app.router.add_put("/_faults/{service:" + "|".join(FAULTY) + "}", pages.set_faults)
     app.router.add_get("/_faults", pages.show_faults)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sandbox import ledger
+from sandbox.answers import Answer
 
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], Any]
@@ -46,6 +47,10 @@ class Commits:
     def is_answered(self, service: str, key: str) -> bool:
         """Whether the first answer to `key` is committed."""
         return ledger.is_answered(self._reader, service, key)
+
+    def answer(self, service: str, key: str) -> Answer | None:
+        """The committed answer to `key`, if there is one."""
+        return ledger.read_answer(self._reader, service, key)
 
     async def read_array(self, service: str) -> str:
         """The ledger of `service` as one JSON array, newest last."""

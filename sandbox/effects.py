@@ -4,6 +4,7 @@ The first answer to a key is stored in the same transaction as its effect, so th
 neither does.
 """
 
+import json
 import secrets
 import sqlite3
 from dataclasses import replace
@@ -18,14 +19,17 @@ DECLINED = "card_declined"
 PAYMENT_METHODS = frozenset({"card_ok", DECLINED, SLOW, HANGS})
 
 
-def perform(connection: sqlite3.Connection, *, call: Call, refuse: bool) -> Answer:
-    """Answers `call`, for good under its key. With `refuse` a fault refuses a new key."""
+def perform(connection: sqlite3.Connection, *, call: Call, refuse: bool, keyless: bool = False) -> Answer:
+    """Answers `call`, for good under its key. With `refuse` a fault refuses a new key.
+
+    With `keyless` every key is new.
+    """
     books = Books(connection, call.operation.service)
     first = books.answer(call.key)
-    if first is not None:
+    if first is not None and not keyless:
         digest, answer = first
         return answer if digest == call.digest else _reused()
-    answer = replace(_decide(books, call, refuse), is_recorded=True, refused_by_fault=refuse)
+    answer = replace(_decide(books, call, refuse, keyless), is_recorded=True, refused_by_fault=refuse)
     books.keep_answer(call.key, call.digest, answer)
     return answer
 
@@ -34,11 +38,11 @@ def _reused() -> Answer:
     return bad(422, "idempotency_key_reused", "this Idempotency-Key was used with another operation or body")
 
 
-def _decide(books: Books, call: Call, refuse: bool) -> Answer:
+def _decide(books: Books, call: Call, refuse: bool, keyless: bool) -> Answer:
     if refuse:
         return bad(422, "refused", "the service refuses this call for good")
     if call.operation.reverses:
-        return _reverse(books, call)
+        return _reverse(books, call, keyless)
     return _do(books, call)
 
 
@@ -59,18 +63,22 @@ def _do(books: Books, call: Call) -> Answer:
     return good({name: prefix + secrets.token_hex(8) for name, prefix in gives.items()})
 
 
-def _reverse(books: Books, call: Call) -> Answer:
-    """Reverses the effect of the key that `call.reverses` names, or makes sure that it never happens."""
+def _reverse(books: Books, call: Call, keyless: bool) -> Answer:
+    """Reverses the effect of the key that `call.reverses` names, or makes sure that it never happens.
+
+    A service that keeps no keys cannot make sure of that, and reverses again what has been reversed.
+    """
     effect = books.effect(call.reverses)
     if effect is None:
-        books.bar(call.reverses, call.key)
+        if not keyless:
+            books.bar(call.reverses, call.key)
         return _reversed(call, "nothing_to_reverse")
     if effect.operation != call.operation.reverses or effect.order_id != call.order_id:
         name = f"a {effect.operation} of order {effect.order_id}"
         return bad(
             422, "reverses_mismatch", f"reverses names {name}, not a {call.operation.reverses} of this order"
         )
-    if effect.reversed_by is not None:
+    if effect.reversed_by is not None and not keyless:
         return _reversed(call, "already_reversed")
     books.mark_reversed(call.reverses, call.key)
     books.add_effect(call.key, call.operation.name, call.order_id, effect.amount)
@@ -80,3 +88,10 @@ def _reverse(books: Books, call: Call) -> Answer:
 def _reversed(call: Call, result: str) -> Answer:
     """Whatever the `result`, no effect of the forward call is left, so the operation's `done` is true in every case."""
     return good({call.operation.done: True, "result": result, "reverses": call.reverses})
+
+
+def report(answer: Answer | None, *, is_running: bool) -> Answer:
+    """Says what has become of a call, given the `answer` that is kept under its key."""
+    if answer is not None and answer.status < 300:
+        return good({"result": "done", "answer": json.loads(answer.body)})
+    return good({"result": "running" if is_running else "not_done"})

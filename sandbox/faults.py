@@ -26,6 +26,8 @@ class Faults:
     lost_reply_rate: float = 0
     refuse_rate: float = 0
     down: bool = False
+    keyless: bool = False
+    """Keys are not recognised: a repeated call is done again."""
 
     def latency(self) -> float:
         """Draws how long a call takes, in seconds."""
@@ -56,6 +58,7 @@ def _is_status(value: Any) -> bool:
 
 
 RATE = (_is_rate, "a number from 0 to 1")
+FLAG = (lambda value: isinstance(value, bool), "true or false")
 ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "latency_ms": (_is_range, f"[low, high] in milliseconds with 0 <= low <= high <= {LONGEST_LATENCY}"),
     "error_rate": RATE,
@@ -63,7 +66,8 @@ ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "hang_rate": RATE,
     "lost_reply_rate": RATE,
     "refuse_rate": RATE,
-    "down": (lambda value: isinstance(value, bool), "true or false"),
+    "down": FLAG,
+    "keyless": FLAG,
 }
 
 

@@ -2,6 +2,7 @@
 
 answers  the first answer to each key, which a retry gets again
 effects  what happened, one row per effect; `reversed_by` is the key of the call that reversed it
+repeats  effects of a service that keeps no keys, beyond the first with a key
 barred   forward keys whose reversal came first: they must never take effect
 mail     every email that the sink accepted
 """
@@ -23,6 +24,10 @@ CREATE TABLE IF NOT EXISTS effects (
     order_id TEXT NOT NULL, at TEXT NOT NULL, amount INTEGER, reversed_by TEXT,
     CONSTRAINT a_key_has_one_effect UNIQUE (service, key)
 );
+CREATE TABLE IF NOT EXISTS repeats (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, key TEXT NOT NULL, operation TEXT NOT NULL,
+    order_id TEXT NOT NULL, at TEXT NOT NULL, amount INTEGER
+);
 CREATE TABLE IF NOT EXISTS barred (
     service TEXT NOT NULL, key TEXT NOT NULL, by_key TEXT NOT NULL, at TEXT NOT NULL,
     PRIMARY KEY (service, key)
@@ -37,7 +42,12 @@ EFFECTS = """
 SELECT CASE WHEN amount IS NULL
     THEN json_object('key', key, 'operation', operation, 'order_id', order_id, 'at', at)
     ELSE json_object('key', key, 'operation', operation, 'order_id', order_id, 'at', at, 'amount', amount) END
-FROM effects WHERE service = ? ORDER BY id
+FROM (
+    SELECT id, service, key, operation, order_id, at, amount FROM effects
+    UNION ALL
+    SELECT id, service, key, operation, order_id, at, amount FROM repeats
+)
+WHERE service = ? ORDER BY at, id
 """
 
 MAIL = """
@@ -100,6 +110,13 @@ def is_answered(connection: sqlite3.Connection, service: str, key: str) -> bool:
     return connection.execute(query, (service, key)).fetchone() is not None
 
 
+def read_answer(connection: sqlite3.Connection, service: str, key: str) -> Answer | None:
+    """The committed answer to `key`, if there is one."""
+    query = "SELECT status, body FROM answers WHERE service = ? AND key = ?"
+    row = connection.execute(query, (service, key)).fetchone()
+    return row and Answer(status=row[0], body=row[1], is_recorded=True)
+
+
 def now() -> str:
     """The current time, ISO 8601 in UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
@@ -119,9 +136,13 @@ class Books:
         return row and (row[0], Answer(status=row[1], body=row[2], is_recorded=True, replayed=True))
 
     def keep_answer(self, key: str, digest: str, answer: Answer) -> None:
-        """Stores the first answer to `key`."""
-        values = (self._service, key, digest, answer.status, answer.body)
-        self._execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", values)
+        """Stores the first answer to `key`. A service that keeps no keys answers again: its first success stays."""
+        query = """
+            INSERT INTO answers VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET digest = excluded.digest, status = excluded.status, body = excluded.body
+             WHERE answers.status >= 300
+        """
+        self._execute(query, (self._service, key, digest, answer.status, answer.body))
 
     def effect(self, key: str) -> Effect | None:
         """The effect under `key`, if there is one."""
@@ -130,9 +151,10 @@ class Books:
         return row and Effect(operation=row[0], order_id=row[1], amount=row[2], reversed_by=row[3])
 
     def add_effect(self, key: str, operation: str, order_id: str, amount: int | None) -> None:
-        """Stores an effect."""
+        """Stores an effect; as a repeat if the key has one already."""
+        table = "effects" if self.effect(key) is None else "repeats"
         query = (
-            "INSERT INTO effects (service, key, operation, order_id, at, amount) VALUES (?, ?, ?, ?, ?, ?)"
+            f"INSERT INTO {table} (service, key, operation, order_id, at, amount) VALUES (?, ?, ?, ?, ?, ?)"
         )
         self._execute(query, (self._service, key, operation, order_id, now(), amount))
 

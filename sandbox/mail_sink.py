@@ -1,7 +1,8 @@
 """The mail sink: an SMTP server that stores every email in the ledger and has its own faults.
 
 Its faults, in order: down (421 to the connection and to every command), latency, hang, error (451), refuse (550), then
-the email is stored, lost reply (the connection is cut after that). `error_status` has no meaning here.
+the email is stored, lost reply (the connection is cut after that). `error_status` and `keyless`
+have no meaning here.
 """
 
 import asyncio

@@ -19,6 +19,7 @@ NONE = {
     "lost_reply_rate": 0,
     "refuse_rate": 0,
     "down": False,
+    "keyless": False,
 }
 
 
