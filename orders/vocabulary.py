@@ -84,6 +84,7 @@ class EventKind(StrEnum):
     COMPENSATION_FAILED = "compensation_failed"
     COMPENSATION_TIMED_OUT = "compensation_timed_out"
     CALL_FAILED = "call_failed"
+    INQUIRED = "inquired"
     REPLY_IGNORED = "reply_ignored"
     WAITING = "waiting"
     WAITING_FOR_AGENT = "waiting_for_agent"

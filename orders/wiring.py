@@ -4,6 +4,7 @@ No other module knows both.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.conf import settings
 
@@ -15,7 +16,7 @@ from orders.engine.agent_host.records import HostConfig
 from orders.engine.agent_host.role import AgentHost
 from orders.engine.channels.wakeups import Topic
 from orders.engine.circuits.rules import BreakerRules
-from orders.engine.contracts import Agent, Workflows
+from orders.engine.contracts import Agent, Workflow, Workflows
 from orders.engine.errors import WorkflowError
 from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.listener import Listener, connection_parameters
@@ -26,20 +27,32 @@ from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 from orders.workflow.intake import OrderIntake
 from orders.workflow.versions import declared
 
-AGENTS = (Warehouse.name, Payments.name, Carrier.name, Mail.name)
+CLASSES = (Warehouse, Payments, Carrier, Mail)
+AGENTS = tuple(agent.name for agent in CLASSES)
+INQUIRING = frozenset(agent.name for agent in CLASSES if hasattr(agent, "inquire"))
+"""The agents whose remote services can be asked what has become of a call."""
 
 
 def workflows() -> Workflows:
     """Returns every workflow, in every version that orders may still be on. New orders take the last one.
 
-    Raises `WorkflowError` if a step names an unknown agent.
+    Raises `WorkflowError` if a step names an unknown agent, or one that could not be called twice.
     """
-    versions = declared(settings.CONFIG)
-    for workflow in versions:
-        for step in workflow.steps:
-            if step.agent not in AGENTS:
-                raise WorkflowError(f"{workflow.title}: unknown agent {step.agent!r}")
+    versions = [_joined(workflow) for workflow in declared(settings.CONFIG)]
     return {(workflow.name, workflow.version): workflow for workflow in versions}
+
+
+def _joined(workflow: Workflow) -> Workflow:
+    """The workflow, with what its steps must know of their agents."""
+    for step in workflow.steps:
+        if step.agent not in AGENTS:
+            raise WorkflowError(f"{workflow.title}: unknown agent {step.agent!r}")
+        if step.key_retention <= 0 and step.agent not in INQUIRING:
+            raise WorkflowError(
+                f"{workflow.title}: step {step.name!r} has key_retention=0, so its agent {step.agent!r} needs inquire"
+            )
+    steps = tuple(replace(step, can_be_asked=step.agent in INQUIRING) for step in workflow.steps)
+    return replace(workflow, steps=steps)
 
 
 def agents() -> dict[str, Agent]:

@@ -44,6 +44,7 @@ class Config:
     step_complete_by: float
     customer_wait: float
     patience: float
+    key_retention: float
     probe_period: float
     ramp: float
     agent_rate: float
@@ -89,6 +90,7 @@ def read(environ: Env | None = None) -> Config:
         step_complete_by=_number(env, "STEP_COMPLETE_BY", 30.0, lowest=0.5, highest=3_600),
         customer_wait=_number(env, "CUSTOMER_WAIT", 3_600.0, lowest=0, highest=30 * 86_400),
         patience=_number(env, "PATIENCE", 86_400.0, lowest=1, highest=30 * 86_400),
+        key_retention=_number(env, "KEY_RETENTION", 7 * 86_400.0, lowest=0, highest=36_500 * 86_400),
         probe_period=_number(env, "PROBE_PERIOD", 15.0, lowest=0.1, highest=600),
         ramp=_number(env, "RAMP", 30.0, lowest=0.1, highest=3_600),
         agent_rate=_number(env, "AGENT_RATE", 0.0, lowest=0, highest=100_000),

@@ -1,7 +1,7 @@
 """The carrier: creates an order's shipment, and cancels it."""
 
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
-from orders.engine.contracts import Json, Request
+from orders.engine.contracts import Finding, Json, Request
 
 
 class Carrier:
@@ -31,6 +31,10 @@ class Carrier:
             raise unknown_operation(request)
         body = {"order_id": str(request.order_id), "reverses": request.reverses}
         return await self._remote.post("cancel", key=request.key, body=body)
+
+    async def inquire(self, request: Request) -> Finding:
+        """Asks what has become of the call with the request's key."""
+        return await self._remote.inquire(request.key)
 
     async def close(self) -> None:
         """Closes the connections."""

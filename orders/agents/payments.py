@@ -3,7 +3,7 @@
 from typing import Any
 
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
-from orders.engine.contracts import Json, Request
+from orders.engine.contracts import Done, Finding, Json, Request, Unknown
 from orders.engine.errors import Declined, Refused, Unresolved
 
 REVERSALS = {"authorise": "void", "capture": "refund"}
@@ -46,6 +46,14 @@ class Payments:
         if request.operation not in REVERSALS:
             raise unknown_operation(request)
         return await self._post(REVERSALS[request.operation], request, reverses=request.reverses)
+
+    async def inquire(self, request: Request) -> Finding:
+        """Asks what has become of the call with the request's key."""
+        finding = await self._remote.inquire(request.key)
+        authorises = request.operation == "authorise" and not request.compensates
+        if authorises and isinstance(finding, Done) and not _authorisation(finding.result):
+            return Unknown(reason="the gateway's answer names no authorisation")
+        return finding
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import aiohttp
 
-from orders.engine.contracts import Json, Request
+from orders.engine.contracts import Done, Finding, Json, NotDone, Request, Unknown
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 
 CALL_TIMEOUT = 5.0
@@ -37,6 +37,9 @@ LONGEST_RETRY_AFTER = 3_600.0
 """The longest, in seconds, that a remote service can make us wait, whatever its `Retry-After` says."""
 
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+OVER_STATUSES = frozenset({425, 429, 500, 503})
+"""Answers after which the service is no longer working on the call. Those of a gateway (502, 504) say nothing of the
+service behind it."""
 SETUP_STATUSES = frozenset({401, 403, 404, 405, 407})
 
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -79,7 +82,8 @@ def classify(
         return _classify_exception(cause)
     message = details.message or f"the remote service answered {cause}"
     if cause in TRANSIENT_STATUSES:
-        return Transient(details.code or f"http_{cause}", message, retry_after=retry_after)
+        code = details.code or f"http_{cause}"
+        return Transient(code, message, retry_after=retry_after, is_over=cause in OVER_STATUSES)
     if cause == 402:
         return Declined(details.code or "http_402", message)
     if cause in SETUP_STATUSES:
@@ -102,16 +106,20 @@ def _classify_exception(error: Exception) -> Fault:
         case TimeoutError():
             return Transient("timeout", "no answer in time")
         case aiohttp.ClientConnectorCertificateError():
-            return Transient("certificate", "the remote service's certificate does not verify")
+            return _unsent("certificate", "the remote service's certificate does not verify")
         case aiohttp.ClientConnectorDNSError():
-            return Transient("dns", "the remote service's host name was not found")
+            return _unsent("dns", "the remote service's host name was not found")
         case aiohttp.ClientSSLError():
-            return Transient("tls", "no TLS connection to the remote service")
+            return _unsent("tls", "no TLS connection to the remote service")
         case aiohttp.ClientConnectorError():
-            return Transient("unreachable", "no connection to the remote service")
+            return _unsent("unreachable", "no connection to the remote service")
         case aiohttp.ClientResponseError():
             return Transient("bad_answer", f"the answer is not valid HTTP ({kind})")
     return Transient("connection_lost", f"the connection was lost before the answer was complete ({kind})")
+
+
+def _unsent(code: str, message: str) -> Transient:
+    return Transient(code, message, is_over=True)
 
 
 def retry_after_seconds(headers: Mapping[str, str], *, now: datetime) -> float | None:
@@ -196,13 +204,27 @@ class Remote:
 
     async def post(self, path: str, *, key: str, body: Json) -> dict[str, Any]:
         """Makes one call and returns the answer's JSON object. Raises a `Fault` if it fails (see `classify`)."""
+        return await self._call("POST", path, json=dict(body), headers={"Idempotency-Key": key})
+
+    async def get(self, path: str, **params: str) -> dict[str, Any]:
+        """Reads something and returns the answer's JSON object. Raises a `Fault` if it fails (see `classify`)."""
+        return await self._call("GET", path, params=params)
+
+    async def inquire(self, key: str) -> Finding:
+        """Asks what has become of the call with this key: `GET calls?key=…`. Raises a `Fault` if that fails.
+
+        The answer is `{"result": "done", "answer": {…}}`, or has another `result`: `not_done`, or what else it knows.
+        """
+        answer = await self.get("calls", key=key)
+        result, first_answer = answer.get("result"), answer.get("answer")
+        if result == "done" and isinstance(first_answer, dict):
+            return Done(result=first_answer)
+        return NotDone() if result == "not_done" else Unknown(reason=f"the service says {result!r:.60}")
+
+    async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        url = f"{self._base_url}/{path}"
         try:
-            async with self._connections().post(
-                f"{self._base_url}/{path}",
-                json=dict(body),
-                headers={"Idempotency-Key": key},
-                allow_redirects=False,
-            ) as response:
+            async with self._connections().request(method, url, allow_redirects=False, **options) as response:
                 raw = await _read_capped(response)
         except (aiohttp.ClientError, OSError) as error:
             raise classify(error) from error

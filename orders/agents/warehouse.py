@@ -1,7 +1,7 @@
 """The warehouse: reserves an order's stock, and releases it."""
 
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
-from orders.engine.contracts import Json, Request
+from orders.engine.contracts import Finding, Json, Request
 
 
 class Warehouse:
@@ -27,6 +27,10 @@ class Warehouse:
             raise unknown_operation(request)
         body = {"order_id": str(request.order_id), "reverses": request.reverses}
         return await self._remote.post("release", key=request.key, body=body)
+
+    async def inquire(self, request: Request) -> Finding:
+        """Asks what has become of the call with the request's key."""
+        return await self._remote.inquire(request.key)
 
     async def close(self) -> None:
         """Closes the connections."""

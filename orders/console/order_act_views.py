@@ -162,7 +162,9 @@ compensate = ask_then_act(needs(OPERATE, require_safe(_ask_to_compensate)), _com
 
 def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
-    return _settle_page(request, order, step, SettleForm(is_compensation=_is_compensation(order)))
+    inquiry = step_named(order, step).inquiry
+    form = SettleForm(is_compensation=_is_compensation(order), finding=inquiry.detail if inquiry else None)
+    return _settle_page(request, order, step, form)
 
 
 def _is_compensation(order: ConsoleOrder) -> bool:

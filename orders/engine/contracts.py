@@ -67,8 +67,10 @@ class Step:
     patience: float = 86_400.0
     """How long the step waits for an agent that cannot take it before its remedy is applied."""
     key_retention: float = 7 * 86_400.0
-    """How long the remote service remembers an idempotency key. After that, a step whose outcome is unknown is never
-    sent again automatically (P2)."""
+    """How long the remote service recognises a call by its idempotency key; 0 if it never does. After that, a step
+    whose outcome is unknown is sent again only if the agent can ask whether it was done, and the answer is no (P2)."""
+    can_be_asked: bool = False
+    """Whether the agent has `inquire`. The wiring fills this in."""
     remedy: Remedy = field(default_factory=Remedy)
     compensation: Compensation = Compensation.REVERSE
     editable: tuple[str, ...] = ()
@@ -200,6 +202,39 @@ class Agent(Protocol):
 
     async def close(self) -> None:
         """Closes its connections. Called once, when its host stops."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """The remote service did it. `result` is what `perform` or `compensate` would have returned."""
+
+    result: Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotDone:
+    """The remote service has not done it. Whether it still may is for the engine to judge (see `Step.settle`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unknown:
+    """The remote service cannot tell, or is still working on it. `reason` is for operators."""
+
+    reason: str
+
+
+Finding: TypeAlias = Done | NotDone | Unknown
+
+
+class InquiringAgent(Agent, Protocol):
+    """An agent whose remote service can be asked what has become of a call, so that no effect is repeated blindly."""
+
+    async def inquire(self, request: Request) -> Finding:
+        """Finds out whether the service performed this request, or compensated it if it `compensates`.
+
+        Changes nothing there. Raises a `Fault` if the inquiry itself fails. Called before a request is sent that an
+        earlier call may have carried out already.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,11 +32,18 @@ class Fault(SaswebError):
 
 
 class Transient(Fault):
-    """Raised when the fault may pass. `retry_after` is how long the remote service asks us to wait, in seconds."""
+    """Raised when the fault may pass. `retry_after` is how long the remote service asks us to wait, in seconds.
 
-    def __init__(self, code: str, message: str, *, retry_after: float | None = None) -> None:
+    `is_over` says that the call can have no effect from now on: it never reached the service, or the service has
+    answered it. Otherwise the service may still be working on it.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, retry_after: float | None = None, is_over: bool = False
+    ) -> None:
         super().__init__(code, message)
         self.retry_after = retry_after
+        self.is_over = is_over
 
 
 class Refused(Fault):

@@ -51,6 +51,7 @@ class StepRow(NamedTuple):
     priority: int = 5
     sent_at: datetime | None = None
     wanted_since: datetime | None = None
+    compensation_sent_at: datetime | None = None
 
     def key(self) -> str:
         """The idempotency key of the forward effect: the same for every try of one generation (A3)."""

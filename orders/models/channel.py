@@ -95,6 +95,12 @@ class AgentRequest(models.Model):
     posted_by = models.CharField(
         max_length=80, db_default="", help_text="the scheduler whose credit it takes"
     )
+    is_repeat = models.BooleanField(
+        db_default=False, help_text="whether an earlier attempt may have had the effect"
+    )
+    key_is_known = models.BooleanField(
+        db_default=True, help_text="whether the remote service recognises a repeated call by its key"
+    )
 
     class Meta:
         indexes = [

@@ -127,6 +127,9 @@ class StepState(models.Model):
     compensation_failure_count = models.PositiveIntegerField(default=0)
     extended_waits = models.PositiveIntegerField(default=0)
     sent_at = models.DateTimeField(null=True, help_text="when the present generation was first dispatched")
+    compensation_sent_at = models.DateTimeField(
+        null=True, help_text="when the present generation of the compensation was first dispatched"
+    )
     waiting_since = models.DateTimeField(
         null=True, help_text="since when the step has been ready and waiting for its agent"
     )

@@ -30,14 +30,15 @@ def lock_order(order_id: UUID) -> tuple[ProcessRow, list[StepRow]]:
 def reset_step(step: StepRow, goal: str) -> StepRow:
     """Returns a failed step made ready for another try, or for its compensation if that is the order's goal.
 
-    A step that was definitely refused moves to its next generation, so its idempotency key is new (rule 5).
+    A step that was definitely refused moves to its next generation, so its idempotency key is new (rule 5). On the way
+    back it keeps its generation: it is not performed again, and the key of a notice about it stays the same.
     """
     reset = step._replace(
         failure_count=0, compensation_failure_count=0, extended_waits=0, not_before=None, wanted_since=None
     )
     if goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN):
         return reset._replace(state=StepStatus.COMPENSATING)
-    if step.outcome == Outcome.REFUSED:
+    if step.outcome == Outcome.REFUSED and goal == Goal.COMPLETE:
         reset = reset._replace(generation=step.generation + 1, outcome=Outcome.NONE, sent_at=None)
     return reset._replace(state=StepStatus.NOT_STARTED)
 

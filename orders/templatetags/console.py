@@ -13,6 +13,7 @@
 {{ state|state_word }}            the label of an order's state as it is stored
 {{ kind|standing_word }}          the label of where an order can stand
 {{ outcome|outcome_word }}        what is known of a step's effect
+{{ step.inquiry|finding }}        what a remote service said of a call's outcome: "it was not"
 {{ standing|next_try }}           the number of the try that is next or under way
 {{ amount|money:currency }}       minor units as "€39.00"
 {{ count|number }}                1,234;  {{ count|bounded }} 10,000+ for what was counted no further
@@ -37,11 +38,13 @@ from django.utils.safestring import SafeString
 
 from orders.fields.money import Money
 from orders.selectors.desk.bounds import MOST_COUNTED
+from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
 from orders.templatetags import shop
 from orders.vocabulary import AlertKind
 from orders.wording import role_alerts, units
+from orders.wording.events import finding_text
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import (
     ALERT_KINDS,
@@ -205,6 +208,12 @@ def standing_word(kind: str) -> str:
 def outcome_word(outcome: str) -> str:
     """What is known of a step's effect."""
     return OUTCOMES.get(outcome, outcome)
+
+
+@register.filter
+def finding(inquiry: EventFacts) -> str:
+    """What a remote service answered when it was asked what had become of a call: "it was not"."""
+    return finding_text(inquiry.detail)
 
 
 @register.filter

@@ -51,6 +51,7 @@ SENTENCES: Mapping[str, str] = {
         "Compensation of {step} got no answer by its complete-by time (attempt {attempt}){ruling}"
     ),
     EventKind.CALL_FAILED: "Call {call} of {step} failed{error}{took}",
+    EventKind.INQUIRED: "Asked whether step {step} was done: {finding}",
     EventKind.REPLY_IGNORED: "A late or repeated reply to attempt {attempt} of {step} was ignored{outcome}",
     EventKind.WAITING: "Waiting; next attempt in {wait}",
     EventKind.WAITING_FOR_AGENT: "Step {step} is waiting until {agent} can take it",
@@ -69,6 +70,9 @@ SENTENCES: Mapping[str, str] = {
     EventKind.LINK_MAILED: "The customer was emailed a link to the order",
 }
 """`_parts` fills in the names in braces from the event."""
+
+FINDINGS: Mapping[str, str] = {"done": "it was", "not_done": "it was not", "unknown": "it is unknown"}
+"""What a remote service said when it was asked what had become of a call."""
 
 RULINGS: Mapping[str, str] = {
     "retry": ": {failure}; next attempt in {wait}",
@@ -194,6 +198,7 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "client": f" from {shorten(detail['by'])}" if detail.get("by") else "",
         "queued": _queued(event),
         "calls": _calls(detail.get("calls")),
+        "finding": finding_text(detail),
         "took": _took(detail.get("seconds")),
         "outcome": f" ({detail['outcome']})" if detail.get("outcome") else "",
         "ruling": _ruling(event, limit, wait),
@@ -238,6 +243,12 @@ def _calls(calls: object) -> str:
 
 def _took(seconds: object) -> str:
     return f" ({duration(seconds)})" if isinstance(seconds, int | float) else ""
+
+
+def finding_text(detail: Mapping[str, Any]) -> str:
+    """Returns what a remote service answered when it was asked. An unknown outcome brings its reason."""
+    finding = FINDINGS.get(str(detail.get("finding")), "it is unknown")
+    return f"{finding} ({shorten(detail['reason'])})" if detail.get("reason") else finding
 
 
 def _fields(after: object) -> str:

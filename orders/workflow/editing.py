@@ -55,6 +55,7 @@ class _AnyLimits:
     step_complete_by: float = 1.0
     customer_wait: float = 1.0
     patience: float = 1.0
+    key_retention: float = 1.0
 
 
 WORKFLOWS: Mapping[tuple[str, int], Workflow] = {

@@ -21,24 +21,26 @@ for."""
 
 
 def fulfil_order(
-    *, order_complete_by: float, step_complete_by: float, customer_wait: float, patience: float = 86_400.0
+    *,
+    order_complete_by: float,
+    step_complete_by: float,
+    customer_wait: float,
+    patience: float = 86_400.0,
+    key_retention: float = 7 * 86_400.0,
 ) -> Workflow:
     """Declares the workflow `fulfil-order`, version 1, with an installation's time limits in seconds.
 
     No remedy here compensates the order. If a remote service keeps failing, an operator decides, while the stock and
     the money are still held. An order is compensated if its customer does not resolve a declined payment within
     `customer_wait`, or if the customer or an operator asks for it. A step waits up to `patience` for an agent that is
-    down.
+    down. `key_retention` is how long the warehouse, the payment gateway and the carrier recognise keys. A mail server
+    recognises none for certain, and cannot be asked; an email that is sent twice does no harm.
     """
     timed = partial(Step, complete_by=step_complete_by, patience=patience)
+    keyed = partial(timed, key_retention=key_retention)
     steps = (
-        timed(
-            name="reserve-stock",
-            agent="warehouse",
-            operation="reserve",
-            data=reservation,
-        ),
-        timed(
+        keyed(name="reserve-stock", agent="warehouse", operation="reserve", data=reservation),
+        keyed(
             name="authorise-payment",
             agent="payments",
             operation="authorise",
@@ -46,7 +48,7 @@ def fulfil_order(
             customer_wait=customer_wait,
             editable=("payment_method",),
         ),
-        timed(
+        keyed(
             name="create-shipment",
             agent="carrier",
             operation="create",
@@ -54,7 +56,7 @@ def fulfil_order(
             after=("reserve-stock", "authorise-payment"),
             editable=("ship_to",),
         ),
-        timed(
+        keyed(
             name="capture-payment",
             agent="payments",
             operation="capture",

@@ -25,6 +25,10 @@ class Limits(Protocol):
     def patience(self) -> float:
         """How long a step waits for an agent that cannot take it."""
 
+    @property
+    def key_retention(self) -> float:
+        """How long the warehouse, the payment gateway and the carrier recognise idempotency keys."""
+
 
 def declared(limits: Limits) -> list[Workflow]:
     """Returns the workflows. New orders take the last one."""
@@ -34,5 +38,6 @@ def declared(limits: Limits) -> list[Workflow]:
             step_complete_by=limits.step_complete_by,
             customer_wait=limits.customer_wait,
             patience=limits.patience,
+            key_retention=limits.key_retention,
         )
     ]

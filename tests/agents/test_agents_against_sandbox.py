@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import pytest
+from aiohttp import web
 
 from orders.agents.carrier import Carrier
 from orders.agents.mail import Mail
 from orders.agents.payments import Payments
 from orders.agents.transport import Remote
 from orders.agents.warehouse import Warehouse
-from orders.engine.contracts import Agent, Json, Request
+from orders.engine.contracts import Agent, Done, Finding, InquiringAgent, Json, NotDone, Request, Unknown
 from orders.engine.errors import Declined, Fault, Refused, Transient
 from orders.workflow.fulfilment import fulfil_order
 from tests.sandbox.process import Sandbox
 from tests.support.order_bodies import PARIS
+from tests.support.remote import serving
 
 BOUND = 60.0
 """Seconds after which a test gives up waiting."""
@@ -33,7 +35,7 @@ DESCRIPTION: dict[str, Any] = {
 }
 
 Result = TypeVar("Result")
-AgentType = Callable[[str], Agent]
+AgentType = Callable[[str], InquiringAgent]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +157,15 @@ def compensate(agent: Agent, *requests: Request) -> list[Json]:
     return run(agent, work)
 
 
+def inquire(case: Case, sandbox: Sandbox, request: Request) -> Finding:
+    agent = case.agent(f"http://127.0.0.1:{sandbox.port}/{case.service}")
+
+    async def work() -> Finding:
+        return await agent.inquire(request)
+
+    return run(agent, work)
+
+
 def fault_of(call: Callable[[], Any]) -> Fault:
     with pytest.raises(Fault) as caught:
         call()
@@ -207,6 +218,52 @@ def test_a_retry_with_the_same_key_gets_the_lost_reply(case: Case, sandbox: Sand
     (answer,) = perform(http_agent(case, sandbox), request)
     assert answer[case.gives]
     assert effects(sandbox, case.service, request) == [case.effect]
+
+
+@pytest.mark.pattern("A7", "F14")
+@each_case
+def test_what_has_become_of_a_call_is_found_by_asking(case: Case, sandbox: Sandbox) -> None:
+    request = forward(case.step)
+    assert inquire(case, sandbox, request) == NotDone()
+    (answer,) = perform(http_agent(case, sandbox), request)
+    assert inquire(case, sandbox, request) == Done(result=answer)
+    reversal = reversal_of(request)
+    assert inquire(case, sandbox, reversal) == NotDone()
+    (answer,) = compensate(http_agent(case, sandbox), reversal)
+    assert inquire(case, sandbox, reversal) == Done(result=answer)
+
+
+def test_a_call_under_way_has_no_outcome_yet(sandbox: Sandbox) -> None:
+    request = forward("authorise-payment", payment_method="card_hangs")
+    agent = Payments(f"http://127.0.0.1:{sandbox.port}/payments")
+
+    async def ask_meanwhile() -> Finding:
+        call = asyncio.create_task(agent.perform(request))
+        finding: Finding = NotDone()
+        while finding == NotDone():
+            finding = await agent.inquire(request)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        return finding
+
+    assert run(agent, ask_meanwhile) == Unknown(reason="the service says 'running'")
+
+
+def test_an_authorisation_that_the_gateway_does_not_name_is_unknown() -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.json_response({"result": "done", "answer": {}})
+
+    async def ask() -> Finding:
+        async with serving(handler) as url:
+            agent = Payments(url)
+            try:
+                return await agent.inquire(forward("authorise-payment"))
+            finally:
+                await agent.close()
+
+    assert asyncio.run(asyncio.wait_for(ask(), BOUND)) == Unknown(
+        reason="the gateway's answer names no authorisation"
+    )
 
 
 @each_case

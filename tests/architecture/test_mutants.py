@@ -6,7 +6,8 @@ import pytest
 
 from tests.architecture.source import ROOT
 from tests.mutants.__main__ import apply
-from tests.mutants.catalogue import MUTANTS, Mutant
+from tests.mutants.catalogue import MUTANTS
+from tests.mutants.mutant import Mutant
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

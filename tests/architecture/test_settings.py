@@ -27,6 +27,7 @@ WRONG = [
     ("STEP_COMPLETE_BY", "0.1", "expected a number from 0.5 to 3600"),
     ("CUSTOMER_WAIT", "-1", "expected a number from 0 to 2592000"),
     ("PATIENCE", "0", "expected a number from 1 to 2592000"),
+    ("KEY_RETENTION", "-1", "expected a number from 0 to 3153600000"),
     ("PROBE_PERIOD", "0", "expected a number from 0.1 to 600"),
     ("RAMP", "0", "expected a number from 0.1 to 3600"),
     ("AGENT_RATE", "-1", "expected a number from 0 to 100000"),

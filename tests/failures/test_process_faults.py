@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -113,24 +114,42 @@ def test_a_host_that_wakes_late_changes_nothing(system: System) -> None:
     system.check()
 
 
-@pytest.mark.pattern("A5", "A7", "F14")
-def test_a_call_whose_key_the_remote_may_have_forgotten_is_left_to_an_operator(system: System) -> None:
-    """A call first sent longer ago than keys are kept, with an unknown outcome, is never resent automatically."""
-    system.faults("carrier", hang_rate=1.0)
+def _order_with_an_expired_key(system: System, agent: str) -> UUID:
+    """An order whose call to this agent's service hung, and was first sent longer ago than keys are recognised."""
+    system.faults(agent, hang_rate=1.0)
     system.start_all("submission", "scheduler")
     doomed = system.start("agents")
     (order_id,) = system.place()
     until(
-        lambda: AgentRequest.objects.filter(agent="carrier").exclude(leased_by=None).exists(),
+        lambda: AgentRequest.objects.filter(agent=agent).exclude(leased_by=None).exists(),
         what="the call that hangs",
     )
     doomed.kill()
     _run("UPDATE orders_stepstate SET sent_at = sent_at - interval '8 days' WHERE sent_at IS NOT NULL")
     system.no_faults()
     system.start_all("agents", "jobs")
+    return order_id
+
+
+@pytest.mark.pattern("A5", "A7", "F14")
+def test_a_call_whose_key_the_remote_may_have_forgotten_is_left_to_an_operator(system: System) -> None:
+    """If nobody can ask what has become of it, it is never sent again automatically. A mail server cannot be asked."""
+    order_id = _order_with_an_expired_key(system, "mail")
     assert system.wait_until_ended() == ["error"]
     assert Alert.objects.get(order_id=order_id, closed_at=None).code == "key_expired"
-    assert "create" not in system.effects(order_id)
+    assert step_of(order_id, "send-confirmation").attempt == 1
+    assert not system.ledger("mail")
+    system.check()
+
+
+@pytest.mark.pattern("A5", "A7", "F14")
+def test_a_call_whose_key_the_remote_may_have_forgotten_is_asked_about(system: System) -> None:
+    """It was not done, and once its settle time is over it no longer can be, so it is sent again."""
+    order_id = _order_with_an_expired_key(system, "carrier")
+    assert system.wait_until_ended() == ["processed"]
+    inquiries = Event.objects.filter(order_id=order_id, kind="inquired", step="create-shipment")
+    assert "not_done" in inquiries.values_list("detail__finding", flat=True)
+    assert system.effects(order_id).count("create") == 1
     system.check()
 
 

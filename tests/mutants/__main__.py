@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.architecture.source import ROOT
-from tests.mutants.catalogue import BY_NAME, MUTANTS, Mutant
+from tests.mutants.catalogue import BY_NAME, MUTANTS
+from tests.mutants.mutant import Mutant
 
 LEFT_BEHIND = shutil.ignore_patterns(".git", ".venv", "var", "__pycache__", ".*_cache", "node_modules")
 LIMIT = 600.0

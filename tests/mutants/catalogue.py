@@ -1,21 +1,7 @@
 """The mutants: which guard, where, what is left without it, and which test says so."""
 
-from dataclasses import dataclass
-
-ENGINE = "orders/engine"
-CHANNELS = f"{ENGINE}/channels"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mutant:
-    """`old` is in the file `path` once, and is replaced by `new`; `test` must then fail."""
-
-    name: str
-    path: str
-    old: str
-    new: str
-    test: str
-
+from tests.mutants.keys import KEYS
+from tests.mutants.mutant import CHANNELS, ENGINE, Mutant
 
 MUTANTS = (
     # Attempts (I4)
@@ -177,35 +163,7 @@ MUTANTS = (
         new="",
         test="tests/store/test_requests.py::test_only_requests_that_no_agent_ever_received_are_recalled",
     ),
-    # Keys (P1, P2)
-    Mutant(
-        name="no-unique-key",
-        path=f"{CHANNELS}/submissions.py",
-        old="[client, key, body_hash, order_id],",
-        new='[client, f"{key}{order_id}", body_hash, order_id],',
-        test="tests/store/test_submissions.py::test_exactly_one_of_twenty_posts_with_one_key_is_new",
-    ),
-    Mutant(
-        name="no-tombstone",
-        path="sandbox/effects.py",
-        old="if books.is_barred(call.key):",
-        new="if False:",
-        test="tests/sandbox/test_reversals.py::test_a_reversal_that_comes_first_bars_the_forward_key",
-    ),
-    Mutant(
-        name="a-new-key-for-every-attempt",
-        path=f"{ENGINE}/scheduler/order_pass.py",
-        old="key = step.compensation_key() if compensates else step.key()",
-        new='key = step.compensation_key() if compensates else f"{step.key()}/{step.attempt}"',
-        test="tests/unit/test_order_pass.py::test_an_automatic_retry_is_a_new_attempt_with_the_same_key",
-    ),
-    Mutant(
-        name="key-retention-ignored",
-        path=f"{ENGINE}/scheduler/dispatch.py",
-        old="if now - step.sent_at <= timedelta(seconds=declared.key_retention):",
-        new="if True:",
-        test="tests/unit/test_order_machine.py",
-    ),
+    *KEYS,
     # The order of steps (I3, I10)
     Mutant(
         name="predecessors-not-awaited",
@@ -220,13 +178,6 @@ MUTANTS = (
         old="elif not blockers:",
         new="else:",
         test="tests/unit/test_order_machine.py",
-    ),
-    Mutant(
-        name="no-settle-time",
-        path=f"{ENGINE}/scheduler/compensation.py",
-        old="if row.outcome == Outcome.UNKNOWN and row.settles_at is not None:",
-        new="if False:",
-        test="tests/unit/test_compensation.py::test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first",
     ),
     Mutant(
         name="an-unknown-outcome-is-not-compensated",

@@ -1,6 +1,6 @@
 """Agents whose behaviour a test scripts."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from orders.engine.contracts import Json, Request
@@ -39,3 +39,19 @@ class ScriptedAgent:
         if callable(entry):
             return await entry(request)
         return entry
+
+
+class AskableAgent(ScriptedAgent):
+    """A scripted agent that can be asked what has become of a call; its findings are a script of their own."""
+
+    def __init__(self, name: str, *script: Any, findings: Sequence[Any], call_timeout: float = 5.0) -> None:
+        super().__init__(name, *script, call_timeout=call_timeout)
+        self.inquiries: list[Request] = []
+        self._findings = list(findings)
+
+    async def inquire(self, request: Request) -> Any:
+        self.inquiries.append(request)
+        entry = self._findings.pop(0) if len(self._findings) > 1 else self._findings[0]
+        if isinstance(entry, Exception):
+            raise entry
+        return await entry(request) if callable(entry) else entry

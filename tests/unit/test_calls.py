@@ -8,12 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from orders.engine.agent_host.call import FAILURES_KEPT, MARGIN, Call
+from orders.engine.agent_host.call import MARGIN, NOTES_KEPT, Call
 from orders.engine.agent_host.statistics import CallStats
 from orders.engine.channels.leases import Answer, Lease
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
-from orders.vocabulary import ReplyOutcome
+from orders.vocabulary import EventKind, ReplyOutcome
 from tests.support.agents import ScriptedAgent
 
 ORDER = UUID("01936c2e-0000-7000-8000-0000000000aa")
@@ -44,6 +44,12 @@ def make(agent: ScriptedAgent, leased: Lease | None = None) -> Call:
     return Call(lease=leased or lease(), agent=agent, stats=CallStats(), lease_seconds=8.0)
 
 
+def failures(call: Call) -> list[dict[str, Any]]:
+    """The failed tries that go into the order's history."""
+    assert {kind for kind, _ in call.notes} <= {EventKind.CALL_FAILED}
+    return [detail for _, detail in call.notes]
+
+
 def run(agent: ScriptedAgent, seconds_left: float = PLENTY) -> tuple[Answer, Call]:
     async def in_loop() -> tuple[Answer, Call]:
         call = make(agent, lease(seconds_left))
@@ -65,7 +71,7 @@ def scripted(*script: Any, call_timeout: float = 5.0) -> ScriptedAgent:
 def test_a_successful_call_answers_done_with_the_agents_result() -> None:
     answer, call = run(scripted({"cake": 1}))
     assert answer[:5] == (7, 1, "done", '{"cake": 1}', 1)
-    assert call.failures == []
+    assert call.notes == []
 
 
 @pytest.mark.pattern("A3", "C5")
@@ -110,7 +116,7 @@ def test_a_transient_fault_is_tried_again_with_the_same_key() -> None:
     answer, call = run(agent)
     assert (answer.outcome, answer.calls) == ("done", 2)
     assert [request.key for request in agent.requests] == [f"{ORDER}/mix/1"] * 2
-    assert [(failure["try"], failure["code"], failure["message"]) for failure in call.failures] == [
+    assert [(failure["try"], failure["code"], failure["message"]) for failure in failures(call)] == [
         (1, "http_503", "try again")
     ]
 
@@ -146,14 +152,14 @@ def test_tries_continue_until_complete_by_and_then_the_call_is_abandoned() -> No
     agent = scripted(BLIP)
     answer, call = run(agent, seconds_left=MARGIN + 0.6)
     assert (answer.outcome, answer.body) == (ReplyOutcome.ABANDONED, "{}")
-    assert answer.calls == len(agent.requests) == len(call.failures)
+    assert answer.calls == len(agent.requests) == len(failures(call))
 
 
 @pytest.mark.pattern("A5")
 def test_an_agent_that_hangs_is_stopped_before_the_complete_by() -> None:
     answer, call = run(scripted(hang), seconds_left=MARGIN + 0.3)
     assert (answer.outcome, answer.calls) == (ReplyOutcome.ABANDONED, 1)
-    (failure,) = call.failures
+    (failure,) = failures(call)
     assert failure["message"] in {f"no answer within 0.{tenths} s" for tenths in (1, 2, 3)}
 
 
@@ -161,8 +167,8 @@ def test_an_agent_that_hangs_is_stopped_before_the_complete_by() -> None:
 def test_a_try_that_hangs_leaves_time_for_more_tries() -> None:
     answer, call = run(scripted(hang, {"ok": True}, call_timeout=0.05))
     assert (answer.outcome, answer.calls) == ("done", 2)
-    assert call.failures[0]["code"] == "no_answer"
-    assert 0.04 <= call.failures[0]["seconds"] < 5.0
+    assert failures(call)[0]["code"] == "no_answer"
+    assert 0.04 <= failures(call)[0]["seconds"] < 5.0
 
 
 @pytest.mark.pattern("A5")
@@ -190,13 +196,13 @@ def test_a_nontransient_fault_is_answered_at_once(fault: Fault, outcome: str) ->
     answer, call = run(agent)
     assert answer[:5] == (7, 1, outcome, '{"code": "no_flour", "message": "there is none"}', 1)
     assert len(agent.requests) == 1
-    assert [failure["code"] for failure in call.failures] == ["no_flour"]
+    assert [failure["code"] for failure in failures(call)] == ["no_flour"]
 
 
 @pytest.mark.pattern("A6")
 def test_a_refusal_after_a_transient_fault_is_answered() -> None:
     answer, call = run(scripted(BLIP, Refused("no_flour", "there is none")))
-    assert (answer.outcome, answer.calls, len(call.failures)) == ("refused", 2, 2)
+    assert (answer.outcome, answer.calls, len(failures(call))) == ("refused", 2, 2)
 
 
 @pytest.mark.pattern("A6")
@@ -223,14 +229,14 @@ def test_an_answer_that_cannot_be_stored_is_a_failure_and_does_not_end_the_host(
 
 def test_a_message_that_cannot_be_stored_is_made_storable() -> None:
     answer, call = run(scripted(ValueError("a\x00b \ud800")))
-    for text in (answer.body, json.dumps(call.failures)):
+    for text in (answer.body, json.dumps(failures(call))):
         assert "\\u0000" not in text
         assert "\\ud800" not in text
 
 
 def test_a_timeout_raised_by_the_agent_is_transient() -> None:
     answer, call = run(scripted(TimeoutError(), {"ok": True}))
-    assert (answer.outcome, [failure["code"] for failure in call.failures]) == ("done", ["no_answer"])
+    assert (answer.outcome, [failure["code"] for failure in failures(call)]) == ("done", ["no_answer"])
 
 
 @pytest.mark.pattern("A5")
@@ -250,11 +256,11 @@ def test_a_cancelled_call_has_no_answer() -> None:
 def test_a_call_keeps_a_limited_number_of_failures_for_the_history() -> None:
     async def in_loop() -> Call:
         call = make(scripted({}))
-        for _ in range(FAILURES_KEPT + 5):
+        for _ in range(NOTES_KEPT + 5):
             call._note(BLIP, time.monotonic())
         return call
 
-    assert len(asyncio.run(in_loop()).failures) == FAILURES_KEPT
+    assert len(failures(asyncio.run(in_loop()))) == NOTES_KEPT
 
 
 def test_a_call_holds_its_delivery_of_the_request_until_its_lease_lapses() -> None:

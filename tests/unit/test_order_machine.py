@@ -22,6 +22,7 @@ from hypothesis.stateful import (
 )
 
 from orders.engine.contracts import Compensation, Workflow
+from orders.engine.rows import StepRow
 from orders.services.order_lock import reset_step
 from tests.unit.rows import reply_to
 from tests.unit.world import COMPLETE_BY, RULES, SETTLE, SOME_TURNS, Call, World, workflows
@@ -32,6 +33,8 @@ PHASES = [Phase.generate, *([Phase.shrink] if "SAS_SEED" in os.environ else [])]
 PATIENCE = 400.0
 KEY_RETENTION = 900.0
 ANSWERS = ("done", "done", "done", "refused", "declined", "failed", "deferred", "not_called")
+KINDS = ((KEY_RETENTION, False), (KEY_RETENTION, True), (0.0, True))
+"""How long a step's remote service recognises a key, and whether it can be asked."""
 indexes = st.integers(0, 4)
 
 
@@ -42,6 +45,10 @@ class WholeWorld(World):
     credit: int | None = None
     """How many requests may still be sent; None is no limit."""
     sent: dict[str, datetime] = field(default_factory=dict)
+    found_done: set[int] = field(default_factory=set)
+    """The ids of the calls that were not made, because the remote service said that they were done."""
+    landed: set[int] = field(default_factory=set)
+    """The ids of the calls that had their effect at a service that did not recognise their keys."""
     grants: int = 0
     """How often a deferral or an operator, rather than the engine's own rules, allowed another attempt."""
 
@@ -61,8 +68,7 @@ class WholeWorld(World):
         for name in waiting:
             assert self.steps[name].failure_count <= before[name].failure_count, self.story
         for call in self.calls:
-            if not call.compensates:
-                self.sent.setdefault(call.key, self.now)
+            self.sent.setdefault(call.key, self.now)
         self.check_what_waits_is_looked_at_again()
         self.check_keys_are_given_up_only_when_they_may_be_forgotten(before)
 
@@ -76,12 +82,32 @@ class WholeWorld(World):
                 self.steps[name] = step._replace(waiting_since=None)
 
     def land(self, call: Call) -> None:
-        """P2: no call lands so long after its key was first sent that the remote might repeat the effect."""
-        sent = self.sent.get(call.key)
-        if not call.compensates and sent is not None:
-            late = timedelta(seconds=KEY_RETENTION + COMPLETE_BY + SETTLE)
-            assert self.now - sent <= late, (call.key, self.story)
-        super().land(call)
+        """P2: no call lands so long after its key was first sent that the remote might repeat the effect.
+
+        A remote that can be asked does so, and it repeats what it does not recognise.
+        """
+        self.begin(call)
+        declared = self.workflow.by_name[call.step.name]
+        age = self.now - self.sent.get(call.key, self.now)
+        if not declared.can_be_asked:
+            assert age <= timedelta(seconds=KEY_RETENTION + COMPLETE_BY + SETTLE), (call.key, self.story)
+        if declared.key_retention and age <= timedelta(seconds=declared.key_retention):
+            super().land(call)
+        elif id(call) not in self.found_done | self.landed:
+            assert call.key not in self.performed, ("done twice", call.key, self.story)
+            self.landed.add(id(call))
+            self.performed.add(call.key)
+            (self.effects.discard if call.compensates else self.effects.add)(call.reverses or call.key)
+
+    def begin(self, call: Call) -> None:
+        """A host takes the request, and asks about it if it must."""
+        if not call.begun and call.is_repeat and not call.key_is_known and call.key in self.performed:
+            self.found_done.add(id(call))
+        call.begun = True
+
+    def answer(self, call: Call, outcome: str) -> None:
+        self.begin(call)
+        super().answer(call, "done" if id(call) in self.found_done else outcome)
 
     def defer(self, call: Call, *, was_called: bool) -> None:
         """The host hands the request back.
@@ -127,10 +153,13 @@ class WholeWorld(World):
                 assert self.row.not_before is not None, (step.name, self.story)
                 assert self.row.not_before <= step.waiting_since + timedelta(seconds=PATIENCE), self.story
 
-    def check_keys_are_given_up_only_when_they_may_be_forgotten(self, before: dict[str, object]) -> None:
+    def check_keys_are_given_up_only_when_they_may_be_forgotten(self, before: dict[str, StepRow]) -> None:
         for name, step in self.steps.items():
-            if step.error and step.error.get("code") == "key_expired" and step != before[name]:
-                sent = self.sent.get(step.key())
+            has_expired = step.error is not None and step.error.get("code") == "key_expired"
+            if has_expired and step.state == "failed" != before[name].state:
+                assert not self.workflow.by_name[name].can_be_asked, (name, self.story)
+                key = step.compensation_key() if self.row.goal == "compensate" else step.key()
+                sent = self.sent.get(key)
                 assert sent is not None, (name, self.story)
                 assert self.now - sent > timedelta(seconds=KEY_RETENTION), (name, self.story)
 
@@ -158,10 +187,11 @@ class OrderMachine(RuleBasedStateMachine):
 
     world: WholeWorld
 
-    @initialize(workflow=workflows())
-    def place(self, workflow: Workflow) -> None:
+    @initialize(workflow=workflows(), kinds=st.lists(st.sampled_from(KINDS), min_size=5, max_size=5))
+    def place(self, workflow: Workflow, kinds: list[tuple[float, bool]]) -> None:
         steps = tuple(
-            replace(step, patience=PATIENCE, key_retention=KEY_RETENTION) for step in workflow.steps
+            replace(step, patience=PATIENCE, key_retention=key_retention, can_be_asked=can_be_asked)
+            for step, (key_retention, can_be_asked) in zip(workflow.steps, kinds, strict=False)
         )
         self.world = WholeWorld(replace(workflow, steps=steps))
         self.world.run_pass()
@@ -187,7 +217,7 @@ class OrderMachine(RuleBasedStateMachine):
     @precondition(lambda self: self._calls())
     @rule(index=indexes)
     def begin(self, index: int) -> None:
-        self.world.calls[index % len(self.world.calls)].begun = True
+        self.world.begin(self.world.calls[index % len(self.world.calls)])
 
     @precondition(lambda self: hasattr(self, "world") and self.world.posted)
     @rule(index=indexes)

@@ -74,6 +74,29 @@ def test_every_connection_error_is_transient(error: Exception, code: str) -> Non
     assert fault.code == code
 
 
+@pytest.mark.pattern("A7")
+@pytest.mark.parametrize(
+    ("cause", "is_over"),
+    [
+        *((status, True) for status in (425, 429, 500, 503)),
+        *((status, False) for status in (408, 409, 502, 504)),
+        (connector_error(aiohttp.ClientConnectorError), True),
+        (connector_error(aiohttp.ClientConnectorDNSError), True),
+        (connector_error(aiohttp.ClientConnectorSSLError), True),
+        (certificate_error(), True),
+        (TimeoutError(), False),
+        (aiohttp.ServerDisconnectedError(), False),
+        (aiohttp.ClientPayloadError(), False),
+        (aiohttp.ClientResponseError(None, (), status=400), False),  # type: ignore[arg-type]
+    ],
+)
+def test_a_call_is_over_if_it_never_arrived_or_was_answered(cause: int | Exception, is_over: bool) -> None:
+    """What a gateway answers says nothing of the service behind it."""
+    fault = classify(cause)
+    assert isinstance(fault, Transient)
+    assert fault.is_over is is_over
+
+
 def test_an_invalid_url_is_for_an_operator() -> None:
     assert type(classify(aiohttp.InvalidURL("nonsense"))) is Refused
 

@@ -65,6 +65,8 @@ class Call:
     compensates: bool
     key: str
     reverses: str
+    is_repeat: bool = False
+    key_is_known: bool = True
     begun: bool = False
 
 
@@ -116,7 +118,16 @@ class World:
                 self.check_everything_after_it_is_compensated(step, order_pass.steps)
             else:
                 self.check_everything_before_it_is_finished(step, order_pass.steps)
-            self.calls.append(Call(step, request.compensates, request.key, request.reverses))
+            self.calls.append(
+                Call(
+                    step,
+                    request.compensates,
+                    request.key,
+                    request.reverses,
+                    request.is_repeat,
+                    request.key_is_known,
+                )
+            )
         self.row, self.steps = order_pass.row, dict(order_pass.steps)
         self.check_what_is_in_flight_has_an_end()
 
@@ -193,7 +204,9 @@ class World:
         self.calls = [
             call
             for call in self.calls
-            if call.step.complete_by + timedelta(seconds=0 if call.compensates else SETTLE) > self.now
+            if call.step.complete_by
+            + timedelta(seconds=0 if call.compensates and call.key_is_known else SETTLE)
+            > self.now
         ]
 
     # What must hold

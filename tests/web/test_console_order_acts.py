@@ -1,9 +1,11 @@
 """The acts on the console's order pages: what each button really does."""
 
+from typing import Any
+
 import pytest
 from uuid_utils.compat import uuid7
 
-from orders.models import AuditEntry, BulkAction, SetAside, SubmissionMessage
+from orders.models import AuditEntry, BulkAction, Event, SetAside, SubmissionMessage
 from tests.support.factories import ago, step_of
 from tests.support.order_bodies import DELFT
 from tests.support.roles import history, stored
@@ -104,6 +106,39 @@ def test_a_step_of_unknown_outcome_is_settled_first(desk: Desk) -> None:
         "settled by hand as done: seen at the carrier"
         in admin.get(f"/console/orders/{order.pk}/").content.decode()
     )
+
+
+@pytest.mark.pattern("F14", "O2")
+@pytest.mark.parametrize(
+    ("detail", "sentence", "proposed"),
+    [
+        ({"finding": "done", "result": {"shipment": "s-9"}}, "it was.", "done"),
+        ({"finding": "not_done"}, "it was not.", "not done"),
+        ({"finding": "unknown", "reason": "still packing"}, "it is unknown (still packing).", None),
+    ],
+)
+def test_what_the_remote_service_says_is_proposed_where_a_step_is_settled(
+    desk: Desk, detail: dict[str, Any], sentence: str, proposed: str | None
+) -> None:
+    order = in_error(outcome="unknown")
+    for attempt, finding in ((1, detail), (9, {"finding": "done"})):  # the other is of another attempt
+        Event.objects.create(
+            order_id=order.pk,
+            kind="inquired",
+            step="create-shipment",
+            attempt=attempt,
+            actor_kind="agents",
+            actor_name="agents:a",
+            detail=finding,
+        )
+    page = desk("admin").get(f"/console/orders/{order.pk}/steps/create-shipment/settle/")
+    text = " ".join(page.content.decode().split())
+    assert f"asked whether this was done: {sentence}" in text
+    assert page.context["form"]["how"].value() == proposed
+    assert ("s-9" in text) is (proposed == "done")
+    assert "is asked again first" in text
+    history = desk("admin").get(f"/console/orders/{order.pk}/").content.decode()
+    assert f"Asked whether step create-shipment was done: {sentence[:-1]}" in history
 
 
 def test_compensating_an_order_that_was_paid_needs_the_amount_typed(desk: Desk) -> None:

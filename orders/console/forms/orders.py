@@ -1,5 +1,6 @@
 """The forms on the page of an order: resubmit, retry, priority, cancel and refund, skip, settle."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -55,6 +56,16 @@ class TypedForm(ReasonForm):
         self.add_error(None if typed else "typed", message if typed else wrong)
 
 
+def _proposal(finding: Mapping[str, Any]) -> dict[str, Any]:
+    """The form's values as far as the remote service's own answer settles the step."""
+    match finding.get("finding"):
+        case "done":
+            return {"how": DONE, "result": finding.get("result") or {}}
+        case "not_done":
+            return {"how": NOT_DONE}
+    return {}
+
+
 class SettleForm(forms.Form):
     """Settles a step by hand: whether it was done, with the proof."""
 
@@ -78,8 +89,14 @@ class SettleForm(forms.Form):
     )
     reason = Reason(label="Proof", widget=text_input(required=True))
 
-    def __init__(self, data: QueryDict | None = None, *, is_compensation: bool) -> None:
-        super().__init__(data, label_suffix="", auto_id="%s")
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        *,
+        is_compensation: bool,
+        finding: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(data, label_suffix="", auto_id="%s", initial=_proposal(finding or {}))
         if is_compensation:
             self.fields["how"] = forms.ChoiceField(
                 choices=[(COMPENSATED, "")], widget=forms.HiddenInput, initial=COMPENSATED

@@ -1,23 +1,29 @@
-"""One request's remote calls: the first try and its retries, within the complete-by time (A2, A5, A6)."""
+"""One request's remote calls: the first try and its retries, within the complete-by time (A2, A5, A6).
+
+Before a call that may repeat an effect, a remote service that can be asked is asked whether it is done (`Doubt`).
+"""
 
 import asyncio
 import json
 import time
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import structlog
 
 from orders.engine.agent_host.circuit_view import CircuitView
+from orders.engine.agent_host.doubt import Doubt
 from orders.engine.agent_host.statistics import CallStats
-from orders.engine.agent_host.storable import answer_text, make_storable, safe_text
+from orders.engine.agent_host.storable import LONGEST_MESSAGE, answer_text, make_storable, safe_text
 from orders.engine.channels.leases import Answer, Lease
-from orders.engine.contracts import Agent, Request
+from orders.engine.contracts import Agent, Done, Finding, NotDone, Request, Unknown
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.clock import Deadline
-from orders.vocabulary import ReplyOutcome
+from orders.vocabulary import EventKind, ReplyOutcome
 
 log = structlog.get_logger()
+Returned = TypeVar("Returned")
 
 FIRST_BACKOFF = 0.2
 BACKOFF_CAP = 5.0
@@ -29,8 +35,11 @@ LONGEST_PAUSE = 5.0
 """Seconds that a call waits at most because its remote service asks for time. Longer waits belong to the step."""
 LAST_TRY = 0.5
 """Seconds. With less time left, no further try is squeezed in."""
-FAILURES_KEPT = 20
-"""The most failed tries of one attempt that go into the order's history: the first ones tell the story."""
+NOTES_KEPT = 20
+"""The most failed tries and inquiries of one attempt that go into the order's history: the first ones tell the
+story."""
+FINDINGS = {Done: "done", NotDone: "not_done", Unknown: "unknown"}
+"""What the remote service said when it was asked, as the history stores it."""
 
 
 class Call:
@@ -47,12 +56,15 @@ class Call:
     ) -> None:
         self.lease = lease
         self._circuit = circuit or CircuitView(lease.agent)
-        self.failures: list[dict[str, Any]] = []
+        self.notes: list[tuple[EventKind, dict[str, Any]]] = []
+        """What goes into the order's history: failed tries, and what the remote service said when it was asked."""
         self.held_until = Deadline.after(lease_seconds)
         self._agent = agent
+        self._doubt = Doubt(lease)
         self._stats = stats
         self._complete_by = Deadline.after(lease.seconds_left - MARGIN)
         self._tries = 0
+        self._finding: dict[str, Any] = {}
         self._is_probe = False
         self._began = time.monotonic()
 
@@ -96,6 +108,8 @@ class Call:
             except Fault as fault:
                 self._note(fault, began)
                 self._count()  # it answered
+                if isinstance(fault, Unresolved) and (late_result := await self._find_result(request)):
+                    return self._ended(ReplyOutcome.DONE, late_result)
                 error = {"code": fault.code, "message": fault.message}
                 return self._ended(_outcome(fault), json.dumps(error))
             else:
@@ -122,16 +136,73 @@ class Call:
         return not self._circuit.is_usable or await self._circuit.retry(within=self._complete_by.left())
 
     async def _try(self, request: Request) -> str:
-        """Makes one try; returns the answer as JSON. All that an agent says is made storable here.
+        """Makes one try; returns the answer as JSON. Asks first whether it is done already, if it may be."""
+        if self._doubt.must_ask:
+            finding = await self._ask(request)
+            if isinstance(finding, Done):
+                return answer_text(finding.result)
+            self._doubt.weigh(finding)
+        self._doubt.note_call()
+        try:
+            return await self._bounded(self._send, request)
+        except Transient as fault:
+            self._doubt.note_fault(fault)
+            raise
+
+    async def _send(self, request: Request) -> str:
+        method = self._agent.compensate if request.compensates else self._agent.perform
+        return answer_text(await method(request))
+
+    async def _ask(self, request: Request) -> Finding:
+        """Asks the remote service what has become of the request.
+
+        If it cannot be asked, or the inquiry fails for good, it is unknown, and a service that does not recognise the
+        key cannot be called again. Raises a `Fault` then, never `Refused`: the service refused the inquiry, not the
+        request.
+        """
+        try:
+            finding = await self._bounded(self._inquire, request)
+        except Fault as fault:
+            if self._doubt.is_safe:
+                finding = Unknown(reason=f"the inquiry failed: {fault}")
+            elif isinstance(fault, Transient):
+                raise
+            else:
+                raise Unresolved(fault.code, fault.message) from fault
+        self._note_finding(finding)
+        return finding
+
+    async def _inquire(self, request: Request) -> Finding:
+        inquire = getattr(self._agent, "inquire", None)
+        if inquire is None:
+            raise Unresolved("cannot_ask", f"{self._agent.name} cannot ask whether this has been done")
+        finding: Finding = await inquire(request)
+        if isinstance(finding, Done):
+            answer_text(finding.result)
+        elif not isinstance(finding, NotDone | Unknown):
+            raise TypeError(f"inquire returned {type(finding).__name__}, not Done, NotDone or Unknown")
+        return finding
+
+    async def _find_result(self, request: Request) -> str | None:
+        """The result of a request whose outcome the remote service left open, if it says that it is done after all."""
+        if not hasattr(self._agent, "inquire") or self._complete_by.left() <= 0:
+            return None
+        try:
+            finding = await self._ask(request)
+        except Fault:
+            return None
+        return answer_text(finding.result) if isinstance(finding, Done) else None
+
+    async def _bounded(self, work: Callable[[Request], Awaitable[Returned]], request: Request) -> Returned:
+        """Runs an agent's method in bounded time. All that an agent says is made storable here.
 
         If the agent raises an unexpected error, or its answer cannot be stored, it is unknown whether its effect
         happened.
         """
         limit = max(0.0, min(self._agent.call_timeout, self._complete_by.left()))
-        method = self._agent.compensate if request.compensates else self._agent.perform
         try:
             async with asyncio.timeout(limit):
-                return answer_text(await method(request))
+                return await work(request)
         except TimeoutError as error:
             raise Transient("no_answer", f"no answer within {limit:.1f} s") from error
         except Fault as fault:
@@ -190,15 +261,23 @@ class Call:
     def _note(self, fault: Fault, began: float) -> None:
         seconds = time.monotonic() - began
         self._stats.record(seconds=seconds, failed=True)
-        if len(self.failures) < FAILURES_KEPT:
-            self.failures.append(
-                {
-                    "try": self._tries,
-                    "code": fault.code,
-                    "message": fault.message,
-                    "seconds": round(seconds, 3),
-                }
-            )
+        failure = {"code": fault.code, "message": fault.message, "seconds": round(seconds, 3)}
+        self._record(EventKind.CALL_FAILED, failure)
+
+    def _note_finding(self, finding: Finding) -> None:
+        """Records what the remote service said; once, if it says the same again and again."""
+        detail: dict[str, Any] = {"finding": FINDINGS[type(finding)]}
+        if isinstance(finding, Done):
+            detail["result"] = finding.result
+        elif isinstance(finding, Unknown):
+            detail["reason"] = safe_text(finding.reason)[:LONGEST_MESSAGE]
+        if detail != self._finding:
+            self._finding = detail
+            self._record(EventKind.INQUIRED, detail)
+
+    def _record(self, kind: EventKind, detail: dict[str, Any]) -> None:
+        if len(self.notes) < NOTES_KEPT:
+            self.notes.append((kind, {"try": self._tries} | detail))
 
     def _ended(self, outcome: ReplyOutcome, body: str) -> Answer:
         seconds = round(time.monotonic() - self._began, 3)

@@ -33,7 +33,7 @@ from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import DATABASE_TROUBLE, log_trouble, ran_out_of_time
 from orders.engine.runtime.text import first_line
-from orders.vocabulary import ActorKind, EventKind
+from orders.vocabulary import ActorKind
 
 log = structlog.get_logger()
 REPORT_PERIOD = 1.0
@@ -246,17 +246,12 @@ class AgentHost:
         """Makes one call and hands its answer over. A call that is cancelled leaves its request to other hosts."""
         try:
             answer = await call.run()
-            for failure in call.failures:
-                self._notes.append(
-                    EventRow(
-                        call.lease.order_id,
-                        EventKind.CALL_FAILED,
-                        Actor(ActorKind.AGENTS, self._config.instance),
-                        call.lease.step,
-                        call.lease.attempt,
-                        failure,
-                    )
-                )
+            actor = Actor(ActorKind.AGENTS, self._config.instance)
+            lease = call.lease
+            self._notes += [
+                EventRow(lease.order_id, kind, actor, lease.step, lease.attempt, detail)
+                for kind, detail in call.notes
+            ]
             if answer is None:
                 self._handed_over.append(call.held)
             else:

@@ -41,6 +41,10 @@ class Lease(NamedTuple):
     body: Any
     seconds_left: float
     lapses: int = 0
+    is_repeat: bool = False
+    """Whether an earlier attempt may have had the effect."""
+    key_is_known: bool = True
+    """Whether the remote service recognises a repeated call by its key."""
 
 
 class Answer(NamedTuple):
@@ -151,7 +155,7 @@ def _lease(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
                deliveries = deliveries + 1
          WHERE id = ANY(%(ids)s)
      RETURNING id, deliveries, order_id, step, agent, operation, attempt, compensates, key, reverses, body,
-               extract(epoch FROM complete_by - clock_timestamp())::float8, lapses
+               extract(epoch FROM complete_by - clock_timestamp())::float8, lapses, is_repeat, key_is_known
         """,
         {"me": me, "seconds": seconds, "ids": ids},
     )

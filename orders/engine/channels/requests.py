@@ -27,6 +27,10 @@ class NewRequest(NamedTuple):
     key: str
     reverses: str
     priority: int
+    is_repeat: bool = False
+    """Whether an earlier attempt may have had the effect."""
+    key_is_known: bool = True
+    """Whether the remote service recognises a repeated call by its key."""
 
 
 def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
@@ -40,7 +44,8 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
     run(
         """
         INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
-                                         body, complete_by, priority, deliveries, posted_by)
+                                         body, complete_by, priority, deliveries, posted_by, is_repeat,
+                                         key_is_known)
         SELECT step.order_id, step.id, step.name, step.agent, new.operation, step.attempt, new.compensates, new.key,
                new.reverses,
                jsonb_build_object(
@@ -52,10 +57,10 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
                           AND needed.name = ANY(string_to_array(new.needs, ','))
                    ) END
                ),
-               step.complete_by, new.priority, 0, %s
+               step.complete_by, new.priority, 0, %s, new.is_repeat, new.key_is_known
           FROM json_to_recordset(%s::json)
             AS new(step_id bigint, operation text, needs text, compensates boolean, key text, reverses text,
-                   priority smallint)
+                   priority smallint, is_repeat boolean, key_is_known boolean)
           JOIN orders_stepstate AS step
             ON step.id = new.step_id
         """,

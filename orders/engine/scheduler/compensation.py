@@ -11,8 +11,9 @@ from datetime import datetime
 from orders.engine.contracts import Compensation, Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import StepRow
+from orders.engine.scheduler import dispatch
 from orders.engine.scheduler.progress import Decision, Moves
-from orders.vocabulary import Outcome, StepStatus
+from orders.vocabulary import Goal, Outcome, StepStatus
 
 
 def is_settled(row: StepRow, declared: Step) -> bool:
@@ -44,7 +45,7 @@ def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: d
         ):
             in_flight = True
         elif not blockers:
-            due = _due_at(row)
+            due = _due_at(row, declared, now)
             if due is None or due <= now:
                 start.append((row, declared))
             else:
@@ -63,11 +64,9 @@ def _is_notice(row: StepRow, declared: Step) -> bool:
     return declared.compensation is Compensation.NOTICE and row.state != StepStatus.RUNNING
 
 
-def _due_at(row: StepRow) -> datetime | None:
+def _due_at(row: StepRow, declared: Step, now: datetime) -> datetime | None:
     """When the compensation may start: after its own wait, and once an unanswered call can no longer take effect."""
-    waits = []
-    if row.state == StepStatus.COMPENSATING and row.not_before is not None:
-        waits.append(row.not_before)
-    if row.outcome == Outcome.UNKNOWN and row.settles_at is not None:
-        waits.append(row.settles_at)
-    return max(waits, default=None)
+    wait = row.not_before if row.state == StepStatus.COMPENSATING else None
+    if row.outcome == Outcome.UNKNOWN and row.compensation_sent_at is None:
+        return dispatch.latest(wait, row.settles_at)
+    return dispatch.latest(wait, dispatch.settles_at(row, declared, Goal.COMPENSATE, now))

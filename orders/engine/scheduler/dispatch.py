@@ -29,14 +29,43 @@ def reset_unanswered(step: StepRow, *, was_begun: bool) -> StepRow:
     return step._replace(state=StepStatus.NOT_STARTED, outcome=Outcome.NONE, sent_at=None)
 
 
+def is_repeat(step: StepRow, goal: str) -> bool:
+    """Whether an earlier attempt may have had the effect that is wanted now."""
+    if goal == Goal.COMPENSATE:
+        return step.compensation_sent_at is not None
+    return step.outcome == Outcome.UNKNOWN
+
+
+def is_key_known(step: StepRow, declared: Step, goal: str, now: datetime) -> bool:
+    """Whether the remote service recognises the key of this call if it is repeated (P2)."""
+    sent_at = step.compensation_sent_at if goal == Goal.COMPENSATE else step.sent_at
+    if sent_at is None:
+        return declared.key_retention > 0
+    return now - sent_at <= timedelta(seconds=declared.key_retention) and declared.key_retention > 0
+
+
+def settles_at(step: StepRow, declared: Step, goal: str, now: datetime) -> datetime | None:
+    """Until when a repeated call must wait, because its earlier call may still take effect; None if it need not.
+
+    It need not while the remote service recognises the key.
+    """
+    if not is_repeat(step, goal) or is_key_known(step, declared, goal, now):
+        return None
+    return step.settles_at
+
+
+def latest(*moments: datetime | None) -> datetime | None:
+    """The latest of these moments; None if there is none."""
+    return max((moment for moment in moments if moment is not None), default=None)
+
+
 def key_expiry_error(step: StepRow, declared: Step, goal: str, now: datetime) -> dict[str, Any] | None:
     """The error of a step whose key the remote service may have forgotten; None if it may be sent.
 
-    Its outcome is unknown, so sending it again might perform the effect twice (P2, F14).
+    An earlier call may have had the effect, so another might have it twice (P2, F14). A service that can be asked is
+    asked first, by the agent host.
     """
-    if goal == Goal.COMPENSATE or step.outcome != Outcome.UNKNOWN or step.sent_at is None:
-        return None
-    if now - step.sent_at <= timedelta(seconds=declared.key_retention):
+    if declared.can_be_asked or not is_repeat(step, goal) or is_key_known(step, declared, goal, now):
         return None
     return {
         "code": "key_expired",

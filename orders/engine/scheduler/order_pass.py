@@ -222,18 +222,18 @@ class OrderPass(OrderRecord):
             self.superseded.append(step.id)
         complete_by = now + timedelta(seconds=declared.complete_by)
         started = step._replace(
-            attempt=step.attempt + 1, complete_by=complete_by, not_before=None, waiting_since=None
+            attempt=step.attempt + 1,
+            complete_by=complete_by,
+            settles_at=complete_by + timedelta(seconds=declared.settle),
+            not_before=None,
+            waiting_since=None,
         )
         if compensates:
-            started = started._replace(state=StepStatus.COMPENSATING)
+            sent_at = step.compensation_sent_at or now
+            started = started._replace(state=StepStatus.COMPENSATING, compensation_sent_at=sent_at)
         else:
-            settles_at = complete_by + timedelta(seconds=declared.settle)
-            started = started._replace(
-                state=StepStatus.RUNNING,
-                outcome=Outcome.UNKNOWN,
-                settles_at=settles_at,
-                sent_at=step.sent_at or now,
-            )
+            sent_at = step.sent_at or now
+            started = started._replace(state=StepStatus.RUNNING, outcome=Outcome.UNKNOWN, sent_at=sent_at)
         self.steps[step.name] = started
         key = step.compensation_key() if compensates else step.key()
         self.new_requests.append(
@@ -245,6 +245,8 @@ class OrderPass(OrderRecord):
                 key=key,
                 reverses=step.key() if compensates else "",
                 priority=self.row.priority,
+                is_repeat=dispatch.is_repeat(step, self.row.goal),
+                key_is_known=dispatch.is_key_known(step, declared, self.row.goal, now),
             )
         )
         kind = EventKind.COMPENSATION_STARTED if compensates else EventKind.STEP_STARTED

@@ -133,6 +133,7 @@ class OrderRecord:
             error=error,
             compensation_failure_count=step.compensation_failure_count + 1,
             compensation_generation=step.compensation_generation + (1 if refused else 0),
+            compensation_sent_at=None if refused else step.compensation_sent_at,
         )
         self.steps[step.name] = self._failed_compensation = failed
         self.row = self.row._replace(failure_count=self.row.failure_count + 1)

@@ -12,7 +12,8 @@ from enum import Enum, auto
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import ReplyRow, StepRow
-from orders.vocabulary import EventKind, ProcessState, ReplyOutcome, StepStatus
+from orders.engine.scheduler import dispatch
+from orders.vocabulary import EventKind, Goal, ProcessState, ReplyOutcome, StepStatus
 
 FAILURES = {
     ReplyOutcome.REFUSED: EventKind.STEP_REFUSED,
@@ -90,10 +91,11 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
             else:
                 waits.append(row.not_before)
         elif all(rows[earlier].state in FINISHED for earlier in declared.after):
-            if row.not_before is None or row.not_before <= now:
+            due = dispatch.latest(row.not_before, dispatch.settles_at(row, declared, Goal.COMPLETE, now))
+            if due is None or due <= now:
                 start.append((row, declared))
             else:
-                waits.append(row.not_before)
+                waits.append(due)
     if failed:
         return Moves(decision=Decision.FAIL, in_flight=in_flight)
     if not unfinished:

@@ -46,6 +46,7 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
                priority = v.priority,
                sent_at = v.sent_at,
                wanted_since = v.wanted_since,
+               compensation_sent_at = v.compensation_sent_at,
                result = coalesce(v.result::jsonb, s.result),
                started_at = CASE WHEN v.state = 'running'
                                  THEN coalesce(s.started_at, clock_timestamp())
@@ -58,7 +59,7 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
                  compensation_generation int, outcome text, complete_by timestamptz, settles_at timestamptz,
                  not_before timestamptz, failure_count int, compensation_failure_count int, extended_waits int,
                  error jsonb, waiting_since timestamptz, priority smallint, sent_at timestamptz,
-                 wanted_since timestamptz, result text)
+                 wanted_since timestamptz, compensation_sent_at timestamptz, result text)
          WHERE s.id = v.id AND s.attempt = v.read_attempt
         """,
         [

@@ -6,10 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from orders.models import Alert, StepState
+from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.order_detail import Detail, order_detail
 from orders.selectors.desk.order_rows import PendingAct, acts_on
 from orders.selectors.desk.standing import RetryLimits, Standing, StepFacts, step_standing
-from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 
 ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
 
@@ -27,6 +28,8 @@ class ConsoleStep:
     can_skip: bool
     can_settle: bool
     can_hurry: bool
+    inquiry: EventFacts | None
+    """The last time its remote service was asked, in the present attempt, what had become of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,4 +104,14 @@ def _step(
         can_skip=forward and open_ and idle and facts.state in (StepStatus.NOT_STARTED, StepStatus.FAILED),
         can_settle=in_error and failed and ((forward and unknown) or to_compensate),
         can_hurry=bool(waits and idle and not in_error and facts.not_before and facts.not_before > now),
+        inquiry=_last_inquiry(detail, facts),
     )
+
+
+def _last_inquiry(detail: Detail, facts: StepFacts) -> EventFacts | None:
+    inquiries = (
+        event
+        for event in reversed(detail.events)
+        if event.kind == EventKind.INQUIRED and event.step == facts.name and event.attempt == facts.attempt
+    )
+    return next(inquiries, None)

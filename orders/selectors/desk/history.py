@@ -75,6 +75,9 @@ ANSWERS = frozenset(
     }
 )
 
+CALLS = frozenset({EventKind.CALL_FAILED, EventKind.INQUIRED})
+"""What a host records of an attempt while it makes it."""
+
 
 def moment(value: object) -> datetime | None:
     """The time that an event's detail has as text; None if it has none."""
@@ -101,7 +104,7 @@ class _Order:
     def take(self, event: EventFacts, *, last_call: bool = False) -> None:
         """Moves on by one event. `last_call` says that after this failed call its attempt was given up."""
         self.given_up.discard(event.step)
-        if event.kind != EventKind.CALL_FAILED:
+        if event.kind not in CALLS:
             self.for_agents.pop(event.step, None)
         match event.kind:
             case EventKind.RECEIVED:

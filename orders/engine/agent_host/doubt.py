@@ -1,0 +1,46 @@
+"""Whether a request may have been carried out already, and what must be found out before it is sent (A7, P2)."""
+
+from orders.engine.channels.leases import Lease
+from orders.engine.contracts import NotDone, Unknown
+from orders.engine.errors import Transient
+
+
+class Doubt:
+    """What one delivery of a request knows about earlier calls for the same effect.
+
+    While the remote service recognises the key, a repeated call is safe. Then it is asked once, if an earlier attempt
+    or delivery may have had its effect, and the call follows whatever it says. A service that does not recognise the
+    key is asked before every call but the first, and the call follows only if the effect did not happen and no longer
+    can.
+    """
+
+    def __init__(self, lease: Lease) -> None:
+        self.is_safe = lease.key_is_known
+        """Whether the service recognises the key, so that a repeated call does no harm."""
+        self._may_be_done = lease.is_repeat or lease.deliveries > 1
+        # An earlier attempt has had its settle time. The call of an earlier delivery may be under way.
+        self._may_be_under_way = lease.deliveries > 1
+
+    @property
+    def must_ask(self) -> bool:
+        """Whether the service is to be asked before the request is sent."""
+        return self._may_be_done
+
+    def weigh(self, finding: NotDone | Unknown) -> None:
+        """Takes the service's answer. Raises `Transient` if the request may not be sent yet."""
+        if self.is_safe:
+            self._may_be_done = False
+        elif isinstance(finding, Unknown):
+            raise Transient("outcome_unknown", f"it is unknown whether this was done: {finding.reason}")
+        elif self._may_be_under_way:
+            raise Transient("still_possible", "this has not been done, but an earlier call may still do it")
+
+    def note_call(self) -> None:
+        """Notes that the request is being sent."""
+        if not self.is_safe:
+            self._may_be_done = self._may_be_under_way = True
+
+    def note_fault(self, fault: Transient) -> None:
+        """Notes how that call failed."""
+        if fault.is_over:
+            self._may_be_under_way = False

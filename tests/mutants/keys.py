@@ -1,0 +1,102 @@
+"""The mutants of keys and inquiries: what keeps an effect from happening twice."""
+
+from tests.mutants.mutant import CHANNELS, ENGINE, Mutant
+
+KEYS = (
+    # Keys (P1, P2)
+    Mutant(
+        name="no-unique-key",
+        path=f"{CHANNELS}/submissions.py",
+        old="[client, key, body_hash, order_id],",
+        new='[client, f"{key}{order_id}", body_hash, order_id],',
+        test="tests/store/test_submissions.py::test_exactly_one_of_twenty_posts_with_one_key_is_new",
+    ),
+    Mutant(
+        name="no-tombstone",
+        path="sandbox/effects.py",
+        old="if books.is_barred(call.key):",
+        new="if False:",
+        test="tests/sandbox/test_reversals.py::test_a_reversal_that_comes_first_bars_the_forward_key",
+    ),
+    Mutant(
+        name="a-new-key-for-every-attempt",
+        path=f"{ENGINE}/scheduler/order_pass.py",
+        old="key = step.compensation_key() if compensates else step.key()",
+        new='key = step.compensation_key() if compensates else f"{step.key()}/{step.attempt}"',
+        test="tests/unit/test_order_pass.py::test_an_automatic_retry_is_a_new_attempt_with_the_same_key",
+    ),
+    Mutant(
+        name="key-retention-ignored",
+        path=f"{ENGINE}/scheduler/dispatch.py",
+        old="return now - sent_at <= timedelta(seconds=declared.key_retention) and declared.key_retention > 0",
+        new="return True",
+        test="tests/unit/test_order_machine.py",
+    ),
+    Mutant(
+        name="no-settle-time",
+        path=f"{ENGINE}/scheduler/compensation.py",
+        old="return dispatch.latest(wait, row.settles_at)",
+        new="return wait",
+        test="tests/unit/test_compensation.py::test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first",
+    ),
+    # Inquiries (A7)
+    Mutant(
+        name="unanswered-and-not-asked",
+        path=f"{ENGINE}/scheduler/dispatch.py",
+        old="    return step.outcome == Outcome.UNKNOWN\n",
+        new="    return False\n",
+        test="tests/unit/test_order_machine.py",
+    ),
+    Mutant(
+        name="compensated-again-unasked",
+        path=f"{ENGINE}/scheduler/dispatch.py",
+        old="return step.compensation_sent_at is not None",
+        new="return False",
+        test="tests/unit/test_order_machine.py",
+    ),
+    Mutant(
+        name="repeated-while-it-may-still-be-done",
+        path=f"{ENGINE}/scheduler/progress.py",
+        old="due = dispatch.latest(row.not_before, dispatch.settles_at(row, declared, Goal.COMPLETE, now))",
+        new="due = row.not_before",
+        test="tests/engine/test_inquiries.py"
+        "::test_without_keys_a_step_waits_for_its_settle_time_before_it_is_sent_again",
+    ),
+    Mutant(
+        name="compensated-again-too-early",
+        path=f"{ENGINE}/scheduler/compensation.py",
+        old="return dispatch.latest(wait, dispatch.settles_at(row, declared, Goal.COMPENSATE, now))",
+        new="return wait",
+        test="tests/engine/test_inquiries.py"
+        "::test_without_keys_a_compensation_waits_for_its_settle_time_before_it_is_sent_again",
+    ),
+    Mutant(
+        name="not-done-believed-too-early",
+        path=f"{ENGINE}/agent_host/doubt.py",
+        old="        elif self._may_be_under_way:",
+        new="        elif False:",
+        test="tests/unit/test_inquiries.py::test_without_keys_a_call_that_may_be_under_way_is_not_repeated",
+    ),
+    Mutant(
+        name="an-earlier-host-forgotten",
+        path=f"{ENGINE}/agent_host/doubt.py",
+        old="self._may_be_done = lease.is_repeat or lease.deliveries > 1",
+        new="self._may_be_done = lease.is_repeat",
+        test="tests/unit/test_inquiries.py::test_a_request_that_has_been_carried_out_already_is_not_sent",
+    ),
+    Mutant(
+        name="an-own-retry-unasked",
+        path=f"{ENGINE}/agent_host/doubt.py",
+        old="            self._may_be_done = self._may_be_under_way = True",
+        new="            self._may_be_under_way = True",
+        test="tests/unit/test_inquiries.py::test_without_keys_a_lost_reply_is_found_by_asking",
+    ),
+    Mutant(
+        name="a-refused-inquiry-refuses-the-step",
+        path=f"{ENGINE}/agent_host/call.py",
+        old="                raise Unresolved(fault.code, fault.message) from fault",
+        new="                raise",
+        test="tests/unit/test_inquiries.py"
+        "::test_without_keys_a_step_whose_service_cannot_be_asked_waits_for_an_operator",
+    ),
+)

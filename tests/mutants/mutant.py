@@ -1,0 +1,17 @@
+"""What a mutant is."""
+
+from dataclasses import dataclass
+
+ENGINE = "orders/engine"
+CHANNELS = f"{ENGINE}/channels"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """`old` is in the file `path` once, and is replaced by `new`; `test` must then fail."""
+
+    name: str
+    path: str
+    old: str
+    new: str
+    test: str
