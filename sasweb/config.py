@@ -58,6 +58,8 @@ class Config:
     email_from: str
     alert_email: str
     alert_webhook_url: str
+    heartbeat_url: str
+    watchdog: bool
     public_url: str
     require_second_factor: bool
 
@@ -104,6 +106,8 @@ def read(environ: Env | None = None) -> Config:
         email_from=_email(env, "EMAIL_FROM", "Print Shop <orders@localhost>"),
         alert_email=_email(env, "ALERT_EMAIL", ""),
         alert_webhook_url=_url(env, "ALERT_WEBHOOK_URL", "", ("http", "https")),
+        heartbeat_url=_url(env, "HEARTBEAT_URL", "", ("http", "https")),
+        watchdog=_value(env.bool, "WATCHDOG", True, "true or false"),
         public_url=_url(env, "PUBLIC_URL", f"http://{bind}", ("http", "https")),
         require_second_factor=_value(env.bool, "REQUIRE_SECOND_FACTOR", not debug, "true or false"),
     )

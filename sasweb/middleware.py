@@ -44,7 +44,7 @@ def request_id(get_response: Handler) -> Handler:
 
 
 def probes(get_response: Handler) -> Handler:
-    """Answers /healthz and /readyz, whatever host name the probe uses."""
+    """Answers /healthz, /readyz and /readyz/system, whatever host name the probe uses."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.path_info == "/healthz":
@@ -52,6 +52,9 @@ def probes(get_response: Handler) -> Handler:
         if request.path_info == "/readyz":
             problem = readiness.find_problem()
             return _line(problem or "ready", status=503 if problem else 200)
+        if request.path_info == "/readyz/system":
+            problems = readiness.SYSTEM.find_problems()
+            return _line("\n".join(problems) or "well", status=503 if problems else 200)
         return get_response(request)
 
     return middleware

@@ -1,6 +1,8 @@
 """Whether this process is ready: the database answers and is fit, and its tables are those of this release."""
 
 import threading
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from django.conf import settings
@@ -9,6 +11,8 @@ from django.db.migrations.executor import MigrationExecutor
 
 from sasweb import database
 
+REPORT_LIMIT = 60.0
+"""Seconds for which a look at the system counts; one is taken every ten."""
 ANSWER_TIMEOUT = 0.8
 """Seconds that the database has to answer."""
 
@@ -65,7 +69,30 @@ def _find_unfitness() -> str:
     return f"migrations still to be applied: {len(plan)}" if plan else ""
 
 
+class SystemReport:
+    """What this process last found wrong with the rest of the system: `orders.watchdog` reports it."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._problems: Sequence[str] = ()
+        self._reported_at: float | None = None
+
+    def report(self, problems: Sequence[str]) -> None:
+        """Takes the latest findings, a line each; none if all is well."""
+        self._problems, self._reported_at = problems, self._clock()
+
+    def find_problems(self) -> Sequence[str]:
+        """The latest findings. That there are none, or old ones, is a problem of its own."""
+        if self._reported_at is None:
+            return ["this process has not looked at the system yet"]
+        age = self._clock() - self._reported_at
+        if age > REPORT_LIMIT:
+            return [f"this process has not looked at the system for {age:.0f} s"]
+        return self._problems
+
+
 READINESS = Readiness()
+SYSTEM = SystemReport()
 
 
 def find_problem() -> str:

@@ -4,6 +4,8 @@ import os
 import signal
 from typing import Any
 
+from django.utils.module_loading import import_string
+
 from sasweb.config import read
 from sasweb.launcher.children import set_death_signal
 
@@ -18,3 +20,8 @@ control_socket_disable = True  # it would be one file in the home folder, shared
 def post_fork(_server: Any, worker: Any) -> None:
     """Ends a worker together with its master: otherwise it would serve on for seconds, unwatched."""
     set_death_signal(signal.SIGKILL, parent=worker.ppid)
+
+
+def post_worker_init(_worker: Any) -> None:
+    """Has the worker look at the rest of the system, now that Django is set up."""
+    import_string("orders.watchdog.watch.start")()

@@ -48,7 +48,7 @@ class RoleHealth:
     def __init__(
         self,
         *,
-        role: ActorKind,
+        role: str,
         instance: str,
         troubles: Callable[[], Sequence[Trouble]] = lambda: (),
         workflows: Callable[[], Workflows] = dict,
@@ -63,7 +63,8 @@ class RoleHealth:
         self._error: Exception | None = None
         self._is_slow = False
         self._beat_at = 0.0
-        self._has_failed = False
+        self.failure: Exception | None = None
+        """Why the last heartbeat could not be written; None if it was."""
         self._reported: tuple[set[tuple[str, str, str]], list[list[Any]]] | None = None
 
     def note_pass(self) -> None:
@@ -83,11 +84,10 @@ class RoleHealth:
             [name, version, workflow.fingerprint] for (name, version), workflow in self._workflows().items()
         ]
         now = self._clock()
-        has_news = (keys, versions) != self._reported and not self._has_failed
+        has_news = (keys, versions) != self._reported and self.failure is None
         if not has_news and now - self._beat_at < PERIOD:
             return
         self._beat_at = now
-        self._has_failed = True
         try:
             with transaction.atomic():
                 self._write(keys, versions, now)
@@ -102,10 +102,11 @@ class RoleHealth:
                 close_resolved(by=f"the {self._role}")
         except Error as error:
             log.warning("health not reported", action="heartbeat", error=first_line(error))
+            self.failure = error
             connection.close()
             return
         self._reported = keys, versions
-        self._has_failed = False
+        self.failure = None
 
     def forget(self) -> None:
         """Takes this process off the list, when it stops."""
@@ -124,7 +125,7 @@ class RoleHealth:
             f"{'the database is slow' if self._is_slow else 'of an error'}: {reason}"
         )
         return [
-            Trouble(AlertKind.STALLED, self._role.value, "slow" if self._is_slow else "no_progress", message)
+            Trouble(AlertKind.STALLED, str(self._role), "slow" if self._is_slow else "no_progress", message)
         ]
 
     def _write(
@@ -142,7 +143,7 @@ class RoleHealth:
             """,
             [
                 self._instance,
-                self._role.value,
+                str(self._role),
                 json.dumps(versions),
                 json.dumps(
                     [dict(zip(("kind", "subject", "code"), key, strict=True)) for key in sorted(keys)]

@@ -5,12 +5,15 @@ import json
 import urllib.request
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage
 
 from orders.outbox.content import Content, Email, WebhookCall
 from sasweb import mail_server
 from sasweb.mail_server import NotSentError
+
+log = structlog.get_logger()
 
 WEBHOOK_TIMEOUT = 5.0
 """Seconds that a webhook has to accept the connection, and again to reply."""
@@ -53,6 +56,16 @@ def _call(call: WebhookCall, message_id: str) -> None:
             pass
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise NotSentError(str(error) or type(error).__name__) from error
+
+
+def call_heartbeat(url: str) -> bool:
+    """Calls the url of a dead man's switch. Returns whether it answered; if it did not, that is only logged."""
+    try:
+        with _OPENER.open(url, timeout=WEBHOOK_TIMEOUT):
+            return True
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        log.warning("heartbeat not delivered", action="heartbeat", error=str(error) or type(error).__name__)
+        return False
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

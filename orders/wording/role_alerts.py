@@ -11,6 +11,12 @@ def advise(kind: AlertKind, code: str) -> str:
         todo = "fix what the release or the database lacks"
     elif code == "slow":
         todo = "find out what slows the database down: its disk, a long transaction, a missing index"
+    elif code == "no_sweep":
+        todo = "start the jobs process (manage.py run_jobs), or read its log if it runs"
+    elif code == "no_process":
+        todo = "start a process of this role (manage.py run_ROLE)"
+    elif code == "undelivered":
+        todo = "correct EMAIL_URL, ALERT_EMAIL or ALERT_WEBHOOK_URL, or bring the mail server or the webhook back"
     else:
         todo = "read the log of this role"
     return f"{todo}; there is nothing to resubmit, because the orders wait and go on by themselves"

@@ -136,13 +136,13 @@ def reachable_host_port(bind: str) -> str:
     return f"{ {'0.0.0.0': '127.0.0.1', '[::]': '[::1]'}.get(host, host) }:{port}"
 
 
-def is_ready(config: Config) -> bool:
-    """Whether the web process reports that it is ready."""
+def is_ready(config: Config, *, probe: str = "/readyz") -> bool:
+    """Whether the web process reports that it is ready or, with the probe `/healthz`, that it is alive."""
     hosts = [host for host in config.allowed_hosts if host.strip(".*")]
     name = hosts[0].lstrip(".") if hosts else "localhost"
     connection = http.client.HTTPConnection(reachable_host_port(config.bind), timeout=1.0)
     try:
-        connection.request("GET", "/readyz", headers={"Host": name})
+        connection.request("GET", probe, headers={"Host": name})
         return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False

@@ -83,11 +83,16 @@ ROOMS = {
     "orders.storefront": (*BELOW_FACES, "orders.posters", "orders.workflow.customer_steps"),
     "orders.console": (*BELOW_FACES, "sasweb.launcher"),
     "orders.live": (*BELOW_FACES, "orders.engine.channels.wakeups", "orders.engine.runtime.listener"),
+    "orders.watchdog": (
+        *("orders.engine.role_health", "orders.engine.runtime", "orders.services.operators.notifications"),
+        *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
+    ),
     "orders.templatetags": (*BELOW_FACES, "orders.posters"),
     "orders.demo": ("orders.models", "orders.access", "orders.fields"),
     "orders.management": (
         *BELOW_FACES,
         *("orders.wiring", "orders.demo", "orders.jobs", "orders.engine.runtime", "orders.models", "sasweb"),
+        "orders.watchdog",
         "orders.engine.channels.wakeups",
     ),
 }

@@ -28,6 +28,7 @@ WRONG = [
     ("CUSTOMER_WAIT", "-1", "expected a number from 0 to 2592000"),
     ("PATIENCE", "0", "expected a number from 1 to 2592000"),
     ("KEY_RETENTION", "-1", "expected a number from 0 to 3153600000"),
+    ("WATCHDOG", "maybe", "expected true or false"),
     ("PROBE_PERIOD", "0", "expected a number from 0.1 to 600"),
     ("RAMP", "0", "expected a number from 0.1 to 3600"),
     ("AGENT_RATE", "-1", "expected a number from 0 to 100000"),
@@ -41,6 +42,7 @@ WRONG = [
     ("EMAIL_FROM", "the shop", NOT_AN_EMAIL),
     ("ALERT_EMAIL", "nobody", NOT_AN_EMAIL),
     ("ALERT_WEBHOOK_URL", "hooks.example", NOT_A_URL),
+    ("HEARTBEAT_URL", "hooks.example", NOT_A_URL),
     ("PUBLIC_URL", "shop.example", NOT_A_URL),
 ]
 """Variable, invalid value, expected value as the line says it."""

@@ -2,6 +2,7 @@
 
 from tests.mutants.keys import KEYS
 from tests.mutants.mutant import CHANNELS, ENGINE, Mutant
+from tests.mutants.watchdog import WATCHDOG
 
 MUTANTS = (
     # Attempts (I4)
@@ -286,6 +287,7 @@ MUTANTS = (
         new="    if False:",
         test="tests/services/test_erasing.py::test_a_customer_with_an_open_order_is_not_erased",
     ),
+    *WATCHDOG,
     # Operators (F33)
     Mutant(
         name="bulk-item-acted-twice",

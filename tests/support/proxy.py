@@ -116,7 +116,9 @@ class DatabaseProxy:
         self._is_deaf = is_deaf
 
     def close(self) -> None:
-        """Ends the proxy with all its connections."""
+        """Ends the proxy with all its connections. A second call changes nothing."""
+        if not self._thread.is_alive():
+            return
         self._cut_all_soon()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)

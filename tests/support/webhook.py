@@ -36,6 +36,8 @@ def webhook(*, port: int = 0) -> Iterator[Webhook]:
 
         def do_GET(self) -> None:
             hook.received.append({"followed": self.path})
+            self.send_response(204)
+            self.end_headers()
 
         def log_message(self, *_: Any) -> None:
             pass

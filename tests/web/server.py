@@ -52,6 +52,7 @@ class Server:
                     "DATABASE_URL": database_url,
                     "PYTHONWARNINGS": "default",
                     "REQUIRE_SECOND_FACTOR": "false",
+                    "WATCHDOG": "false",
                     **env,
                 },
                 stdout=output,

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from orders.watchdog.notices import Notice
+from orders.watchdog.watch import PERIOD
 from sasweb.config import Config
 from sasweb.embedded_postgres.place import PostgresError
 from sasweb.embedded_postgres.server import LOCK_TIMEOUT, EmbeddedPostgres, try_lock
@@ -124,7 +127,20 @@ def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], da
         manager.start(spec)
     if scale["web"]:
         wait_for_the_web(manager, config)
+        if config.watchdog:
+            threading.Thread(target=watch_the_web, args=(config,), name="watch", daemon=True).start()
     manager.run()
+
+
+def watch_the_web(config: Config) -> None:
+    """Tells operators when the web does not answer, which watches everything else. Runs until the process ends."""
+    notice = Notice("web")
+    while True:
+        if launch.is_ready(config, probe="/healthz"):
+            notice.clear()
+        else:
+            notice.note(f"the web does not answer at {config.bind}")
+        time.sleep(PERIOD)
 
 
 def wait_for_the_web(manager: ProcessManager, config: Config) -> None:

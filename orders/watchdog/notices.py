@@ -1,0 +1,92 @@
+"""Notices that cannot be left to the database, because it, or the web, is what has failed.
+
+All processes of one machine share a file in `VAR_DIR`, so that operators are told once, and once that it is over.
+"""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import structlog
+from django.conf import settings
+
+from orders.outbox.content import Content, Email, WebhookCall
+from orders.outbox.delivery import deliver
+from sasweb.mail_server import NotSentError
+
+log = structlog.get_logger()
+
+TOLERANCE = 25.0
+"""Seconds that a failure must last before operators are told: a server that restarts is back by then."""
+
+
+class Notice:
+    """One kind of failure. `note` it at each look while it lasts, and `clear` it at each look at which all is well."""
+
+    def __init__(self, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._name = name
+        self._clock = clock
+        self._began: float | None = None
+
+    @property
+    def _file(self) -> Path:
+        return Path(settings.CONFIG.var_dir) / f"{self._name}.told"
+
+    def note(self, problem: str) -> None:
+        """Notes that the failure lasts, and tells operators by every channel that has not told them yet."""
+        if self._began is None:
+            self._began = self._clock()
+        if self._clock() - self._began >= TOLERANCE:
+            self._tell(problem, is_over=False)
+
+    def clear(self) -> None:
+        """Notes that all is well, and tells those that were told of the failure."""
+        self._began = None
+        if self._file.exists():
+            self._tell("it works again", is_over=True)
+
+    def _tell(self, problem: str, *, is_over: bool) -> None:
+        with self._file.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:  # another process is telling them
+                return
+            file.seek(0)
+            channels_told = set(json.loads(file.read() or "[]"))
+            for channel, content in _contents(self._name, problem).items():
+                if (channel in channels_told) is is_over and self._deliver(content):
+                    channels_told ^= {channel}
+            file.truncate(0)
+            file.write(json.dumps(sorted(channels_told)))
+            if is_over and not channels_told:
+                self._file.unlink(missing_ok=True)
+
+    def _deliver(self, content: Content) -> bool:
+        host = urlsplit(settings.CONFIG.public_url).hostname or "localhost"
+        message_id = f"{self._name}-{datetime.now(UTC):%Y%m%d%H%M%S}-{os.getpid()}@{host}"
+        try:
+            deliver(content, message_id=message_id)
+        except NotSentError as error:
+            log.warning("notice not delivered", action="tell", about=self._name, error=str(error))
+            return False
+        log.error("notice", action="tell", about=self._name)
+        return True
+
+
+def _contents(name: str, problem: str) -> Mapping[str, Content]:
+    """What each channel says."""
+    config = settings.CONFIG
+    text = f"sasweb: {name}: {problem}"
+    contents: dict[str, Content] = {}
+    if config.alert_email:
+        body = f"{problem}\n\nTold by a process at {config.public_url}, without the database.\n"
+        contents["email"] = Email(recipient=config.alert_email, subject=text, body=body)
+    if config.alert_webhook_url:
+        body_of_call = {"text": text, "kind": "stalled", "code": name, "url": config.public_url}
+        contents["webhook"] = WebhookCall(url=config.alert_webhook_url, body=body_of_call)
+    return contents

@@ -1,0 +1,28 @@
+"""The mutants of the watchdog."""
+
+from tests.mutants.mutant import Mutant
+
+SERVICES = "tests/services/test_watchdog.py"
+WATCHDOG = (
+    Mutant(
+        name="concluded-right-after-the-start",
+        path="orders/watchdog/watch.py",
+        old="        if self._knows_enough():  # before",
+        new="        if True:  # before",
+        test=f"{SERVICES}::test_nothing_is_told_before_the_database_has_answered_for_a_while",
+    ),
+    Mutant(
+        name="alerts-left-to-dead-jobs",
+        path="orders/watchdog/watch.py",
+        old="        if vitals.late or self._troubles:",
+        new="        if False:",
+        test=f"{SERVICES}::test_a_dead_supervisor_is_told_without_the_jobs_and_told_once",
+    ),
+    Mutant(
+        name="every-process-tells",
+        path="orders/watchdog/notices.py",
+        old="if (channel in channels_told) is is_over and",
+        new="if",
+        test=f"{SERVICES}::test_a_database_that_takes_no_writes_is_told_directly_and_told_over",
+    ),
+)
