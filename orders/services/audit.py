@@ -12,6 +12,7 @@ ACTS = {
     "order-retry": "retry now",
     "order-priority": "set priority",
     "order-compensate": "compensate",
+    "order-erase": "erase",
     "step-skip": "skip",
     "step-settle": "settle",
     "step-edit": "edit and resubmit",

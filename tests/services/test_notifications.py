@@ -217,3 +217,23 @@ def test_an_alert_without_a_channel_is_only_logged() -> None:
     assert _notify() == 0
     assert Alert.objects.get().notified_at is not None
     assert not OutgoingMessage.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.pattern("O1")
+def test_a_group_that_cannot_be_reported_does_not_stop_the_others(hook: Webhook) -> None:
+    for code in ("first", "broken", "last"):
+        _alerts(1, code)
+    broken = AlertGroup.objects.get(code="broken")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"ALTER TABLE orders_outgoingmessage ADD CONSTRAINT broken CHECK (group_id <> {broken.pk}) NOT VALID"
+        )
+    try:
+        assert _notify() == 2
+        assert [message["code"] for message in hook.received] == ["first", "last"]
+        assert Alert.objects.get(group=broken).notified_at is None
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE orders_outgoingmessage DROP CONSTRAINT broken")
+    assert _notify() == 1

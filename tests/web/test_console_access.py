@@ -50,6 +50,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
     ),
     **dict.fromkeys(("order-compensate", "step-skip", "step-edit"), ("operator", "operator")),
     "step-settle": ("admin", "admin"),
+    "order-erase": ("admin", "admin"),
     "bulk-new": ("operator", None),
     "second-factor": ("viewer", "viewer"),
     **dict.fromkeys(

@@ -62,6 +62,7 @@ def acts(order: OrderProcess) -> Iterator[tuple[str, str, dict[str, str]]]:
     yield "operator", f"{at}steps/create-shipment/skip/", {"reason": "r", "typed": "create-shipment"}
     yield "operator", f"{at}steps/create-shipment/edit/", {}
     yield "admin", f"{at}steps/create-shipment/settle/", {"how": "not done", "reason": "r"}
+    yield "admin", f"{at}erase/", {"reason": "r", "typed": "erase"}
     yield "operator", "/console/set-aside/1/replay/", {}
 
 

@@ -62,8 +62,8 @@ def _proposal(finding: Mapping[str, Any]) -> dict[str, Any]:
         case "done":
             return {"how": DONE, "result": finding.get("result") or {}}
         case "not_done":
-            return {"how": NOT_DONE}
-    return {}
+            return {"how": NOT_DONE, "result": {}}
+    return {"result": {}}
 
 
 class SettleForm(forms.Form):

@@ -87,15 +87,19 @@ def find_holdings(email: str) -> Holdings:
     )
 
 
-def erase(*, email: str, actor: Actor, dry_run: bool = False) -> Result:
+def erase(*, email: str, actor: Actor, reason: str = "", dry_run: bool = False) -> Result:
     """Erases a customer, and records it without her email. Refused while an order of hers is not finished."""
+    if email.lower() == ERASED:  # what the orders of all erased customers have
+        return already("Nothing is stored about this customer.")
     with transaction.atomic():
         holdings = find_holdings(email)
         result = _result(holdings, dry_run)
         if dry_run or result.status is not ResultStatus.DONE:
             return result
         _erase(email, holdings)
-        audit.record(actor=actor, act="erase", target=_pseudonym(email), result=result.message)
+        pseudonym = _pseudonym(email)
+        reason = re.sub(re.escape(email), pseudonym, reason, flags=re.IGNORECASE)
+        audit.record(actor=actor, act="erase", target=pseudonym, result=result.message, reason=reason)
     return result
 
 

@@ -39,9 +39,16 @@ _MARK_NOTIFIED = """
 def notify_operators() -> int:
     """Posts messages about every group that has alerts not yet notified. Returns how many it posted.
 
-    Without ALERT_EMAIL and ALERT_WEBHOOK_URL it only logs the alerts.
+    Without ALERT_EMAIL and ALERT_WEBHOOK_URL it only logs the alerts. A group that fails does not stop the others, and
+    is tried again at the next call.
     """
-    return sum(_post_messages(group_id) for (group_id,) in fetch(_GROUPS_TO_NOTIFY))
+    count = 0
+    for (group_id,) in fetch(_GROUPS_TO_NOTIFY):
+        try:
+            count += _post_messages(group_id)
+        except Exception:  # whatever is wrong with one group, operators must hear of the others
+            log.exception("alerts not reported", action="alert", group=group_id)
+    return count
 
 
 def _post_messages(group_id: int) -> int:
