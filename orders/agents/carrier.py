@@ -9,6 +9,7 @@ class Carrier:
 
     name = "carrier"
     call_timeout = CALL_TIMEOUT
+    operations = frozenset({"create"})
 
     def __init__(self, url: str, *, capacity: int = 500) -> None:
         self.capacity = capacity

@@ -19,6 +19,7 @@ class Mail:
 
     name = "mail"
     call_timeout = CALL_TIMEOUT
+    operations = frozenset({"confirm"})
 
     def __init__(self, url: str, *, sender: str, capacity: int = 50) -> None:
         self.capacity = capacity

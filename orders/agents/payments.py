@@ -15,6 +15,7 @@ class Payments:
 
     name = "payments"
     call_timeout = CALL_TIMEOUT
+    operations = frozenset(REVERSALS)
 
     def __init__(self, url: str, *, capacity: int = 500) -> None:
         self.capacity = capacity

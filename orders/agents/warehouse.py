@@ -9,6 +9,7 @@ class Warehouse:
 
     name = "warehouse"
     call_timeout = CALL_TIMEOUT
+    operations = frozenset({"reserve"})
 
     def __init__(self, url: str, *, capacity: int = 500) -> None:
         self.capacity = capacity

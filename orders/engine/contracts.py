@@ -188,6 +188,9 @@ class Agent(Protocol):
 
     `perform` and `compensate` return what should be kept of the answer, and raise a `Fault` if the call did not
     succeed. Each call is one try: it may be cancelled at any moment, and repeated with the same key (A7).
+
+    An agent with several operations may name them in `operations`, a collection of strings. Then its host leaves
+    requests for others, of a later release, to hosts of that release (rule 10).
     """
 
     name: str

@@ -39,6 +39,15 @@ KEYS = (
         new="return wait",
         test="tests/unit/test_compensation.py::test_a_call_whose_outcome_is_unknown_is_given_its_settle_time_first",
     ),
+    # Releases side by side (rule 10)
+    Mutant(
+        name="an-older-host-takes-anything",
+        path=f"{ENGINE}/channels/leases.py",
+        old="""                      AND (agent <> ALL(%s) OR agent || '/' || operation = ANY(%s))
+                      AND""",
+        new="                      AND (%s::text[] IS NOT NULL AND %s::text[] IS NOT NULL) AND",
+        test="tests/engine/test_newer_releases.py",
+    ),
     # Inquiries (A7)
     Mutant(
         name="unanswered-and-not-asked",

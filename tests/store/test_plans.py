@@ -11,7 +11,7 @@ from django.db import connection
 
 from orders.engine import alerts, state_store
 from orders.engine.channels import leases as request_leases
-from orders.engine.channels import replies, requests, submissions
+from orders.engine.channels import replies, requests, submissions, suspects
 from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
 from orders.engine.circuits.store import Viewpoint, unavailable_agents
@@ -223,9 +223,7 @@ def test_no_statement_of_an_agent_host_reads_the_whole_request_queue(number: int
         "renew": lambda: request_leases.renew(held, me="agents:1", seconds=8.0),
         "complete": lambda: request_leases.complete(answers, me="agents:1"),
         "release": lambda: request_leases.release(held, me="agents:1"),
-        "claim a suspect": lambda: request_leases.claim_suspects(
-            room={"kitchen": 9}, free=20, me="agents:1", seconds=8.0
-        ),
+        "claim a suspect": lambda: suspects.claim(room={"kitchen": 9}, free=20, me="agents:1", seconds=8.0),
     }
     whole = {what: set.union(*(plan.scanned_whole for plan in plans_of(act))) for what, act in acts.items()}
     assert whole == {what: set() for what in acts}

@@ -7,8 +7,9 @@ import pytest
 from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
-from orders.engine.channels import leases
-from orders.engine.channels.leases import SUSPECT_LAPSES, SUSPICION, Lease
+from orders.engine.channels import leases, suspects
+from orders.engine.channels.leases import SUSPECT_LAPSES, Lease
+from orders.engine.channels.suspects import SUSPICION
 from orders.engine.runtime.sql import database_now, run
 from orders.models import AgentRequest
 from tests.support.factories import ago, ahead
@@ -176,7 +177,7 @@ def test_a_request_that_was_leased_between_choice_and_lock_is_not_leased_again(
 
 def claim_suspects(*, free: int = SUSPICION, me: str = ME, **room: int) -> list[Lease]:
     with transaction.atomic():
-        return leases.claim_suspects(room=room or {"kitchen": 100}, free=free, me=me, seconds=8.0)
+        return suspects.claim(room=room or {"kitchen": 100}, free=free, me=me, seconds=8.0)
 
 
 @pytest.mark.django_db
@@ -185,19 +186,19 @@ def test_a_request_whose_lease_has_lapsed_twice_is_a_suspect() -> None:
     """F28: it may be what kills its hosts."""
     poison = make_one()
     for me in ("agents:1", "agents:2"):
-        assert not leases.has_suspects(["kitchen"])
+        assert not suspects.has_suspects(["kitchen"])
         assert ids(claim(me=me)) == [poison.pk]
         AgentRequest.objects.update(leased_until=ago(1))
         assert leases.free_lapsed() == 1
     ordinary = make_one()
-    assert leases.has_suspects(["oven", "kitchen"])
-    assert not leases.has_suspects(["oven"])
-    assert not leases.has_suspects([])
+    assert suspects.has_suspects(["oven", "kitchen"])
+    assert not suspects.has_suspects(["oven"])
+    assert not suspects.has_suspects([])
     assert ids(claim()) == [ordinary.pk]
     assert claim_suspects(oven=9) == []
     (lease,) = claim_suspects(oven=9, kitchen=9)
     assert (lease.id, lease.deliveries, lease.lapses) == (poison.pk, 3, 2)
-    assert not leases.has_suspects(["kitchen"])
+    assert not suspects.has_suspects(["kitchen"])
     assert complete(lease) == 1
 
 
@@ -209,7 +210,7 @@ def test_a_request_that_is_given_back_is_no_suspect() -> None:
     for n in range(5):
         (lease,) = claim(me=f"agents:{n}")
         assert leases.release([(lease.id, lease.deliveries)], me=f"agents:{n}") == 1
-    assert not leases.has_suspects(["kitchen"])
+    assert not suspects.has_suspects(["kitchen"])
     (lease,) = claim()
     assert (lease.id, lease.deliveries, lease.lapses) == (request.pk, 6, 0)
 
@@ -220,8 +221,8 @@ def test_the_more_leases_have_lapsed_the_fewer_suspects_run_at_once(lapses: int,
     many(50, lapses=lapses)
     claimed = claim_suspects()
     assert len(claimed) == number
-    free = SUSPICION - sum(leases.weight(lease.lapses) for lease in claimed)
-    assert 0 <= free < leases.weight(lapses)
+    free = SUSPICION - sum(suspects.weight(lease.lapses) for lease in claimed)
+    assert 0 <= free < suspects.weight(lapses)
     assert claim_suspects(free=free) == []
 
 
@@ -258,3 +259,20 @@ def test_no_plan_leases_more_suspects_than_allowed(switched_off: tuple[str, ...]
     switch_off(switched_off)
     assert len(claim_suspects(kitchen=100, oven=100)) == 5
     assert AgentRequest.objects.filter(leased_by=ME).count() == 5
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("A9")
+def test_requests_for_operations_that_an_agent_does_not_have_are_left_to_another_host() -> None:
+    """A newer release may ask for them. An agent that does not name its operations gets any."""
+    mix, fold = (make_one(operation=operation) for operation in ("mix-it", "fold-it"))
+    bake = make_one(agent="oven", operation="bake-it")
+    risky_mix, _ = (
+        make_one(operation=operation, lapses=SUSPECT_LAPSES) for operation in ("mix-it", "fold-it")
+    )
+    room, operations = {"kitchen": 9, "oven": 9}, {"kitchen": {"mix-it", "stir-it"}, "post": {"fold-it"}}
+    with transaction.atomic():
+        claimed = leases.claim(room=room, me=ME, seconds=8.0, operations=operations)
+        risky = suspects.claim(room=room, free=SUSPICION, me=ME, seconds=8.0, operations=operations)
+    assert (ids(claimed), ids(risky)) == ([mix.pk, bake.pk], [risky_mix.pk])
+    assert ids(claim()) == [fold.pk]

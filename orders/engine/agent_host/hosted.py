@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from orders.engine.agent_host.call import Call
 from orders.engine.agent_host.circuit_view import CircuitView
 from orders.engine.agent_host.statistics import CallStats
-from orders.engine.channels import leases
+from orders.engine.channels import leases, suspects
 from orders.engine.contracts import Agent
 from orders.engine.role_health import Trouble
 from orders.vocabulary import ActorKind, AlertKind
@@ -29,7 +29,12 @@ class HostedAgent:
     @property
     def suspicion(self) -> int:
         """The weight of its calls that may be killing hosts."""
-        return sum(leases.weight(call.lease.lapses) for call in self.calls.values())
+        return sum(suspects.weight(call.lease.lapses) for call in self.calls.values())
+
+
+def operations_of(agents: Iterable[Agent]) -> leases.Operations:
+    """The operations of each agent that says which it has (`operations`). The others are asked for any (rule 10)."""
+    return {agent.name: frozenset(agent.operations) for agent in agents if hasattr(agent, "operations")}
 
 
 def quarantine_troubles(instance: str, hosted_agents: Iterable[HostedAgent]) -> list[Trouble]:

@@ -15,7 +15,7 @@ from orders.engine import state_store
 from orders.engine.agent_host import heartbeat
 from orders.engine.agent_host.circuit_view import Quarantine
 from orders.engine.agent_host.statistics import CallFigures
-from orders.engine.channels import leases
+from orders.engine.channels import leases, suspects
 from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.hosts import read_quarantines
@@ -73,8 +73,15 @@ class Load(NamedTuple):
 class HostRecords:
     """One host's reads and writes for these agents."""
 
-    def __init__(self, *, config: HostConfig, agents: Sequence[str]) -> None:
+    def __init__(
+        self,
+        *,
+        config: HostConfig,
+        agents: Sequence[str],
+        operations: leases.Operations = leases.ANY_OPERATION,
+    ) -> None:
         self._config = config
+        self._operations = operations
         self._agents = list(agents)
         self._requests = LowWater("orders_agentrequest")
 
@@ -100,10 +107,18 @@ class HostRecords:
             wake(*(topic for topic, number in topics.items() if number))
             new_leases: list[leases.Lease] = []
             if suspicion:
-                new_leases = leases.claim_suspects(room=room, free=suspicion, me=me, seconds=seconds)
+                new_leases = suspects.claim(
+                    room=room, free=suspicion, me=me, seconds=seconds, operations=self._operations
+                )
                 taken = Counter(lease.agent for lease in new_leases)
                 room = {agent: free - taken[agent] for agent, free in room.items()}
-            new_leases += leases.claim(room=room, me=me, seconds=seconds, start=self._requests.start)
+            new_leases += leases.claim(
+                room=room,
+                me=me,
+                seconds=seconds,
+                start=self._requests.start,
+                operations=self._operations,
+            )
             return new_leases, self._snapshot() if new_leases else NO_SNAPSHOT
 
     def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
@@ -114,7 +129,7 @@ class HostRecords:
             leases.delete_expired(start=self._requests.start)
             if leases.free_lapsed(start=self._requests.start):
                 wake(Topic.AGENTS)
-            return confirmed, leases.has_suspects(self._agents)
+            return confirmed, suspects.has_suspects(self._agents)
 
     def report(self, tallies: Mapping[str, Tally], retries: int) -> tuple[CircuitSnapshot, int]:
         """Reports how calls went and asks for retries; returns the circuits, and how many retries were granted."""

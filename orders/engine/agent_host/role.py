@@ -21,9 +21,9 @@ from django.db import connection
 
 from orders.engine.agent_host.call import Call
 from orders.engine.agent_host.circuit_view import CircuitView, RetryQueue
-from orders.engine.agent_host.hosted import HostedAgent, quarantine_troubles
+from orders.engine.agent_host.hosted import HostedAgent, operations_of, quarantine_troubles
 from orders.engine.agent_host.records import CircuitSnapshot, HostConfig, HostRecords, Load, Results
-from orders.engine.channels import leases
+from orders.engine.channels import leases, suspects
 from orders.engine.circuits.rules import Tally
 from orders.engine.contracts import Agent
 from orders.engine.role_health import RoleHealth
@@ -55,7 +55,9 @@ class AgentHost:
             instance=config.instance,
             troubles=lambda: quarantine_troubles(config.instance, self._hosted.values()),
         )
-        self._records = HostRecords(config=config, agents=[agent.name for agent in agents])
+        self._records = HostRecords(
+            config=config, agents=[agent.name for agent in agents], operations=operations_of(agents)
+        )
         self._news = asyncio.Event()
         self._retry_queue = RetryQueue(self._news.set)
         self._hosted = {
@@ -176,7 +178,7 @@ class AgentHost:
             self._handed_over[:0] = results.handed_over
             raise
         self._batch.grow(time.monotonic() - began)
-        if suspicion and not any(leases.weight(lease.lapses) for lease in new_leases):
+        if suspicion and not any(suspects.weight(lease.lapses) for lease in new_leases):
             self._suspects = False
         if new_leases:
             self._follow(snapshot)
@@ -228,7 +230,7 @@ class AgentHost:
 
     def _suspicion_left(self) -> int:
         """The weight of the suspects that this host may run besides those under way."""
-        return max(0, leases.SUSPICION - sum(hosted.suspicion for hosted in self._hosted.values()))
+        return max(0, suspects.SUSPICION - sum(hosted.suspicion for hosted in self._hosted.values()))
 
     def _begin(self, lease: leases.Lease) -> None:
         hosted = self._hosted[lease.agent]

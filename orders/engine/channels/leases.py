@@ -7,8 +7,8 @@ them deadlock.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch, recordset, run
@@ -17,8 +17,10 @@ from orders.vocabulary import ReplyOutcome
 SUSPECT_LAPSES = 2
 """A request whose lease has lapsed this often may be killing its hosts, so a host runs few of them at once. A single
 lapse may be chance: a machine that failed. A request that is given back in an orderly stop has not lapsed."""
-SUSPICION = 20
-"""The weight of the suspects that one host runs at once, beside its other calls."""
+
+Operations: TypeAlias = Mapping[str, Collection[str]]
+"""The operations of each agent that says which it has."""
+ANY_OPERATION: Operations = {}
 
 BATCH = 500
 """Rows that one clean-up statement takes at most, so that its transaction stays short."""
@@ -58,8 +60,17 @@ class Answer(NamedTuple):
     seconds: float = 0.0
 
 
-def claim(*, room: Mapping[str, int], me: str, seconds: float, start: int = 0) -> list[Lease]:
+def claim(
+    *,
+    room: Mapping[str, int],
+    me: str,
+    seconds: float,
+    start: int = 0,
+    operations: Operations = ANY_OPERATION,
+) -> list[Lease]:
     """Leases free requests with an id of at least `start`, at most `room` for each agent, higher priority first (A9).
+
+    Requests for operations that this host's agents do not have are left to a newer host (rule 10).
 
     Safe with many hosts: the rows are locked with SKIP LOCKED. They are chosen first and then updated by id, because an
     UPDATE whose condition has a LIMIT may take more rows than the limit.
@@ -78,72 +89,25 @@ def claim(*, room: Mapping[str, int], me: str, seconds: float, start: int = 0) -
                       AND id >= %s
                       AND leased_until IS NULL
                       AND lapses < %s
+                      AND (agent <> ALL(%s) OR agent || '/' || operation = ANY(%s))
                       AND complete_by > clock_timestamp()
                     ORDER BY priority DESC, id
                     LIMIT agents.room
                       FOR UPDATE SKIP LOCKED
                ) AS free
         """,
-        [list(free_room), list(free_room.values()), start, SUSPECT_LAPSES],
+        [list(free_room), list(free_room.values()), start, SUSPECT_LAPSES, *offers_of(operations)],
     )
-    return _lease([row_id for (row_id,) in rows], me=me, seconds=seconds)
+    return lease_locked([row_id for (row_id,) in rows], me=me, seconds=seconds)
 
 
-def weight(lapses: int) -> int:
-    """How much of a host's `SUSPICION` a request takes: 1, 4 and 16 after two, three and four lapses, then all of it.
-
-    So the many that only were under way beside the one that kills its hosts are soon cleared, twenty at a time, and the
-    others suffer less with each crash.
-    """
-    return 0 if lapses < SUSPECT_LAPSES else min(SUSPICION, 4 ** min(lapses - SUSPECT_LAPSES, 3))
+def offers_of(operations: Operations) -> tuple[list[str], list[str]]:
+    """The agents that say which operations they have, and these, as agent/operation."""
+    offers = [f"{agent}/{operation}" for agent, names in operations.items() for operation in names]
+    return list(operations), offers
 
 
-def claim_suspects(*, room: Mapping[str, int], free: int, me: str, seconds: float) -> list[Lease]:
-    """Leases requests that may have killed their hosts, up to a total weight of `free`, the least suspect first.
-
-    They are chosen without locks and then locked, so another host may have taken some of them in between (rule 11).
-    """
-    suspects = fetch(
-        """
-        SELECT id, agent, lapses
-          FROM orders_agentrequest
-         WHERE agent = ANY(%s)
-           AND leased_until IS NULL
-           AND lapses >= %s
-           AND complete_by > clock_timestamp()
-         ORDER BY lapses, id
-         LIMIT %s
-        """,
-        [list(room), SUSPECT_LAPSES, SUSPICION],
-    )
-    rows = fetch(
-        """
-        SELECT id
-          FROM orders_agentrequest
-         WHERE id = ANY(%s)
-           AND leased_until IS NULL
-         ORDER BY id
-           FOR UPDATE SKIP LOCKED
-        """,
-        [_light_enough(suspects, room, free)],
-    )
-    return _lease([row_id for (row_id,) in rows], me=me, seconds=seconds)
-
-
-def _light_enough(suspects: Sequence[tuple[int, str, int]], room: Mapping[str, int], free: int) -> list[int]:
-    """The ids of those that may run, of suspects given as (id, agent, lapses), the least suspect first."""
-    free_room, light_enough = dict(room), []
-    for request_id, agent, lapses in suspects:
-        free -= weight(lapses)
-        if free < 0:
-            break
-        if free_room[agent] > 0:
-            free_room[agent] -= 1
-            light_enough.append(request_id)
-    return light_enough
-
-
-def _lease(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
+def lease_locked(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
     """Leases requests that this transaction has locked."""
     if not ids:
         return []
@@ -264,23 +228,6 @@ def release(held: Sequence[tuple[int, int]], *, me: str) -> int:
 
 def _held(held: Sequence[tuple[int, int]]) -> str:
     return recordset({"id": request_id, "deliveries": deliveries} for request_id, deliveries in held)
-
-
-def has_suspects(agents: Sequence[str]) -> bool:
-    """Says whether there is a free request that may have killed its hosts (see `SUSPECT_LAPSES`)."""
-    return bool(
-        fetch(
-            """
-            SELECT 1
-              FROM orders_agentrequest
-             WHERE agent = ANY(%s)
-               AND leased_until IS NULL
-               AND lapses >= %s
-             LIMIT 1
-            """,
-            [list(agents), SUSPECT_LAPSES],
-        )
-    )
 
 
 def free_lapsed(*, start: int = 0) -> int:
