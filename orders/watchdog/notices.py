@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TextIO
 from urllib.parse import urlsplit
 
 import structlog
@@ -32,6 +33,8 @@ class Notice:
         self._name = name
         self._clock = clock
         self._began: float | None = None
+        self._told: set[str] = set()
+        """The channels by which this process has told of the present failure."""
 
     @property
     def _file(self) -> Path:
@@ -47,26 +50,32 @@ class Notice:
     def clear(self) -> None:
         """Notes that all is well, and tells those that were told of the failure."""
         self._began = None
-        if self._file.exists():
+        if self._file.exists():  # otherwise nobody was told, or another process has told them that it is over
             self._tell("it works again", is_over=True)
+        self._told.clear()
 
     def _tell(self, problem: str, *, is_over: bool) -> None:
-        with self._file.open("a+") as file:
-            try:
+        contents = _contents(self._name, problem)
+        try:
+            with self._file.open("a+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:  # another process is telling them
-                return
-            file.seek(0)
-            channels_told = set(json.loads(file.read() or "[]"))
-            for channel, content in _contents(self._name, problem).items():
-                if (channel in channels_told) is is_over and self._deliver(content):
-                    channels_told ^= {channel}
-            file.truncate(0)
-            file.write(json.dumps(sorted(channels_told)))
-            if is_over and not channels_told:
-                self._file.unlink(missing_ok=True)
+                channels_told = _read(file) if is_over else _read(file) | self._told
+                for channel, content in contents.items():
+                    if (channel in channels_told) is is_over and self._deliver(channel, content):
+                        channels_told ^= {channel}
+                file.truncate(0)
+                file.write(json.dumps(sorted(channels_told)))
+                if is_over and not channels_told:
+                    self._file.unlink(missing_ok=True)
+        except BlockingIOError:  # another process is telling them
+            return
+        except OSError as error:  # such as a disk without room, which may be the very failure
+            log.warning("notice not kept", action="tell", about=self._name, error=str(error))
+            for channel, content in contents.items():
+                if not is_over and channel not in self._told:
+                    self._deliver(channel, content)
 
-    def _deliver(self, content: Content) -> bool:
+    def _deliver(self, channel: str, content: Content) -> bool:
         host = urlsplit(settings.CONFIG.public_url).hostname or "localhost"
         message_id = f"{self._name}-{datetime.now(UTC):%Y%m%d%H%M%S}-{os.getpid()}@{host}"
         try:
@@ -74,8 +83,18 @@ class Notice:
         except NotSentError as error:
             log.warning("notice not delivered", action="tell", about=self._name, error=str(error))
             return False
+        self._told.add(channel)
         log.error("notice", action="tell", about=self._name)
         return True
+
+
+def _read(file: TextIO) -> set[str]:
+    """The channels by which operators have been told. A file that cannot be read says nothing."""
+    file.seek(0)
+    try:
+        return set(json.loads(file.read() or "[]"))
+    except ValueError:
+        return set()
 
 
 def _contents(name: str, problem: str) -> Mapping[str, Content]:

@@ -275,6 +275,26 @@ def test_a_process_that_starts_during_a_failure_tells_only_that_it_is_over(
     ]
 
 
+def test_a_disk_without_room_does_not_keep_a_notice_back(clock: Clock, hook: Webhook, settings: Any) -> None:
+    """What cannot be remembered is told by each process that sees it, once."""
+    settings.CONFIG = replace(settings.CONFIG, var_dir=Path("/proc/no-room"))
+    notice = Notice("database", clock=clock)
+    for _ in range(3):
+        notice.note("the database has no room left")
+        clock.now += TOLERANCE
+    assert [call["text"] for call in hook.received] == ["sasweb: database: the database has no room left"]
+    notice.clear()
+
+
+def test_a_file_that_cannot_be_read_counts_as_empty(clock: Clock, hook: Webhook, tmp_path: Path) -> None:
+    (tmp_path / "database.told").write_text("[")
+    notice = Notice("database", clock=clock)
+    notice.note("the database does not answer")
+    clock.now += TOLERANCE
+    notice.note("the database does not answer")
+    assert len(hook.received) == 1
+
+
 # --- /readyz/system
 
 

@@ -195,6 +195,14 @@ def test_an_inquiry_is_bounded_in_time_like_a_call() -> None:
 def test_a_reason_is_stored_bounded_and_clean() -> None:
     agent = askable(findings=[Unknown(reason="\x00" + "x" * 10_000), DONE])
     _, call = run(agent, **REPEAT, **KEYLESS)
-    reason = findings(call)[0]["reason"]
-    assert len(reason) <= 2_000
-    assert "\x00" not in reason
+    assert [kind for kind, _ in call.notes] == ["inquired", "call_failed", "inquired"]
+    for _, detail in call.notes:
+        assert len(json.dumps(detail)) <= 2_200
+        assert "\x00" not in str(detail)
+
+
+def test_a_large_result_is_kept_with_the_step_only() -> None:
+    agent = askable(findings=[Done(result={"cake": "x" * 10_000})])
+    answer, call = run(agent, **REPEAT)
+    assert len(answer.body) > 10_000
+    assert findings(call) == [{"try": 1, "finding": "done"}]

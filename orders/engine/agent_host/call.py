@@ -177,10 +177,15 @@ class Call:
         if inquire is None:
             raise Unresolved("cannot_ask", f"{self._agent.name} cannot ask whether this has been done")
         finding: Finding = await inquire(request)
-        if isinstance(finding, Done):
-            answer_text(finding.result)
-        elif not isinstance(finding, NotDone | Unknown):
-            raise TypeError(f"inquire returned {type(finding).__name__}, not Done, NotDone or Unknown")
+        match finding:
+            case Done():
+                answer_text(finding.result)  # raises if it cannot be stored
+            case Unknown():
+                return Unknown(reason=safe_text(finding.reason)[:LONGEST_MESSAGE])
+            case NotDone():
+                pass
+            case _:
+                raise TypeError(f"inquire returned {type(finding).__name__}, not Done, NotDone or Unknown")
         return finding
 
     async def _find_result(self, request: Request) -> str | None:
@@ -267,10 +272,10 @@ class Call:
     def _note_finding(self, finding: Finding) -> None:
         """Records what the remote service said; once, if it says the same again and again."""
         detail: dict[str, Any] = {"finding": FINDINGS[type(finding)]}
-        if isinstance(finding, Done):
+        if isinstance(finding, Done) and len(answer_text(finding.result)) <= LONGEST_MESSAGE:
             detail["result"] = finding.result
         elif isinstance(finding, Unknown):
-            detail["reason"] = safe_text(finding.reason)[:LONGEST_MESSAGE]
+            detail["reason"] = finding.reason
         if detail != self._finding:
             self._finding = detail
             self._record(EventKind.INQUIRED, detail)
