@@ -11,29 +11,29 @@ from orders.console.flash import show_result
 from orders.console.forms.orders import TypedForm
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_lookup import read_page
+from orders.selectors.desk.console_order import ConsoleOrder
 from orders.services.act_results import ResultStatus
 from orders.services.operators.erasure import erase as erase_customer
 
 WORD = "erase"
 
 
-def _email(order_id: UUID) -> str:
+def _email(order: ConsoleOrder) -> str:
     """The email of the order's customer. Raises `Http404` if nothing is stored about one."""
-    order = read_page(order_id).detail.order
-    if order is None or not order.email:
+    if order.detail.order is None or not order.detail.order.email:
         raise Http404
-    return order.email
+    return order.detail.order.email
 
 
 def _ask_to_erase(request: HttpRequest, order_id: UUID) -> HttpResponse:
-    return _erasure_page(request, order_id, TypedForm(word=WORD))
+    return _erasure_page(request, read_page(order_id), TypedForm(word=WORD))
 
 
-def _erasure_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> HttpResponse:
-    email = _email(order_id)
+def _erasure_page(request: HttpRequest, order: ConsoleOrder, form: TypedForm) -> HttpResponse:
+    email = _email(order)
     preview = erase_customer(email=email, actor=actor(request), dry_run=True)
     context = {
-        "console_order": read_page(order_id),
+        "console_order": order,
         "email": email,
         "preview": preview.message,
         "can_erase": preview.status is ResultStatus.DONE,
@@ -44,16 +44,16 @@ def _erasure_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> Http
 
 @act(ADMINISTER, confirmed=True)
 def _erase(request: HttpRequest, order_id: UUID) -> HttpResponse:
-    form = TypedForm(request.POST, word=WORD)
+    order, form = read_page(order_id), TypedForm(request.POST, word=WORD)
     if not form.is_valid():
-        return _erasure_page(request, order_id, form)
+        return _erasure_page(request, order, form)
     if form.cleaned_data["typed"].strip().lower() != WORD:
         form.show_refusal("")
-        return _erasure_page(request, order_id, form)
-    result = erase_customer(email=_email(order_id), actor=actor(request), reason=form.cleaned_data["reason"])
+        return _erasure_page(request, order, form)
+    result = erase_customer(email=_email(order), actor=actor(request), reason=form.cleaned_data["reason"])
     if result.status is ResultStatus.REFUSED:
         form.show_refusal(result.message)
-        return _erasure_page(request, order_id, form)
+        return _erasure_page(request, order, form)
     show_result(request, result)
     return redirect("console:order", order_id)
 

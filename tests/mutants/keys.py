@@ -28,7 +28,7 @@ KEYS = (
     Mutant(
         name="key-retention-ignored",
         path=f"{ENGINE}/scheduler/dispatch.py",
-        old="return now - sent_at <= timedelta(seconds=declared.key_retention) and declared.key_retention > 0",
+        old="return sent_at is None or now - sent_at <= timedelta(seconds=declared.key_retention)",
         new="return True",
         test="tests/unit/test_order_machine.py",
     ),

@@ -89,8 +89,9 @@ def test_with_a_recognised_key_the_call_follows_whatever_comes_of_the_inquiry(fi
 
 def test_an_agent_that_cannot_be_asked_repeats_with_its_key() -> None:
     agent = ScriptedAgent("kitchen", LOST, {"cake": 2})
-    answer, _ = run(agent, **REPEAT)
+    answer, call = run(agent, **REPEAT)
     assert (answer.body, len(agent.requests)) == ('{"cake": 2}', 2)
+    assert findings(call) == []  # nobody was asked, and the history does not say so
 
 
 # --- otherwise nothing is repeated that may have been done, or may still be

@@ -7,7 +7,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import structlog
 
@@ -16,7 +16,7 @@ from orders.engine.agent_host.doubt import Doubt
 from orders.engine.agent_host.statistics import CallStats
 from orders.engine.agent_host.storable import LONGEST_MESSAGE, answer_text, make_storable, safe_text
 from orders.engine.channels.leases import Answer, Lease
-from orders.engine.contracts import Agent, Done, Finding, NotDone, Request, Unknown
+from orders.engine.contracts import Agent, Done, Finding, InquiringAgent, NotDone, Request, Unknown
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.clock import Deadline
@@ -60,7 +60,7 @@ class Call:
         """What goes into the order's history: failed tries, and what the remote service said when it was asked."""
         self.held_until = Deadline.after(lease_seconds)
         self._agent = agent
-        self._doubt = Doubt(lease)
+        self._doubt = Doubt(lease, can_ask=hasattr(agent, "inquire"))
         self._stats = stats
         self._complete_by = Deadline.after(lease.seconds_left - MARGIN)
         self._tries = 0
@@ -139,8 +139,8 @@ class Call:
         """Makes one try; returns the answer as JSON. Asks first whether it is done already, if it may be."""
         if self._doubt.must_ask:
             finding = await self._ask(request)
-            if isinstance(finding, Done):
-                return answer_text(finding.result)
+            if isinstance(finding, str):
+                return finding
             self._doubt.weigh(finding)
         self._doubt.note_call()
         try:
@@ -153,50 +153,48 @@ class Call:
         method = self._agent.compensate if request.compensates else self._agent.perform
         return answer_text(await method(request))
 
-    async def _ask(self, request: Request) -> Finding:
-        """Asks the remote service what has become of the request.
+    async def _ask(self, request: Request) -> str | NotDone | Unknown:
+        """Asks the remote service what has become of the request. If it is done, returns the result as JSON.
 
         If it cannot be asked, or the inquiry fails for good, it is unknown, and a service that does not recognise the
         key cannot be called again. Raises a `Fault` then, never `Refused`: the service refused the inquiry, not the
         request.
         """
         try:
-            finding = await self._bounded(self._inquire, request)
+            finding, result = await self._bounded(self._inquire, request)
         except Fault as fault:
             if self._doubt.is_safe:
-                finding = Unknown(reason=f"the inquiry failed: {fault}")
+                finding, result = Unknown(reason=f"the inquiry failed: {fault}"), ""
             elif isinstance(fault, Transient):
                 raise
             else:
                 raise Unresolved(fault.code, fault.message) from fault
-        self._note_finding(finding)
-        return finding
+        self._note_finding(finding, result)
+        return result if isinstance(finding, Done) else finding
 
-    async def _inquire(self, request: Request) -> Finding:
-        inquire = getattr(self._agent, "inquire", None)
-        if inquire is None:
+    async def _inquire(self, request: Request) -> tuple[Finding, str]:
+        """What the remote service says, and the result as JSON if it is done."""
+        if not self._doubt.can_ask:
             raise Unresolved("cannot_ask", f"{self._agent.name} cannot ask whether this has been done")
-        finding: Finding = await inquire(request)
+        finding: Finding = await cast(InquiringAgent, self._agent).inquire(request)
         match finding:
             case Done():
-                answer_text(finding.result)  # raises if it cannot be stored
+                return finding, answer_text(finding.result)
             case Unknown():
-                return Unknown(reason=safe_text(finding.reason)[:LONGEST_MESSAGE])
+                return Unknown(reason=safe_text(finding.reason)[:LONGEST_MESSAGE]), ""
             case NotDone():
-                pass
-            case _:
-                raise TypeError(f"inquire returned {type(finding).__name__}, not Done, NotDone or Unknown")
-        return finding
+                return finding, ""
+        raise TypeError(f"inquire returned {type(finding).__name__}, not Done, NotDone or Unknown")
 
     async def _find_result(self, request: Request) -> str | None:
         """The result of a request whose outcome the remote service left open, if it says that it is done after all."""
-        if not hasattr(self._agent, "inquire") or self._complete_by.left() <= 0:
+        if not self._doubt.can_ask or self._complete_by.left() <= 0:
             return None
         try:
             finding = await self._ask(request)
         except Fault:
             return None
-        return answer_text(finding.result) if isinstance(finding, Done) else None
+        return finding if isinstance(finding, str) else None
 
     async def _bounded(self, work: Callable[[Request], Awaitable[Returned]], request: Request) -> Returned:
         """Runs an agent's method in bounded time. All that an agent says is made storable here.
@@ -269,10 +267,10 @@ class Call:
         failure = {"code": fault.code, "message": fault.message, "seconds": round(seconds, 3)}
         self._record(EventKind.CALL_FAILED, failure)
 
-    def _note_finding(self, finding: Finding) -> None:
+    def _note_finding(self, finding: Finding, result: str) -> None:
         """Records what the remote service said; once, if it says the same again and again."""
         detail: dict[str, Any] = {"finding": FINDINGS[type(finding)]}
-        if isinstance(finding, Done) and len(answer_text(finding.result)) <= LONGEST_MESSAGE:
+        if isinstance(finding, Done) and len(result) <= LONGEST_MESSAGE:
             detail["result"] = finding.result
         elif isinstance(finding, Unknown):
             detail["reason"] = finding.reason

@@ -14,7 +14,9 @@ class Doubt:
     can.
     """
 
-    def __init__(self, lease: Lease) -> None:
+    def __init__(self, lease: Lease, *, can_ask: bool) -> None:
+        self.can_ask = can_ask
+        """Whether the agent can ask at all."""
         self.is_safe = lease.key_is_known
         """Whether the service recognises the key, so that a repeated call does no harm."""
         self._may_be_done = lease.is_repeat or lease.deliveries > 1
@@ -23,8 +25,9 @@ class Doubt:
 
     @property
     def must_ask(self) -> bool:
-        """Whether the service is to be asked before the request is sent."""
-        return self._may_be_done
+        """Whether the service is to be asked before the request is sent. An agent that cannot ask may only repeat what
+        is safe."""
+        return self._may_be_done and (self.can_ask or not self.is_safe)
 
     def weigh(self, finding: NotDone | Unknown) -> None:
         """Takes the service's answer. Raises `Transient` if the request may not be sent yet."""

@@ -38,10 +38,10 @@ def is_repeat(step: StepRow, goal: str) -> bool:
 
 def is_key_known(step: StepRow, declared: Step, goal: str, now: datetime) -> bool:
     """Whether the remote service recognises the key of this call if it is repeated (P2)."""
+    if declared.key_retention <= 0:
+        return False
     sent_at = step.compensation_sent_at if goal == Goal.COMPENSATE else step.sent_at
-    if sent_at is None:
-        return declared.key_retention > 0
-    return now - sent_at <= timedelta(seconds=declared.key_retention) and declared.key_retention > 0
+    return sent_at is None or now - sent_at <= timedelta(seconds=declared.key_retention)
 
 
 def settles_at(step: StepRow, declared: Step, goal: str, now: datetime) -> datetime | None:
