@@ -10,6 +10,7 @@ what it is asked again, as many services do.
     POST   /payments/authorise|void|capture|refund
     POST   /carrier/create|cancel
     GET    /{warehouse|payments|carrier}/calls?key=KEY
+    GET    /{warehouse|payments|carrier}/effects?since=TIME&after=CURSOR
     GET    /_ledger/{warehouse|payments|carrier|mail}
     PUT    /_faults/{warehouse|payments|carrier|mail}
     GET    /_faults
@@ -18,5 +19,6 @@ what it is asked again, as many services do.
 
 A call passes these stages, in this order: down, validation (400, 404, 413), already running (409), latency, down
 again, hang, error, replay or refusal or effect, lost reply. A call that ends at `error` or earlier does nothing and
-stores nothing. An inquiry (`GET …/calls`) can be slow, hang, fail or be cut off, too, but its reply is not lost.
+stores nothing. An inquiry (`GET …/calls`) and a listing (`GET …/effects`) can be slow, hang, fail or be cut off, too,
+but their reply is not lost.
 """

@@ -8,14 +8,16 @@ from functools import partial
 
 from aiohttp import web
 
-from sandbox import effects
+from sandbox import effects, ledger
 from sandbox.answers import Answer, InvalidRequest, bad, good
 from sandbox.commits import Commits
 from sandbox.faults import FAULTY, SERVICES, FaultBoard, happens
-from sandbox.operations import Call, find_operation, read_call, read_key
+from sandbox.operations import Call, find_operation, read_call, read_cursor, read_key, read_since
 
 LARGEST_BODY = 2**20
 """In bytes."""
+PAGE = 100
+"""Effects that one answer lists at most."""
 SLOW_SECONDS = 3.0
 """Seconds that `card_slow` takes longer."""
 
@@ -97,6 +99,26 @@ class Calls:
         if self._faults[service].down:
             return cut(request)
         key = read_key(request.query.get("key"))
+        if (failure := await self._failure_of_reading(request, service)) is not None:
+            return failure
+        is_running = (
+            self._running[service, key] > 0
+        )  # before the answer is read, which a call may keep meanwhile
+        return respond(effects.report(self._commits.answer(service, key), is_running=is_running))
+
+    async def list_effects(self, request: web.Request) -> web.Response:
+        """`GET /{service}/effects?since=TIME&after=CURSOR`: a page of the effects since then, oldest first."""
+        service = request.match_info["service"]
+        if self._faults[service].down:
+            return cut(request)
+        since, after = read_since(request.query.get("since")), read_cursor(request.query.get("after"))
+        if (failure := await self._failure_of_reading(request, service)) is not None:
+            return failure
+        page = await self._commits.read_effects(service, since=ledger.stamp(since), after=after, most=PAGE)
+        return web.Response(text=page, content_type="application/json")
+
+    async def _failure_of_reading(self, request: web.Request, service: str) -> web.Response | None:
+        """Applies the faults to a call that only reads. Returns the response that they make of it, if they do."""
         client_gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
             failure = await self._apply_faults(service, client_gone)
@@ -104,12 +126,7 @@ class Calls:
             return cut(request)
         finally:
             client_gone.cancel()
-        if failure is not None:
-            return respond(failure)
-        is_running = (
-            self._running[service, key] > 0
-        )  # before the answer is read, which a call may keep meanwhile
-        return respond(effects.report(self._commits.answer(service, key), is_running=is_running))
+        return None if failure is None else respond(failure)
 
     def stop(self) -> None:
         """Cancels the running calls: effects that have not happened yet do not happen."""
@@ -211,6 +228,7 @@ def make_app(commits: Commits, faults: FaultBoard, calls: Calls) -> web.Applicat
     app = web.Application(client_max_size=LARGEST_BODY, middlewares=[errors_as_json])
     app.router.add_post("/{service:" + "|".join(SERVICES) + "}/{operation}", calls.handle)
     app.router.add_get("/{service:" + "|".join(SERVICES) + "}/calls", calls.inquire)
+    app.router.add_get("/{service:" + "|".join(SERVICES) + "}/effects", calls.list_effects)
     app.router.add_get("/_ledger/{service:" + "|".join(FAULTY) + "}", pages.ledger)
     app.router.add_put("/_faults/{service:" + "|".join(FAULTY) + "}", pages.set_faults)
     app.router.add_get("/_faults", pages.show_faults)

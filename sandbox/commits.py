@@ -9,6 +9,7 @@ import logging
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,6 +57,11 @@ class Commits:
         """The ledger of `service` as one JSON array, newest last."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._reading, ledger.read_array, self._path, service)
+
+    async def read_effects(self, service: str, *, since: str, after: str, most: int) -> str:
+        """One page of the effects of `service` (see `ledger.read_effects`)."""
+        read = partial(ledger.read_effects, self._path, service, since=since, after=after, most=most)
+        return await asyncio.get_running_loop().run_in_executor(self._reading, read)
 
     async def close(self) -> None:
         """Lets the running transaction finish, drops the jobs that wait, and closes the file."""

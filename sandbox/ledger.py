@@ -7,6 +7,7 @@ barred   forward keys whose reversal came first: they must never take effect
 mail     every email that the sink accepted
 """
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,6 +49,18 @@ FROM (
     SELECT id, service, key, operation, order_id, at, amount FROM repeats
 )
 WHERE service = ? ORDER BY at, id
+"""
+
+EFFECTS_SINCE = """
+SELECT at, id, json_object('key', key, 'operation', operation, 'order_id', order_id, 'at', at,
+                           'reversed', json(CASE WHEN reversed_by IS NULL THEN 'false' ELSE 'true' END))
+FROM (
+    SELECT id, service, key, operation, order_id, at, reversed_by FROM effects
+    UNION ALL
+    SELECT r.id, r.service, r.key, r.operation, r.order_id, r.at, e.reversed_by
+    FROM repeats AS r JOIN effects AS e ON e.service = r.service AND e.key = r.key
+)
+WHERE service = ? AND at >= ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ?
 """
 
 MAIL = """
@@ -104,6 +117,20 @@ def read_array(path: Path, service: str) -> str:
         connection.close()
 
 
+def read_effects(path: Path, service: str, *, since: str, after: str, most: int) -> str:
+    """The oldest effects of `service` since that time and behind the cursor `after`, at most so many: a JSON object
+    with the `effects`, and in `next` the cursor for those behind them, or null."""
+    at, _, number = after.partition("/")
+    connection = connect(path)
+    try:
+        rows = connection.execute(EFFECTS_SINCE, (service, since, at, int(number or 0), most + 1)).fetchall()
+    finally:
+        connection.close()
+    page = rows[:most]
+    following = f"{page[-1][0]}/{page[-1][1]}" if len(rows) > most else None
+    return f'{{"effects": [{",".join(row[2] for row in page)}], "next": {json.dumps(following)}}}'
+
+
 def is_answered(connection: sqlite3.Connection, service: str, key: str) -> bool:
     """Whether the first answer to `key` is committed."""
     query = "SELECT 1 FROM answers WHERE service = ? AND key = ?"
@@ -118,8 +145,13 @@ def read_answer(connection: sqlite3.Connection, service: str, key: str) -> Answe
 
 
 def now() -> str:
-    """The current time, ISO 8601 in UTC."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    """The current time, as `stamp` writes it."""
+    return stamp(datetime.now(UTC))
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as the ledger stores it: ISO 8601 in UTC, so that the later of two is the greater text."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class Books:

@@ -2,14 +2,18 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sandbox.answers import InvalidRequest
 
 LONGEST_TEXT = 255
 LARGEST_NUMBER = 10**12
+
+_CURSOR = re.compile(r"[0-9TZ:.-]{1,40}/[0-9]{1,18}", re.ASCII)
 
 Body = Mapping[str, Any]
 
@@ -130,6 +134,24 @@ def read_key(value: str | None) -> str:
             f"Idempotency-Key must be at most {LONGEST_TEXT} printable ASCII characters",
         )
     return value
+
+
+def read_since(value: str | None) -> datetime:
+    """The time from which effects are listed. Raises `InvalidRequest` when it is missing or has no time zone."""
+    try:
+        moment = datetime.fromisoformat(value or "")
+    except ValueError as error:
+        raise InvalidRequest("invalid_since", "since must be a time in ISO 8601") from error
+    if moment.tzinfo is None:
+        raise InvalidRequest("invalid_since", "since must have a time zone")
+    return moment
+
+
+def read_cursor(value: str | None) -> str:
+    """The cursor behind which effects are listed; empty for the first page. Raises `InvalidRequest`."""
+    if value and not _CURSOR.fullmatch(value):
+        raise InvalidRequest("invalid_after", "after must be the next of an earlier page")
+    return value or ""
 
 
 def read_call(operation: Operation, key: str, raw: bytes) -> Call:

@@ -1,7 +1,10 @@
 """The carrier: creates an order's shipment, and cancels it."""
 
+from datetime import datetime
+
+from orders.agents.listing import list_effects
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
-from orders.engine.contracts import Finding, Json, Request
+from orders.engine.contracts import EffectPage, Finding, Json, Request
 
 
 class Carrier:
@@ -36,6 +39,10 @@ class Carrier:
     async def inquire(self, request: Request) -> Finding:
         """Asks what has become of the call with the request's key."""
         return await self._remote.inquire(request.key)
+
+    async def list_effects(self, *, since: datetime, after: str) -> EffectPage:
+        """Lists a page of the carrier's effects since then."""
+        return await list_effects(self._remote, since=since, after=after)
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -1,9 +1,11 @@
 """The payment gateway: authorises and captures an order's payment, and voids or refunds it."""
 
+from datetime import datetime
 from typing import Any
 
+from orders.agents.listing import list_effects
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
-from orders.engine.contracts import Done, Finding, Json, Request, Unknown
+from orders.engine.contracts import Done, EffectPage, Finding, Json, Request, Unknown
 from orders.engine.errors import Declined, Refused, Unresolved
 
 REVERSALS = {"authorise": "void", "capture": "refund"}
@@ -55,6 +57,10 @@ class Payments:
         if authorises and isinstance(finding, Done) and not _authorisation(finding.result):
             return Unknown(reason="the gateway's answer names no authorisation")
         return finding
+
+    async def list_effects(self, *, since: datetime, after: str) -> EffectPage:
+        """Lists a page of the gateway's effects since then."""
+        return await list_effects(self._remote, since=since, after=after)
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -1,7 +1,10 @@
 """The warehouse: reserves an order's stock, and releases it."""
 
+from datetime import datetime
+
+from orders.agents.listing import list_effects
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
-from orders.engine.contracts import Finding, Json, Request
+from orders.engine.contracts import EffectPage, Finding, Json, Request
 
 
 class Warehouse:
@@ -32,6 +35,10 @@ class Warehouse:
     async def inquire(self, request: Request) -> Finding:
         """Asks what has become of the call with the request's key."""
         return await self._remote.inquire(request.key)
+
+    async def list_effects(self, *, since: datetime, after: str) -> EffectPage:
+        """Lists a page of the warehouse's effects since then."""
+        return await list_effects(self._remote, since=since, after=after)
 
     async def close(self) -> None:
         """Closes the connections."""

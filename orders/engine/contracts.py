@@ -241,6 +241,39 @@ class InquiringAgent(Agent, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Effect:
+    """One effect that a remote service has had, forward or backward, as the service lists it.
+
+    `key` is the idempotency key that the call carried; the engine reads the order and the step from it. `operation` is
+    the service's own word. `is_reversed` says that nothing is left of it, whoever took it back.
+    """
+
+    key: str
+    operation: str
+    at: datetime
+    is_reversed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectPage:
+    """Some effects, oldest first. `following` leads to the next page; empty at the end."""
+
+    effects: Sequence[Effect]
+    following: str = ""
+
+
+class ListingAgent(Agent, Protocol):
+    """An agent whose remote service can list its effects, so that those are found that no order knows (F35)."""
+
+    async def list_effects(self, *, since: datetime, after: str) -> EffectPage:
+        """Lists the effects since then: the first page if `after` is empty, else the page that it leads to.
+
+        Each call is one try, is bounded by `call_timeout`, and changes nothing there. The same arguments list the same
+        effects again, as they are by then. Raises a `Fault` if the listing fails.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Submission:
     """A submission message as the intake sees it (S1)."""
 

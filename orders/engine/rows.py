@@ -1,6 +1,7 @@
 """The rows that decisions are made on, as plain tuples: model instances would slow down a pass of hundreds of
 orders."""
 
+import re
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -64,6 +65,29 @@ class StepRow(NamedTuple):
         """
         again = f"{self.compensation_generation}" if self.compensation_generation > 1 else ""
         return f"{self.key()}/undo{again}"
+
+
+class EffectKey(NamedTuple):
+    """What an idempotency key says of its effect: see `StepRow.key` and `StepRow.compensation_key`."""
+
+    order_id: UUID
+    step: str
+    generation: int
+    compensates: bool
+
+
+_EFFECT_KEY = re.compile(
+    r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/(.+)/([1-9][0-9]{0,8})(/undo[0-9]*)?", re.ASCII
+)
+
+
+def read_key(key: str) -> EffectKey | None:
+    """Reads an idempotency key; None if it is not one of ours."""
+    match = _EFFECT_KEY.fullmatch(key)
+    if match is None:
+        return None
+    order_id, step, generation, compensation = match.groups()
+    return EffectKey(UUID(order_id), step, int(generation), compensation is not None)
 
 
 class ReplyRow(NamedTuple):
