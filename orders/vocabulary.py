@@ -145,6 +145,23 @@ class AlertKind(StrEnum):
         return self not in (AlertKind.OUTAGE, AlertKind.RELEASE, AlertKind.STALLED)
 
 
+class DiscrepancyKind(StrEnum):
+    """How a remote service and the database disagree about an effect (`manage.py reconcile`)."""
+
+    ORDER_UNKNOWN = "order_unknown"
+    """The service has an effect of an order that does not exist here."""
+    STEP_BEHIND = "step_behind"
+    """The service has an effect that the step, which failed, has yet to ask for under that very key."""
+    NOT_RECORDED = "not_recorded"
+    """The service has an effect that was not done, says the order."""
+    REVERSED_THERE = "reversed_there"
+    """The service has reversed an effect of an order that is not being compensated."""
+    NOT_REVERSED_THERE = "not_reversed_there"
+    """The step was compensated, says the order, and the service has the effect still."""
+    NOT_DONE_THERE = "not_done_there"
+    """The step was completed, says the order, and the service has not done it."""
+
+
 class CircuitState(StrEnum):
     """What may be sent to an agent: everything, nothing, one probe."""
 

@@ -56,7 +56,7 @@ class StepRow(NamedTuple):
 
     def key(self) -> str:
         """The idempotency key of the forward effect: the same for every try of one generation (A3)."""
-        return f"{self.order_id}/{self.name}/{self.generation}"
+        return effect_key(self.order_id, self.name, self.generation)
 
     def compensation_key(self) -> str:
         """The idempotency key of the compensation of that effect. After a definite refusal the next one is numbered.
@@ -79,6 +79,11 @@ class EffectKey(NamedTuple):
 _EFFECT_KEY = re.compile(
     r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/(.+)/([1-9][0-9]{0,8})(/undo[0-9]*)?", re.ASCII
 )
+
+
+def effect_key(order_id: UUID, step: str, generation: int) -> str:
+    """The idempotency key of a step's forward effect."""
+    return f"{order_id}/{step}/{generation}"
 
 
 def read_key(key: str) -> EffectKey | None:
