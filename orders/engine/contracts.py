@@ -236,7 +236,7 @@ class InquiringAgent(Agent, Protocol):
         """Finds out whether the service performed this request, or compensated it if it `compensates`.
 
         Changes nothing there. Raises a `Fault` if the inquiry itself fails. Called before a request is sent that an
-        earlier call may have carried out already.
+        earlier call may have carried out already, and about completed steps when the database is reconciled.
         """
 
 

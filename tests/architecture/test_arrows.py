@@ -78,6 +78,10 @@ ROOMS = {
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime", "orders.engine.state_store", "orders.engine.rows"),
     ),
+    "orders.reconciliation": (
+        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),
+        *("orders.engine.runtime.backoff", "orders.selectors.desk.reconciliation", "orders.vocabulary"),
+    ),
     "orders.access": ("orders.models", "orders.fields"),
     "orders.api": (*BELOW_FACES, "sasweb.shutdown"),
     "orders.storefront": (*BELOW_FACES, "orders.posters", "orders.workflow.customer_steps"),
@@ -93,6 +97,7 @@ ROOMS = {
         *BELOW_FACES,
         *("orders.wiring", "orders.demo", "orders.jobs", "orders.engine.runtime", "orders.models", "sasweb"),
         "orders.watchdog",
+        "orders.reconciliation",
         "orders.engine.channels.wakeups",
     ),
 }

@@ -27,7 +27,7 @@ from orders.outbox import queue
 from orders.selectors.desk import supervisor as supervisor_page
 from orders.services.operators import bulk, notifications
 from orders.vocabulary import MessageKind
-from sandbox.app import SLOW_SECONDS
+from sandbox.app import PAGE, SLOW_SECONDS
 from sasweb import config, database
 from sasweb.launcher import jobs_watch, launch
 from tests.architecture.source import ROOT
@@ -216,6 +216,8 @@ FIGURES = [
         settings.SECOND_FACTOR_FRESH / timedelta(minutes=1),
     ),
     ("docs/operations.md", r"after (\d+) s it is late", supervisor_page.LATE),
+    ("docs/agents.md", r"has at most (\d+) KB", transport.LARGEST_ANSWER / 1024),
+    ("docs/sandbox.md", r"oldest first, (\d+) a page", PAGE),
     ("docs/sandbox.md", r"`card_slow` \((\d+) s\)", SLOW_SECONDS),
     ("docs/agents.md", r"Keys have at most (\d+) characters", AgentRequest._meta.get_field("key").max_length),
     ("docs/state-machines.md", r"── (\d+) failures in a window", BREAKER.least_failures),

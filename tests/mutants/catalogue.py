@@ -2,6 +2,7 @@
 
 from tests.mutants.keys import KEYS
 from tests.mutants.mutant import CHANNELS, ENGINE, Mutant
+from tests.mutants.reconciliation import RECONCILIATION
 from tests.mutants.watchdog import WATCHDOG
 
 MUTANTS = (
@@ -288,6 +289,7 @@ MUTANTS = (
         test="tests/services/test_erasing.py::test_a_customer_with_an_open_order_is_not_erased",
     ),
     *WATCHDOG,
+    *RECONCILIATION,
     # Operators (F33)
     Mutant(
         name="bulk-item-acted-twice",

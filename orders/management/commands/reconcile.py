@@ -151,10 +151,10 @@ def _since(text: str, moment: datetime) -> datetime:
         raise Stop("--since takes a time in the past")
     config = settings.CONFIG
     if config.keep_archived:
-        kept = config.keep_finished + config.keep_archived
-        if since < moment - timedelta(days=kept):
+        days = config.keep_finished + config.keep_archived
+        if since < moment - timedelta(days=days):
             raise Stop(
-                f"--since goes back further than the {kept:g} days for which orders are kept"
+                f"--since goes back further than the {days:g} days for which orders are kept"
                 " (KEEP_FINISHED and KEEP_ARCHIVED): effects of deleted orders would look as if they had none"
             )
     return since

@@ -66,17 +66,17 @@ class CompletedStep:
 def known_orders(order_ids: Collection[UUID]) -> KnownOrders:
     """Those of these orders that exist: waiting submissions, those set aside, orders, archived orders. Four queries."""
     ids = list(order_ids)
-    known: dict[UUID, dict[str, KnownStep]] = {}
+    orders: dict[UUID, dict[str, KnownStep]] = {}
     for model in (SubmissionMessage, SetAside):
         for order_id in model.objects.filter(order_id__in=ids).values_list("order_id", flat=True):
-            known[order_id] = {}
+            orders[order_id] = {}
     steps = StepState.objects.filter(process_id__in=ids).select_related("process")
     for step in steps.defer("request", "original", "result", "error"):
-        known.setdefault(step.process_id, {})[step.name] = _known_step(step.process, step)
+        orders.setdefault(step.process_id, {})[step.name] = _known_step(step.process, step)
     for archived in _archived(ids):
         process = archived.process
-        known[process.order_id] = {step.name: _known_step(process, step) for step in archived.steps}
-    return known
+        orders[process.order_id] = {step.name: _known_step(process, step) for step in archived.steps}
+    return orders
 
 
 def _known_step(process: OrderProcess, step: StepState) -> KnownStep:
