@@ -38,3 +38,9 @@ def test_a_step_of_an_unknown_agent_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(wiring, "AGENTS", ("warehouse",))
     with pytest.raises(WorkflowError, match="unknown agent 'payments'"):
         wiring.workflows()
+
+
+@pytest.mark.pattern("F35")
+def test_every_service_but_the_mail_server_can_be_reconciled() -> None:
+    listing = {name for name, agent in wiring.agents().items() if hasattr(agent, "list_effects")}
+    assert listing == wiring.INQUIRING == {"warehouse", "payments", "carrier"}

@@ -7,7 +7,7 @@ so an order that is just moving is not missed.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.engine.rows import effect_key
@@ -23,8 +23,7 @@ LAST_ID = UUID(int=2**128 - 1)
 BY_HAND = (EventKind.SETTLED_DONE.value, EventKind.SETTLED_COMPENSATED.value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownStep:
+class KnownStep(NamedTuple):
     """Where a step stands, and its order as a whole."""
 
     workflow: str
@@ -70,9 +69,15 @@ def known_orders(order_ids: Collection[UUID]) -> KnownOrders:
     for model in (SubmissionMessage, SetAside):
         for order_id in model.objects.filter(order_id__in=ids).values_list("order_id", flat=True):
             orders[order_id] = {}
-    steps = StepState.objects.filter(process_id__in=ids).select_related("process")
-    for step in steps.defer("request", "original", "result", "error"):
-        orders.setdefault(step.process_id, {})[step.name] = _known_step(step.process, step)
+    for order_id, name, *columns in fetch(
+        """
+        SELECT order_id, s.name, p.workflow, p.version, p.goal, p.process_state, s.state, s.outcome, s.generation
+          FROM orders_stepstate AS s JOIN orders_orderprocess AS p USING (order_id)
+         WHERE order_id = ANY(%s)
+        """,
+        [ids],
+    ):
+        orders.setdefault(order_id, {})[name] = KnownStep(*columns)
     for archived in _archived(ids):
         process = archived.process
         orders[process.order_id] = {step.name: _known_step(process, step) for step in archived.steps}
