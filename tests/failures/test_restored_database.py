@@ -2,6 +2,7 @@
 says what is missing on either side. While all is well, it says nothing, however busy the system is."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from orders.services.operators.order_acts import compensate
 from tests.support.factories import ago, new_order
 from tests.support.own_database import OwnDatabase
 from tests.support.system import ENDED, SERVICES, System
+from tests.support.wait import until
 
 ROLES = ("submission", "scheduler", "agents", "jobs")
 OPERATOR = Actor(name="operator:ada")
@@ -126,6 +128,45 @@ def test_reconcile_finds_what_a_restored_database_has_forgotten_and_its_advice_r
     assert run_reconcile(system) == (0, [])
     assert {service: system.ledger(service) for service in before} == before
     system.check()
+
+
+def restart_sandbox(system: System, *, save: Path | None = None, load: Path | None = None) -> None:
+    """Restarts the sandbox on its port; meanwhile saves its ledger to a folder, or loads it from one."""
+    (sandbox,) = [process for process in system.running if process.name == "sandbox"]
+    sandbox.terminate()
+    system.running.remove(sandbox)
+    for source, target in ((system.folder, save), (load, system.folder)):
+        if source and target:
+            for file in source.glob("sandbox.sqlite3*"):
+                shutil.copy(file, target)
+    restarted = system.start("sandbox")
+    until(lambda: restarted.says("sandbox: http://"), what="the sandbox")
+
+
+@pytest.mark.pattern("F35")
+def test_reconcile_finds_what_a_restored_service_has_forgotten(system: System, tmp_path: Path) -> None:
+    """The services go back, and the database does not: exactly the steps since then are not done there."""
+    system.start_all()
+    kept_orders = system.place(2)
+    assert system.wait_until_ended() == ["processed"] * 2
+    backup = tmp_path / "backup"
+    backup.mkdir()
+    restart_sandbox(system, save=backup)
+    later_orders = system.place(3)
+    assert system.wait_until_ended() == ["processed"] * 5
+    assert run_reconcile(system) == (0, [])
+    restart_sandbox(system, load=backup)
+    code, discrepancies = run_reconcile(system)
+    assert code == 1
+    shown = {
+        (entry["kind"], entry["order_id"], entry["agent"], entry["operation"], entry["step"])
+        for entry in discrepancies
+    }
+    assert len(shown) == len(discrepancies) == len(EFFECTS) * len(later_orders)
+    assert shown == {
+        ("not_done_there", str(order_id), *effect) for order_id in later_orders for effect in EFFECTS
+    }
+    assert not any(str(order_id) == entry[1] for order_id in kept_orders for entry in shown)
 
 
 def compare(system: System) -> list[AgentReport]:
