@@ -98,7 +98,7 @@ class FaultBoard:
 
     def __init__(self) -> None:
         self._faults = dict.fromkeys(FAULTY, Faults())
-        self._held: set[asyncio.Future[None]] = set()
+        self._held: dict[asyncio.Future[None], None] = {}
 
     def __getitem__(self, service: str) -> Faults:
         return self._faults[service]
@@ -121,8 +121,8 @@ class FaultBoard:
 
     async def hold(self, client_gone: asyncio.Future[None]) -> None:
         """Waits until the client has disconnected (`client_gone`) or the faults are reset."""
-        self._held.add(client_gone)
+        self._held[client_gone] = None
         try:
             await client_gone
         finally:
-            self._held.discard(client_gone)
+            self._held.pop(client_gone, None)

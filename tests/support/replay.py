@@ -8,11 +8,14 @@ from orders.models import Event, OrderProcess, StepState
 
 ENDS = {"processed": "processed", "compensated": "compensated", "error": "error"}
 FREES = frozenset({"resubmitted", "replayed", "waiting"})
+REFUSED = "failed, nothing done"
+"""A failed step that has nothing to compensate. It is stored as failed."""
 STEPS = {
     "step_started": "running",
     "step_completed": "completed",
-    "step_refused": "failed",
-    "step_declined": "failed",
+    "step_refused": REFUSED,
+    "step_declined": REFUSED,
+    "settled_not_done": REFUSED,
     "step_failed": "failed",
     "step_recalled": "not_started",
     "step_given_up": "failed",
@@ -20,6 +23,7 @@ STEPS = {
     "step_compensated": "compensated",
     "compensation_failed": "failed",
     "paid_again": "not_started",
+    "edited": "not_started",
     "step_skipped": "skipped",
     "settled_done": "completed",
     "settled_compensated": "compensated",
@@ -32,6 +36,11 @@ class OrderState(NamedTuple):
     state: str
     goal: str
     steps: dict[str, tuple[str, int]]
+
+    def as_stored(self) -> "OrderState":
+        """The state without what only its history tells."""
+        steps = {name: ("failed" if state == REFUSED else state, tries) for name, (state, tries) in self.steps.items()}
+        return self._replace(steps=steps)
 
 
 def stored(order_ids: Collection[UUID]) -> dict[UUID, OrderState]:
@@ -53,11 +62,11 @@ def replayed(order_ids: Collection[UUID]) -> dict[UUID, OrderState]:
     orders: dict[UUID, OrderState] = {}
     rows = Event.objects.filter(order_id__in=list(order_ids)).order_by("id")
     for order_id, *event in rows.values_list("order_id", "kind", "step", "attempt", "detail"):
-        orders[order_id] = _after(orders.get(order_id, OrderState("pending", "complete", {})), *event)
-    return orders
+        orders[order_id] = after(orders.get(order_id, OrderState("pending", "complete", {})), *event)
+    return {order_id: order.as_stored() for order_id, order in orders.items()}
 
 
-def _after(order: OrderState, kind: str, step: str, attempt: int, detail: dict[str, Any]) -> OrderState:
+def after(order: OrderState, kind: str, step: str, attempt: int, detail: dict[str, Any]) -> OrderState:
     state = "processing" if kind == "claimed" else ENDS.get(kind, order.state)
     if kind in FREES or (kind == "compensation_requested" and order.state not in ("processing",)):
         state = "pending"
