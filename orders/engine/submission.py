@@ -69,10 +69,16 @@ class Submitter:
             if not messages:
                 return Counts()
             scope.touched.extend(submission.order_id for _, submission in messages)
-            answers = self._intake([submission for _, submission in messages])
+            existing_ids = state_store.known_orders(scope.touched)
+            new = [submission for _, submission in messages if submission.order_id not in existing_ids]
+            answers = self._intake(new)
             accepted = [answer for answer in answers if isinstance(answer, AcceptedOrder)]
             rejected = [answer for answer in answers if isinstance(answer, RejectedSubmission)]
-            duplicates = [answer for answer in answers if isinstance(answer, DuplicateSubmission)]
+            duplicates = [answer for answer in answers if isinstance(answer, DuplicateSubmission)] + [
+                DuplicateSubmission(submission=submission)
+                for _, submission in messages
+                if submission.order_id in existing_ids
+            ]
             self._insert(accepted, duplicates)
             self._reject(rejected)
             submissions.delete([message_id for message_id, _ in messages])
