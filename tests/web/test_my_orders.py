@@ -14,9 +14,10 @@ from orders.demo.catalogue import load_catalogue
 from orders.fields.money import Money
 from orders.models import OrderProcess
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
+from orders.selectors.paging import Position
 from orders.services.placing import place_order
 from orders.wording import customer_states
-from tests.support.factories import new_order
+from tests.support.factories import ahead, new_order
 from tests.support.order_bodies import EMAIL
 from tests.support.people import PASSWORD
 from tests.web.helpers import change_state, run_submission
@@ -80,7 +81,8 @@ def test_the_orders_of_others_and_of_guests_are_not_listed(client: Client, ada: 
 def test_starting_a_page_at_another_customers_order_reveals_nothing(client: Client, ada: User) -> None:
     own = place(f"user:{ada.pk}")
     others = place("guest")
-    assert shown(client.get(PATH, {"before": str(others)})) == [own]
+    for mark in (others, Position(ahead(1), others)):
+        assert shown(client.get(PATH, {"before": str(mark)})) == [own]
 
 
 def test_pages_follow_one_another_until_all_orders_were_seen_once(client: Client, ada: User) -> None:
@@ -97,7 +99,10 @@ def test_pages_follow_one_another_until_all_orders_were_seen_once(client: Client
     assert seen == placed[::-1]
 
 
-@pytest.mark.parametrize("before", ["", "x", "0", "\x00", "[]", "99999999-9999-9999-9999-999999999999"])
+@pytest.mark.parametrize(
+    "before",
+    ["", "x", "0", "\x00", "[]", "99999999-9999-9999-9999-999999999999", "9" * 18 + "-" + "9" * 32],
+)
 def test_a_mangled_url_still_shows_a_page(client: Client, ada: User, before: str) -> None:
     own = place(f"user:{ada.pk}")
     assert shown(client.get(PATH, {"before": before})) == [own]
