@@ -5,7 +5,7 @@ import threading
 import pytest
 from rest_framework.test import APIClient
 
-from orders.models import Order, SubmissionMessage
+from orders.models import Order, SubmissionKey, SubmissionMessage
 from tests.support.order_bodies import order_body
 from tests.support.people import api_client
 from tests.web.helpers import ORDERS, assert_problem, in_threads, place, run_submission
@@ -31,6 +31,20 @@ def test_a_replay_shows_the_orders_current_progress(ada: APIClient) -> None:
     assert again.json()["id"] == placed["id"]
     assert len(again.json()["steps"]) == 5
     assert not SubmissionMessage.objects.exists()
+
+
+@pytest.mark.pattern("F35")
+@pytest.mark.django_db
+def test_a_key_whose_record_is_lost_returns_the_order_that_is_there(ada: APIClient, bob: APIClient) -> None:
+    placed = place(ada, key="k")
+    run_submission()
+    SubmissionKey.objects.all().delete()
+    again = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+    assert (again.status_code, again.json()["id"]) == (202, placed["id"])
+    assert len(again.json()["steps"]) == 5
+    run_submission()
+    assert (Order.objects.count(), SubmissionMessage.objects.count()) == (1, 0)
+    assert place(bob, key="k")["id"] != placed["id"]
 
 
 @pytest.mark.django_db
