@@ -17,6 +17,7 @@ def test_a_submission_of_an_archived_order_is_a_duplicate() -> None:
     assert a_role().run_once().done == {"accepted": 0, "rejected": 0, "duplicates": 1}
     assert not any(table.objects.exists() for table in (Order, OrderProcess, SubmissionMessage))
     assert ArchivedOrder.objects.get().order_id == order_id
+    assert not Event.objects.exists()  # its history in the archive stays all there is
 
 
 def test_a_submission_of_an_order_that_only_the_state_store_knows_is_a_duplicate_and_noted() -> None:

@@ -30,8 +30,8 @@ KEYS = (
     Mutant(
         name="an-archived-order-placed-again",
         path=f"{ENGINE}/submission.py",
-        old="existing_ids = state_store.known_orders(scope.touched)",
-        new="existing_ids = state_store.known_orders([])",
+        old="known_orders = state_store.known_orders(scope.touched)",
+        new="known_orders = state_store.known_orders([])",
         test="tests/engine/test_known_orders.py",
     ),
     Mutant(

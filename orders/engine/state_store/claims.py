@@ -70,20 +70,21 @@ def any_supported(order_ids: Collection[UUID], workflows: Workflows) -> bool:
     return OrderProcess.objects.filter(_supported(workflows), order_id__in=order_ids).exists()
 
 
-def known_orders(order_ids: Collection[UUID]) -> set[UUID]:
-    """Those of these orders that are there, archived or not.
+def known_orders(order_ids: Collection[UUID]) -> dict[UUID, bool]:
+    """Those of these orders that are there, and whether each is archived.
 
     One statement has one snapshot, so an order that is just being archived is not missed.
     """
-    rows = fetch(
-        """
-        SELECT order_id FROM orders_orderprocess WHERE order_id = ANY(%(ids)s)
-         UNION ALL
-        SELECT order_id FROM orders_archivedorder WHERE order_id = ANY(%(ids)s)
-        """,
-        {"ids": list(order_ids)},
+    return dict(
+        fetch(
+            """
+            SELECT order_id, false FROM orders_orderprocess WHERE order_id = ANY(%(ids)s)
+             UNION ALL
+            SELECT order_id, true FROM orders_archivedorder WHERE order_id = ANY(%(ids)s)
+            """,
+            {"ids": list(order_ids)},
+        )
     )
-    return {order_id for (order_id,) in rows}
 
 
 def lock_one(order_id: UUID) -> ProcessRow | None:
