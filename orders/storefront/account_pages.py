@@ -50,7 +50,8 @@ def show_orders(request: HttpRequest) -> HttpResponse:
     """All orders, newest first; `?before=` is where the list starts."""
     before = OlderOrdersForm(request.GET).position
     orders = account_selectors.my_orders(user_id=_user_id(request), limit=ORDERS_PER_PAGE, before=before)
-    context = {"orders": _with_states(orders), "older": orders.older, "is_first": before is None}
+    older = str(orders.older) if orders.older else None
+    context = {"orders": _with_states(orders), "older": older, "is_first": before is None}
     return render(request, "account/orders.html", context)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -10,6 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
+from orders.console import order_views
 from orders.console.forms.filters import OrderFilterForm
 from orders.models import ArchivedOrder, AuditEntry, OrderProcess, SubmissionMessage
 from orders.selectors.desk import search
@@ -167,6 +169,20 @@ def test_orders_that_are_archived_between_two_pages_of_a_search_are_listed_once(
     assert every_page(q="ada@example.org", between=retain) == [order.pk for order in expected]
     assert ArchivedOrder.objects.count() == 4
     assert every_page(q="ada@example.org") == [order.pk for order in expected]
+
+
+def test_the_links_below_the_list_lead_to_its_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order_views, "PAGE", 3)
+    orders = [
+        an_order({"reserve-stock": "running"}, process_state="processing", created_at=ago(age)).pk
+        for age in range(7)
+    ]
+    client, seen, link = desk("viewer"), [], "?state=processing"
+    while link:
+        page = client.get(f"/console/orders/{link}")
+        seen += [row.order_id for row in page.context["orders"]]
+        link = "".join(re.findall(r'rel="next" href="([^"]+)"', page.content.decode())).replace("&amp;", "&")
+    assert seen == orders
 
 
 def test_a_link_of_an_earlier_release_shows_the_first_page(desk: Desk) -> None:
