@@ -1,7 +1,8 @@
 """The admin site, for the raw tables. The catalogue and the accounts can be edited; everything else is read-only.
 
 The state store, the channels, the desk and the audit log are read-only so that nobody can bypass the engine. A table
-may have a million rows, so none is counted in full or sorted: rows are listed by primary key, newest first.
+may have a million rows, so none is counted in full or sorted: rows are listed by primary key, the greatest first. That
+is newest first, except for tables whose primary key is an order's id.
 """
 
 from typing import Any, cast

@@ -41,6 +41,8 @@ OVER_STATUSES = frozenset({425, 429, 500, 503})
 """Answers after which the service is no longer working on the call. Those of a gateway (502, 504) say nothing of the
 service behind it."""
 SETUP_STATUSES = frozenset({401, 403, 404, 405, 407})
+KEY_REUSED = "idempotency_key_reused"
+"""The code of a service that has seen the key with another body."""
 
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _CODE = re.compile(r"[^a-z0-9_.-]+")
@@ -71,6 +73,7 @@ def classify(
     | 409                                             | Transient  | the first call with this key is still going  |
     | 402                                             | Declined   | the customer can fix it                      |
     | 401, 403, 404, 405, 407                         | Unresolved | our set-up is wrong: code `misconfigured`    |
+    | 4xx with the code `idempotency_key_reused`      | Unresolved | the key's first call may have had its effect |
     | invalid url                                     | Refused    | our set-up is wrong, and nothing was sent    |
     | other 4xx                                       | Refused    | a definite no; the service's code is kept    |
     | 3xx, 501, 505, any other                        | Unresolved | nobody knows whether it was done             |
@@ -91,6 +94,9 @@ def classify(
         return Unresolved(
             "misconfigured", f"answer {cause}: check the url and the credentials. {details.message}".strip()
         )
+    if details.code == KEY_REUSED:
+        # Not `Refused`: a next generation would do again what was done with this key.
+        return Unresolved(KEY_REUSED, message)
     if 400 <= cause < 500:
         return Refused(details.code or f"http_{cause}", message)
     if 300 <= cause < 400:

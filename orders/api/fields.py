@@ -11,6 +11,7 @@ from rest_framework import serializers
 
 from orders.fields.numbers import read_whole_number
 from orders.fields.text import is_one_line
+from orders.selectors.paging import Position, read_position
 
 MOST_UNKNOWN = 20
 """How many unknown fields of an object are reported, so that a hostile body cannot cause a huge response."""
@@ -109,10 +110,18 @@ class NumberCursor(Digits):
 
 
 @extend_schema_field(OpenApiTypes.STR)
-class IdCursor(serializers.UUIDField):
-    """A cursor that is an order's ID, which the OpenAPI document does not reveal."""
+class OrderCursor(serializers.Field[Position, str, str, Any]):
+    """A cursor that is a position in a list of orders, which the OpenAPI document does not reveal."""
 
-    default_error_messages = {"invalid": "This must be an ID."}
+    default_error_messages = {
+        "invalid": "This is no cursor of this list. Start without one, and follow `next`."
+    }
+
+    def to_internal_value(self, data: str) -> Position:
+        position = read_position(data)
+        if position is None:
+            self.fail("invalid")
+        return position
 
 
 class Moment(serializers.DateTimeField):

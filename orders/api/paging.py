@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from orders.api.fields import Choice, Digits, IdCursor, Moment, NumberCursor, PrintableText, Strict
+from orders.api.fields import Choice, Digits, Moment, NumberCursor, OrderCursor, PrintableText, Strict
 from orders.api.problems import ProblemError
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.paging import Page
@@ -54,7 +54,7 @@ class OrderQuery(PageQuery):
         [state.value for state in ProcessState], default=None, help_text="Only orders in this state."
     )
     placed_after = Moment(default=None, help_text="Only orders placed after this time.")
-    cursor = IdCursor(default=None, help_text=CURSOR_HELP)
+    cursor = OrderCursor(default=None, help_text=CURSOR_HELP)
 
 
 class EventQuery(PageQuery):

@@ -79,7 +79,7 @@ class Orders(APIView):
             before=query["cursor"],
             limit=query["page_size"],
         )
-        return render_page(representations.OrderPageOut, request, page, key=lambda order: order.id)
+        return render_page(representations.OrderPageOut, request, page, key=order_selectors.position_of)
 
     @extend_schema(**documentation.PLACE_ORDER)
     def post(self, request: Request) -> Response:

@@ -26,6 +26,7 @@ class ProcessRow(NamedTuple):
     reply_to: str
     started_at: datetime | None
     announced: bool
+    created_at: datetime
 
 
 class StepRow(NamedTuple):

@@ -69,11 +69,19 @@ class Submitter:
             if not messages:
                 return Counts()
             scope.touched.extend(submission.order_id for _, submission in messages)
-            answers = self._intake([submission for _, submission in messages])
+            known_orders = state_store.known_orders(scope.touched)
+            new = [submission for _, submission in messages if submission.order_id not in known_orders]
+            answers = self._intake(new)
             accepted = [answer for answer in answers if isinstance(answer, AcceptedOrder)]
             rejected = [answer for answer in answers if isinstance(answer, RejectedSubmission)]
-            duplicates = [answer for answer in answers if isinstance(answer, DuplicateSubmission)]
-            self._insert(accepted, duplicates)
+            duplicates = [answer for answer in answers if isinstance(answer, DuplicateSubmission)] + [
+                DuplicateSubmission(submission=submission)
+                for _, submission in messages
+                if submission.order_id in known_orders
+            ]
+            # The history of an archived order is in the archive, and complete.
+            noted = [copy for copy in duplicates if not known_orders.get(copy.submission.order_id)]
+            self._insert(accepted, noted)
             self._reject(rejected)
             submissions.delete([message_id for message_id, _ in messages])
             wake(Topic.PROGRESS, *([Topic.SCHEDULER] if accepted else []))

@@ -29,7 +29,7 @@ class ArchivedOrder(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(F("customer"), F("order_id").desc(), name="archived_by_customer"),
+            models.Index(F("customer"), F("placed_at").desc(), name="archived_by_customer_and_age"),
             models.Index(Lower("email"), name="archived_by_email"),
             models.Index(fields=["archived_at"], name="archived_by_age"),
         ]

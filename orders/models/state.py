@@ -14,7 +14,8 @@ from orders.vocabulary import ActorKind, Goal, Outcome, ProcessState, StepStatus
 class OrderProcess(models.Model):
     """The state of one order's workflow (T2).
 
-    `locked_by` is the scheduler that works on it, until `complete_by`.
+    `locked_by` is the scheduler that works on it, until `complete_by`. Ids say nothing about age: orders are as old as
+    their `created_at`, and those that were inserted together are as old as one another.
     """
 
     order_id = models.UUIDField(primary_key=True)
@@ -51,9 +52,9 @@ class OrderProcess(models.Model):
         indexes = [
             models.Index(
                 F("priority").desc(),
-                F("order_id"),
+                F("created_at"),
                 condition=Q(process_state="pending", not_before__isnull=True),
-                name="process_ready",
+                name="process_ready_by_age",
             ),
             models.Index(
                 fields=["not_before"],
@@ -64,7 +65,7 @@ class OrderProcess(models.Model):
                 fields=["complete_by"], condition=Q(process_state="processing"), name="process_overdue"
             ),
             models.Index(fields=["order_id"], condition=Q(announced=False), name="process_unannounced"),
-            models.Index(fields=["process_state", "-order_id"], name="process_by_state"),
+            models.Index(fields=["process_state", "-created_at"], name="process_by_state_and_age"),
             models.Index(
                 fields=["-finished_at"],
                 include=["process_state", "created_at"],
@@ -157,9 +158,9 @@ class StepState(models.Model):
                 F("agent"),
                 Least(F("failure_count") + F("compensation_failure_count"), 1),
                 F("priority").desc(),
-                F("process_id"),
+                F("wanted_since"),
                 condition=Q(waiting_since__isnull=False),
-                name="step_waiting",
+                name="step_waiting_by_age",
             ),
             models.Index(fields=["agent", "name"], condition=Q(state="failed"), name="step_failed"),
         ]

@@ -8,7 +8,8 @@ from uuid import UUID
 from orders.models import Address
 from orders.selectors.catalogue import LineProduct, PosterCard, PosterFilter, line_products, shelf
 from orders.selectors.customer_order import CustomerOrder
-from orders.selectors.orders import orders
+from orders.selectors.orders import orders, position_of
+from orders.selectors.paging import Position
 
 PICTURES = 4
 """How many pictures of an order's products a list shows."""
@@ -42,7 +43,7 @@ class MyOrders:
     """Some of a customer's orders, newest first. `older` is where the next page begins, None at the end."""
 
     orders: Sequence[MyOrder]
-    older: UUID | None
+    older: Position | None
 
 
 def addresses(user_id: int) -> Sequence[AddressView]:
@@ -68,7 +69,7 @@ def _view(row: Address) -> AddressView:
     )
 
 
-def my_orders(*, user_id: int, limit: int, before: UUID | None = None) -> MyOrders:
+def my_orders(*, user_id: int, limit: int, before: Position | None = None) -> MyOrders:
     """A customer's orders with their pictures. Eight statements, whatever `limit`."""
     page = orders(customer_id=user_id, limit=limit, before=before)
     products = line_products({line.sku for order in page.items for line in order.lines})
@@ -76,7 +77,7 @@ def my_orders(*, user_id: int, limit: int, before: UUID | None = None) -> MyOrde
         _my_order(order, [products[line.sku] for line in order.lines if line.sku in products])
         for order in page.items
     ]
-    return MyOrders(orders=shown, older=page.items[-1].id if page.has_more else None)
+    return MyOrders(orders=shown, older=position_of(page.items[-1]) if page.has_more else None)
 
 
 def _my_order(order: CustomerOrder, products: Sequence[LineProduct]) -> MyOrder:

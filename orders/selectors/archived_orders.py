@@ -40,9 +40,8 @@ def find(order_id: UUID, **belonging: Any) -> Archived | None:
 
 
 def of_email(email: str) -> QuerySet[ArchivedOrder]:
-    """The archived orders of an email, newest first."""
-    rows = ArchivedOrder.objects.annotate(lower_email=Lower("email")).filter(lower_email=email.lower())
-    return rows.order_by("-order_id")
+    """The archived orders of an email."""
+    return ArchivedOrder.objects.annotate(lower_email=Lower("email")).filter(lower_email=email.lower())
 
 
 def opened(row: ArchivedOrder) -> Archived:

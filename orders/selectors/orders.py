@@ -6,12 +6,14 @@ every place, in the order in which an order moves through them, so that one that
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, Case, DateTimeField, F, Func, Model, Q, QuerySet, When
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
 
 from orders.engine.runtime.sql import fetch
 from orders.models import ArchivedOrder, Event, Order, OrderProcess, SetAside, SubmissionMessage
@@ -25,11 +27,15 @@ from orders.selectors.customer_order import (
     stored_orders,
     version_of,
 )
-from orders.selectors.paging import Page, page_of
+from orders.selectors.paging import Page, Position, older_than, page_of
 from orders.vocabulary import ProcessState
 
 LOOKS = 2
 """How often the places are searched. The second search finds an order that moved during the first."""
+
+MOMENT = r"^[12]\d{3}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$"
+"""A time with an offset, as the shop writes it into a submission, between the years 1000 and 2999."""
+_Submitted = TypeVar("_Submitted", SubmissionMessage, SetAside)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,56 +125,90 @@ def orders(
     *,
     customer_id: int,
     limit: int,
-    before: UUID | None = None,
+    before: Position | None = None,
     state: str | None = None,
     placed_after: datetime | None = None,
 ) -> Page[CustomerOrder]:
-    """A customer's orders before the order `before`, newest first. Eight statements, whatever the `limit`."""
-    own: dict[str, Any] = {"client": client_of(customer_id)}
-    own |= {"order_id__lt": before} if before else {}
-    own |= {"posted_at__gt": placed_after} if placed_after else {}
+    """A customer's orders before a position, by the time they were placed, newest first.
+
+    An order keeps that time wherever it moves. Eight statements, whatever the `limit`.
+    """
+    client = client_of(customer_id)
     queued: list[SubmissionMessage] = []
     aside: list[SetAside] = []
     if state in (None, ProcessState.PENDING):
-        queued = list(SubmissionMessage.objects.filter(**own).order_by("-order_id")[: limit + 1])
+        messages = SubmissionMessage.objects.filter(client=client)
+        queued = list(_submitted(messages, before, placed_after)[: limit + 1])
     if state in (None, ProcessState.ERROR):
-        waiting = SetAside.objects.filter(replayed_at__isnull=True, **own)
-        aside = list(waiting.order_by("-order_id")[: limit + 1])
+        waiting = SetAside.objects.filter(client=client, replayed_at__isnull=True)
+        aside = list(_submitted(waiting, before, placed_after)[: limit + 1])
     stored = list(_stored(customer_id, before, state, placed_after)[: limit + 1])
     ids = [*(row.order_id for row in queued), *(row.order_id for row in aside), *(row.pk for row in stored)]
     events = last_events(ids)
-    views = {message.order_id: queued_order(message, events) for message in queued}
-    views |= {submission.order_id: set_aside_order(submission, events) for submission in aside}
+    views = {message.order_id: _as_placed(queued_order(message, events), message) for message in queued}
+    views |= {row.order_id: _as_placed(set_aside_order(row, events), row) for row in aside}
     views |= {view.id: view for view in stored_orders(stored, events)}
     archived = _archived(customer_id, before, state, placed_after)[: limit + 1]
     archived_views = (archived_orders.customer_order(archived_orders.opened(row)) for row in archived)
     views |= {view.id: view for view in archived_views if view is not None}
-    return page_of(sorted(views.values(), key=lambda view: view.id, reverse=True), limit)
+    return page_of(sorted(views.values(), key=position_of, reverse=True), limit)
+
+
+def position_of(order: CustomerOrder) -> Position:
+    """Where an order is in its customer's list."""
+    return Position(order.placed_at, order.id)
+
+
+class _IsMoment(Func):
+    """Whether PostgreSQL can read a text as a time."""
+
+    template = "pg_input_is_valid(%(expressions)s, 'timestamp with time zone')"
+    output_field = BooleanField()
+
+
+def _submitted(
+    rows: QuerySet[_Submitted], before: Position | None, placed_after: datetime | None
+) -> QuerySet[_Submitted]:
+    """Submissions with the time at which their order was placed, which is in their body if they are orders at all."""
+    text = KT("body__placed_at")
+    is_moment = Q(text__regex=MOMENT) & Q(_IsMoment(F("text")))
+    placed_at = Case(When(is_moment, then=Cast(F("text"), DateTimeField())), default=F("posted_at"))
+    rows = rows.annotate(text=text).annotate(placed_at=placed_at)
+    if before:
+        rows = rows.filter(older_than(before, time="placed_at", order_id="order_id"))
+    if placed_after:
+        rows = rows.filter(placed_at__gt=placed_after)
+    return rows.order_by("-placed_at", "-order_id")
+
+
+def _as_placed(view: CustomerOrder, row: Model) -> CustomerOrder:
+    """The view with the time that its row is listed by."""
+    return replace(view, placed_at=getattr(row, "placed_at"))  # noqa: B009 - an annotation
 
 
 def _stored(
-    customer_id: int, before: UUID | None, state: str | None, placed_after: datetime | None
+    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None
 ) -> QuerySet[Order]:
     orders = Order.objects.filter(customer_id=customer_id)
     if before:
-        orders = orders.filter(pk__lt=before)
+        orders = orders.filter(older_than(before, time="placed_at", order_id="pk"))
     if placed_after:
         orders = orders.filter(placed_at__gt=placed_after)
     if state:
         in_state = OrderProcess.objects.filter(process_state=state).values("order_id")
         orders = orders.filter(pk__in=in_state)
-    return orders.order_by("-pk")
+    return orders.order_by("-placed_at", "-pk")
 
 
 def _archived(
-    customer_id: int, before: UUID | None, state: str | None, placed_after: datetime | None
+    customer_id: int, before: Position | None, state: str | None, placed_after: datetime | None
 ) -> QuerySet[ArchivedOrder]:
     rows = ArchivedOrder.objects.filter(customer_id=customer_id)
     if before:
-        rows = rows.filter(pk__lt=before)
+        rows = rows.filter(older_than(before, time="placed_at", order_id="pk"))
     if placed_after:
         rows = rows.filter(placed_at__gt=placed_after)
-    return (rows.filter(state=state) if state else rows).order_by("-pk")
+    return (rows.filter(state=state) if state else rows).order_by("-placed_at", "-pk")
 
 
 def order_events(*, order_id: UUID, customer_id: int, after: int, limit: int) -> Page[EventView] | None:

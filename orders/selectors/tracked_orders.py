@@ -142,7 +142,7 @@ def _occurrences(order_id: UUID) -> Mapping[tuple[str, str], Occurrence]:
 def usual_seconds() -> float | None:
     """How long nine in ten of the latest orders took at most; None while too few have finished."""
     finished = OrderProcess.objects.filter(process_state=ProcessState.PROCESSED, finished_at__isnull=False)
-    rows = finished.order_by("-order_id").values_list("created_at", "finished_at")[:FINISHED_EXAMINED]
+    rows = finished.order_by("-finished_at").values_list("created_at", "finished_at")[:FINISHED_EXAMINED]
     took: Sequence[float] = sorted((end - begin).total_seconds() for begin, end in rows if end)
     if len(took) < FEWEST_FINISHED:
         return None

@@ -15,6 +15,7 @@ from orders.engine.channels import submissions
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import SaswebError
 from orders.models import Product
+from orders.services.order_ids import derived_order_id
 
 
 class UnknownProductError(SaswebError):
@@ -64,8 +65,9 @@ class PlacedOrder:
 def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = None) -> PlacedOrder:
     """Posts an order to the submission queue (S1). Once this returns, the order cannot be lost (P1).
 
-    The same client and key always mean the same order. Raises `UnknownProductError`,
-    `MixedCurrenciesError` and `KeyReusedError`.
+    The same client and key always mean the same order, whose id follows from them. If the order is there and only the
+    record of its key is lost, the message is posted again, and submission ignores it as a duplicate (S3). Raises
+    `UnknownProductError`, `MixedCurrenciesError` and `KeyReusedError`.
     """
     body_hash = _hash(order)
     if idempotency_key is not None and (
@@ -73,12 +75,13 @@ def place_order(*, client: str, order: NewOrder, idempotency_key: str | None = N
     ):
         return _replayed(record, body_hash)
     body = _describe(order)
-    order_id = uuid7()
     with transaction.atomic():
         if idempotency_key is None:
+            order_id = uuid7()
             submissions.post(order_id=order_id, client=client, body=body)
             placed_order = PlacedOrder(order_id=order_id, replayed=False)
         else:
+            order_id = derived_order_id(client=client, key=idempotency_key)
             record = submissions.post_once(
                 order_id=order_id, client=client, body=body, key=idempotency_key, body_hash=body_hash
             )

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from orders.fields import countries
 from orders.fields import email as email_addresses
+from orders.selectors.paging import Position, read_position
 from orders.services.accounts import NewAddress
 from orders.storefront.form_fields import EmailField, LineField, ShopForm
 
@@ -97,6 +98,11 @@ class AddressForm(ShopForm):
 
 
 class OlderOrdersForm(forms.Form):
-    """The query string of a customer's orders: the order after which the list starts."""
+    """The query string of a customer's orders."""
 
-    before = forms.UUIDField(required=False)
+    before = forms.CharField(required=False)
+
+    @property
+    def position(self) -> Position | None:
+        """Where the list starts; None at the newest order, and for a URL that somebody has changed."""
+        return read_position(self.cleaned_data["before"]) if self.is_valid() else None

@@ -47,12 +47,11 @@ def show_overview(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def show_orders(request: HttpRequest) -> HttpResponse:
-    """All orders, newest first; `?before=` starts after the order with that number."""
-    form = OlderOrdersForm(request.GET)
-    form.full_clean()
-    before = form.cleaned_data.get("before")
+    """All orders, newest first; `?before=` is where the list starts."""
+    before = OlderOrdersForm(request.GET).position
     orders = account_selectors.my_orders(user_id=_user_id(request), limit=ORDERS_PER_PAGE, before=before)
-    context = {"orders": _with_states(orders), "older": orders.older, "is_first": before is None}
+    older = str(orders.older) if orders.older else None
+    context = {"orders": _with_states(orders), "older": older, "is_first": before is None}
     return render(request, "account/orders.html", context)
 
 

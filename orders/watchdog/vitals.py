@@ -40,7 +40,7 @@ def read_vitals() -> Vitals:
                    (SELECT created_at
                       FROM orders_orderprocess
                      WHERE process_state = 'pending' AND not_before IS NULL
-                     ORDER BY priority DESC, order_id
+                     ORDER BY priority DESC, created_at
                      LIMIT 1) AS new_order,
                    (SELECT posted_at FROM orders_agentrequest ORDER BY id LIMIT 1) AS request,
                    (SELECT max(seen_at) FROM orders_roleinstance WHERE role = 'submission') AS submission_seen,

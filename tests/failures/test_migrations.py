@@ -121,7 +121,7 @@ def build(migration: Migration, state: Any, operations: list[Any]) -> None:
 def test_every_index_is_built_anew_while_orders_are_processed(database: OwnDatabase, tmp_path: Path) -> None:
     """Also when a build was interrupted, which leaves an index that is not valid."""
     builds = index_builds()
-    assert builds.keys() >= {"order_by_email", "process_by_ending", "step_waiting"}
+    assert builds.keys() >= {"order_by_email", "process_by_ending", "step_waiting_by_age"}
     system = System(tmp_path, DATABASE_URL=database.url)
     try:
         system.start_all()

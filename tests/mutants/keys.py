@@ -12,6 +12,37 @@ KEYS = (
         test="tests/store/test_submissions.py::test_exactly_one_of_twenty_posts_with_one_key_is_new",
     ),
     Mutant(
+        name="a-new-id-for-a-lost-order",
+        path="orders/services/placing.py",
+        old="order_id = derived_order_id(client=client, key=idempotency_key)",
+        new="order_id = uuid7()",
+        test="tests/services/test_placing.py"
+        "::test_a_client_and_key_whose_record_is_lost_have_the_same_id_again",
+    ),
+    Mutant(
+        name="client-and-key-run-together",
+        path="orders/services/order_ids.py",
+        old='len(name).to_bytes(4, "big") + name',
+        new="name",
+        test="tests/unit/test_order_ids.py"
+        "::test_clients_and_keys_that_read_alike_one_after_the_other_have_different_ids",
+    ),
+    Mutant(
+        name="an-archived-order-placed-again",
+        path=f"{ENGINE}/submission.py",
+        old="known_orders = state_store.known_orders(scope.touched)",
+        new="known_orders = state_store.known_orders([])",
+        test="tests/engine/test_known_orders.py",
+    ),
+    Mutant(
+        name="a-reused-key-is-a-refusal",
+        path="orders/agents/transport.py",
+        old="if details.code == KEY_REUSED:",
+        new="if not details.code:",
+        test="tests/unit/test_transport_faults.py"
+        "::test_a_key_that_was_used_with_another_body_is_no_definite_no",
+    ),
+    Mutant(
         name="no-tombstone",
         path="sandbox/effects.py",
         old="if books.is_barred(call.key):",

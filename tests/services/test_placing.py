@@ -5,6 +5,7 @@ from django.db import IntegrityError
 
 from orders.engine.runtime.sql import run
 from orders.models import (
+    ArchivedOrder,
     Order,
     OrderProcess,
     OutgoingMessage,
@@ -14,8 +15,11 @@ from orders.models import (
     SubmissionMessage,
 )
 from orders.services.customers import place_order_as_guest
+from orders.services.order_ids import derived_order_id
 from orders.services.placing import KeyReusedError, PlacedOrder, UnknownProductError, place_order
 from tests.services.placing_orders import an_order, take_in
+from tests.support.factories import ago
+from tests.support.finished_orders import retain
 from tests.support.two_sessions import all_at_once
 
 pytestmark = pytest.mark.django_db
@@ -63,6 +67,43 @@ def test_a_key_belongs_to_its_client_and_every_call_without_one_is_a_new_order(p
         for client, key in [("guest", "k"), ("user:1", "k"), ("guest", "l"), ("guest", None), ("guest", None)]
     }
     assert len(placed) == SubmissionMessage.objects.count() == 5
+
+
+@pytest.mark.pattern("S3", "F35")
+def test_a_client_and_key_whose_record_is_lost_have_the_same_id_again(product: None) -> None:
+    first = place_order(client="guest", order=an_order(), idempotency_key="k")
+    for table in (SubmissionKey, SubmissionMessage):
+        table.objects.all().delete()
+    again = place_order(client="guest", order=an_order(), idempotency_key="k")
+    assert again == first == PlacedOrder(order_id=derived_order_id(client="guest", key="k"), replayed=False)
+    assert SubmissionMessage.objects.get().order_id == first.order_id
+
+
+@pytest.mark.pattern("S3", "F35")
+def test_an_order_that_is_there_although_its_record_is_lost_is_not_made_twice(product: None) -> None:
+    """While it is still in the queue, when it has been inserted, and in the archive."""
+    placed = place_order(client="guest", order=an_order(), idempotency_key="k")
+
+    def place_again() -> dict[str, int]:
+        SubmissionKey.objects.all().delete()
+        again = place_order(client="guest", order=an_order(), idempotency_key="k")
+        assert (again.order_id, again.replayed) == (placed.order_id, False)
+        return take_in()
+
+    assert place_again() == {"accepted": 1, "rejected": 0, "duplicates": 1}
+    assert place_again() == {"accepted": 0, "rejected": 0, "duplicates": 1}
+    finish(OrderProcess.objects.get())
+    assert retain()["finished orders"] == 1
+    assert place_again() == {"accepted": 0, "rejected": 0, "duplicates": 1}
+    assert not any(table.objects.exists() for table in (Order, OrderProcess, SubmissionMessage))
+    assert ArchivedOrder.objects.get().order_id == placed.order_id
+
+
+def finish(process: OrderProcess) -> None:
+    """Ends an order long ago, although nothing has happened to it."""
+    OrderProcess.objects.filter(pk=process.pk).update(
+        process_state="processed", finished_at=ago(100 * 86_400)
+    )
 
 
 @both_sessions

@@ -41,9 +41,10 @@ def many_orders(number: int, **fields: object) -> set[UUID]:
 @pytest.mark.django_db
 @pytest.mark.pattern("C2")
 def test_due_orders_go_by_the_end_of_their_wait_and_ready_ones_by_priority_and_age() -> None:
-    older, newer = sorted([uuid7(), uuid7()])
-    newer_order = make_order(order_id=newer).order_id
-    older_order = make_order(order_id=older).order_id
+    """The ids say nothing about age (F35): the older order has the greater id."""
+    low_id, high_id = sorted([uuid7(), uuid7()])
+    newer_order = make_order(order_id=low_id, created_at=ago(1)).order_id
+    older_order = make_order(order_id=high_id, created_at=ago(2)).order_id
     low = make_order(priority=0).order_id
     urgent = make_order(priority=9).order_id
     due = make_order(not_before=ago(10), priority=0).order_id
@@ -52,6 +53,28 @@ def test_due_orders_go_by_the_end_of_their_wait_and_ready_ones_by_priority_and_a
     assert claim() == [due_longer, due, *ready]
     for limit in range(7):
         assert claim(limit) == [due_longer, *ready, due][:limit]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("A9")
+def test_waiting_orders_go_by_priority_and_then_by_how_long_their_step_has_waited() -> None:
+    """Also after it was handed back, when it waits anew: its place is that of the first wait."""
+    low_id, high_id = sorted([uuid7(), uuid7()])
+    for order_id, since, again, priority in (
+        (low_id, 10, 10, 5),
+        (high_id, 20, 1, 5),
+        (uuid7(), 30, 30, 4),
+        (uuid7(), 1, 1, 6),
+    ):
+        waits = {"waiting_since": ago(again), "wanted_since": ago(since), "priority": priority}
+        make_order({"mix": waits}, order_id=order_id, priority=priority)
+    claimed = [
+        {row.order_id for row in state_store.claim_waiting({"kitchen": room}, CAKES, [], limit=9, retries=9)}
+        for room in (1, 2, 3, 4)
+    ]
+    by_turn = [min(claimed[0]), high_id, low_id]
+    assert claimed[:3] == [set(by_turn[:1]), set(by_turn[:2]), set(by_turn)]
+    assert len(claimed[3]) == 4
 
 
 @pytest.mark.django_db

@@ -1,14 +1,27 @@
 """What operators read costs the same with 30,000 finished orders: no selector reads a whole big table."""
 
 from collections.abc import Callable
+from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
 from orders.engine.runtime.sql import database_now
 from orders.models import AlertGroup
-from orders.selectors.desk import agents, alert_groups, alerts, order_ids, search, set_aside, supervisor
+from orders.selectors.desk import (
+    agents,
+    alert_groups,
+    alerts,
+    order_ids,
+    overview,
+    search,
+    set_aside,
+    supervisor,
+)
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
 from orders.selectors.desk.standing import RetryLimits
+from orders.selectors.paging import Position
+from orders.watchdog.vitals import read_vitals
 from tests.support.plans import full_tables, plans_of, some_orders
 
 pytestmark = pytest.mark.django_db
@@ -41,3 +54,34 @@ def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts()
         for what, read in reads.items()
     }
     assert whole == {what: set() for what in reads}
+
+
+@pytest.mark.parametrize("query", [{}, {"state": "processed"}, {"older": "1d"}])
+def test_the_newest_orders_are_read_by_age_without_sorting_them_all(query: dict[str, str]) -> None:
+    """On the first page and on one far behind it."""
+    now, limits = database_now(), RetryLimits()
+    for after in (None, Position(now - timedelta(days=2), UUID(int=0))):
+        newest, *_ = plans_of(
+            lambda after=after: search.page(
+                OrderFilter(**query), after=after, limit=30, retry_limits=limits, now=now
+            )
+        )
+        assert {"process_by_state_and_age"} <= newest.indexes
+        assert newest.indexes <= {
+            "process_by_state_and_age",
+            "process_overdue",
+        }  # the few that are processing
+        assert newest.scanned_whole == set()
+
+
+def test_the_oldest_orders_that_wait_are_read_by_age() -> None:
+    figures = plans_of(lambda: overview.overview(now=database_now()))
+    pending, ready = (plan for plan in figures if "created_at" in plan.sql)
+    assert (pending.indexes, pending.scanned_whole, pending.sorts) == (
+        {"process_by_state_and_age"},
+        set(),
+        False,
+    )
+    assert "process_ready_by_age" in ready.indexes and not ready.sorts
+    (vital,) = plans_of(read_vitals)
+    assert "process_ready_by_age" in vital.indexes

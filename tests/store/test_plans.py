@@ -31,7 +31,7 @@ __all__ = ["full_tables"]
 def test_a_claim_finds_due_and_ready_orders_by_their_own_indexes() -> None:
     due, ready = plans_of(lambda: state_store.claim(50, CAKES, database_now()))[1:]
     assert (due.indexes, due.scanned_whole, due.sorts) == ({"process_waiting"}, set(), False)
-    assert (ready.indexes, ready.scanned_whole, ready.sorts) == ({"process_ready"}, set(), False)
+    assert (ready.indexes, ready.scanned_whole, ready.sorts) == ({"process_ready_by_age"}, set(), False)
 
 
 BURST = """
@@ -51,7 +51,7 @@ def test_a_burst_of_orders_is_claimed_without_sorting_all_of_it(not_before: str)
     run(BURST.format(not_before=not_before))
     _, *claims = plans_of(lambda: state_store.claim(50, CAKES, database_now()))
     assert [(plan.scanned_whole, plan.sorts) for plan in claims] == [(set(), False)] * len(claims)
-    assert claims[-1].indexes == {"process_ready" if not_before == "NULL" else "process_waiting"}
+    assert claims[-1].indexes == {"process_ready_by_age" if not_before == "NULL" else "process_waiting"}
 
 
 @pytest.mark.pattern("A9")
@@ -73,7 +73,7 @@ def test_steps_that_wait_for_an_agent_are_found_by_priority_and_only_within_its_
     choose, _ = plans_of(claim)
     assert len(held) == 30
     assert set(OrderProcess.objects.filter(pk__in=held).values_list("priority", flat=True)) == {9}
-    assert "step_waiting" in choose.indexes
+    assert "step_waiting_by_age" in choose.indexes
     assert choose.scanned_whole == set()
 
 
@@ -86,7 +86,7 @@ def test_waiting_steps_and_known_outages_are_read_by_index() -> None:
             agents, viewpoint=Viewpoint("scheduler:1"), rules=BreakerRules(), now=database_now()
         )
     )
-    assert {"step_waiting", "one_open_outage_per_agent"} <= credit.indexes
+    assert {"step_waiting_by_age", "one_open_outage_per_agent"} <= credit.indexes
     assert credit.scanned_whole <= {"orders_agentrequest"}
     _, unavailable = plans_of(lambda: unavailable_agents(agents, database_now()))
     assert unavailable.scanned_whole == set()

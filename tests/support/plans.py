@@ -16,12 +16,13 @@ FILL = [
     # 30,000 orders that have finished, 400 ready, 10 due, 10 waiting, and 40 being processed, 10 of them overdue
     """
     INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, locked_by, complete_by,
-                                     failure_count, overruns, priority, not_before, reply_to, announced)
-    SELECT lpad(to_hex(n), 32, '0')::uuid, 'bake-cake', 3, 'complete', state,
+                                     failure_count, overruns, priority, not_before, reply_to, announced, created_at)
+    SELECT md5(n::text)::uuid, 'bake-cake', 3, 'complete', state,
            CASE WHEN state = 'processing' THEN 'scheduler:1' END,
            CASE WHEN state = 'processing' THEN now() + (n % 4 - 0.5) * interval '1 day' ELSE now() END,
            0, 0, n % 10,
-           CASE WHEN n > 30400 AND n <= 30420 THEN now() + (n - 30410.5) * interval '1 day' END, '', n % 1000 <> 7
+           CASE WHEN n > 30400 AND n <= 30420 THEN now() + (n - 30410.5) * interval '1 day' END, '', n % 1000 <> 7,
+           now() - (40000 - n) / 10 * interval '1 minute'
       FROM (SELECT n, CASE WHEN n <= 30000 THEN 'processed' WHEN n <= 30420 THEN 'pending'
                            ELSE 'processing' END AS state FROM generate_series(1, 30460) AS n) AS g
     """,

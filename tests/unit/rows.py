@@ -102,6 +102,7 @@ def process_row(**fields: Any) -> ProcessRow:
         "reply_to": "",
         "started_at": None,
         "announced": True,
+        "created_at": at(-1),
     }
     if fields.get("process_state") == "processing":
         new |= {"locked_by": "scheduler:other", "complete_by": at(600), "started_at": at(-1)}

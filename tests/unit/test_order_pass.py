@@ -1,5 +1,7 @@
 """One order during one pass: what is claimed, started and sent, and when the order waits or runs out of time."""
 
+from uuid import UUID
+
 import pytest
 
 from orders.engine.channels.requests import NewRequest
@@ -20,6 +22,17 @@ from tests.unit.order_passes import (
 from tests.unit.rows import ME, NOW, ORDER, at, process_row, step_row, step_rows
 
 # Claiming
+
+
+@pytest.mark.pattern("A9")
+def test_orders_get_room_by_priority_then_by_age_and_never_by_their_ids() -> None:
+    rows = [
+        process_row(order_id=UUID(int=number), priority=priority, created_at=at(-age))
+        for number, priority, age in ((1, 5, 10), (2, 5, 30), (3, 9, 1), (4, 5, 10))
+    ]
+    passes = [OrderPass(row=row, steps=step_rows(), workflow=CAKE, instance=ME) for row in rows]
+    by_urgency = sorted(passes, key=OrderPass.urgency)
+    assert [order_pass.row.order_id.int for order_pass in by_urgency] == [3, 2, 1, 4]
 
 
 @pytest.mark.pattern("C2")

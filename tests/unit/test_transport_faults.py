@@ -51,6 +51,14 @@ def test_each_status_maps_to_one_kind_of_fault(status: int, kind: type[Fault], c
     assert fault.code == code
 
 
+@pytest.mark.pattern("A3", "F35")
+@pytest.mark.parametrize("status", [400, 409, 422])
+def test_a_key_that_was_used_with_another_body_is_no_definite_no(status: int) -> None:
+    """What was done with it stands. After a definite no a resubmission has a new key, and would do it again."""
+    fault = classify(status, details=RemoteError(code="idempotency_key_reused", message="used before"))
+    assert (type(fault), fault.code) == (Transient if status == 409 else Unresolved, "idempotency_key_reused")
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [

@@ -2,17 +2,24 @@
 
 import csv
 import io
+import re
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from uuid_utils.compat import uuid7
 
+from orders.console import order_views
 from orders.console.forms.filters import OrderFilterForm
-from orders.models import AuditEntry, OrderProcess, SubmissionMessage
+from orders.models import ArchivedOrder, AuditEntry, OrderProcess, SubmissionMessage
 from orders.selectors.desk import search
 from orders.selectors.desk.supervisor import retry_limits
+from orders.selectors.paging import read_position
+from orders.services.order_ids import derived_order_id
 from tests.support.factories import ago, ahead, make_request, step_of
+from tests.support.finished_orders import finished_order, retain
 from tests.web.conftest import Desk
 from tests.web.console_orders import an_order, in_error, open_alert
 
@@ -102,19 +109,94 @@ def test_each_filter_finds_exactly_its_orders() -> None:
         assert counted in (None, len(orders)), query
 
 
-def test_pages_follow_one_another_without_gap_or_overlap() -> None:
-    ids = [an_order({"reserve-stock": "running"}, process_state="processing").pk for _ in range(7)]
-    for query in ({}, {"kind": "running"}, {"agent": "warehouse"}):
-        seen: list[UUID] = []
-        after = None
-        while True:
-            page = search.page(
-                OrderFilterForm(query).filter, after=after, limit=3, retry_limits=retry_limits(), now=ahead(0)
-            )
-            seen += [order.order_id for order in page.orders]
-            if (after := page.after) is None:
-                break
-        assert seen == sorted(ids, reverse=True), query
+def every_page(*, between: Callable[[], object] = lambda: None, **query: str) -> list[UUID]:
+    """The orders on all pages of a query's list, page by page, with something happening in between."""
+    seen: list[UUID] = []
+    text = ""
+    while True:
+        page = search.page(
+            OrderFilterForm(query).filter,
+            after=read_position(text),
+            limit=3,
+            retry_limits=retry_limits(),
+            now=ahead(0),
+        )
+        seen += [order.order_id for order in page.orders]
+        if page.after is None:
+            return seen
+        text = str(page.after)
+        between()
+
+
+@pytest.mark.pattern("F35")
+@pytest.mark.parametrize("ages", [[50, 40, 30, 20, 10, 5, 1], [9] * 7, [5, 5, 5, 3, 3, 3, 3]])
+def test_pages_follow_one_another_by_age_without_gap_or_overlap(ages: list[int]) -> None:
+    """The ids say nothing about age, and orders that were inserted together have the same age."""
+    orders = [
+        an_order(
+            {"reserve-stock": "running"}, process_state="processing", order_id=uuid4(), created_at=ago(age)
+        )
+        for age in ages
+    ]
+    moment = ago(0)
+    for order, age in zip(orders, ages, strict=True):
+        order.created_at = moment - timedelta(seconds=age)
+        order.save()
+    newest_first = sorted(orders, key=lambda order: (order.created_at, order.pk), reverse=True)
+    for query in ({}, {"kind": "running"}, {"agent": "warehouse"}, {"state": "processing"}, {"older": "1s"}):
+        assert every_page(**query) == [order.pk for order in newest_first], query
+
+
+def test_orders_that_change_their_state_between_two_pages_are_listed_once() -> None:
+    orders = [
+        an_order({"reserve-stock": "running"}, process_state="processing", created_at=ago(age))
+        for age in range(7)
+    ]
+
+    def finish() -> None:
+        OrderProcess.objects.update(process_state="processed", locked_by=None, finished_at=ago(0))
+
+    assert every_page(between=finish) == [order.pk for order in orders]
+
+
+def test_orders_that_are_archived_between_two_pages_of_a_search_are_listed_once() -> None:
+    email = {"purchase": {"email": "ada@example.org"}}
+    orders = [finished_order(days=89, **email) for _ in range(4)]
+    orders += [finished_order(days=91 + number, **email) for number in range(4)]
+    expected = sorted(
+        OrderProcess.objects.all(), key=lambda order: (order.created_at, order.pk), reverse=True
+    )
+    assert every_page(q="ada@example.org", between=retain) == [order.pk for order in expected]
+    assert ArchivedOrder.objects.count() == 4
+    assert every_page(q="ada@example.org") == [order.pk for order in expected]
+
+
+def test_the_links_below_the_list_lead_to_its_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order_views, "PAGE", 3)
+    orders = [
+        an_order({"reserve-stock": "running"}, process_state="processing", created_at=ago(age)).pk
+        for age in range(7)
+    ]
+    client, seen, link = desk("viewer"), [], "?state=processing"
+    while link:
+        page = client.get(f"/console/orders/{link}")
+        seen += [row.order_id for row in page.context["orders"]]
+        link = "".join(re.findall(r'rel="next" href="([^"]+)"', page.content.decode())).replace("&amp;", "&")
+    assert seen == orders
+
+
+def test_a_link_of_an_earlier_release_shows_the_first_page(desk: Desk) -> None:
+    order = an_order({"reserve-stock": "running"}, process_state="processing")
+    page = desk("viewer").get("/console/orders/", {"after": str(order.pk)})
+    assert str(order.pk) in page.content.decode()
+
+
+def test_the_first_digits_of_a_derived_id_find_its_order() -> None:
+    derived, other = (
+        an_order({}, order_id=derived_order_id(client="guest", key=key)).pk for key in ("k", "l")
+    )
+    assert every_page(q=str(derived)[:8]) == [derived]
+    assert every_page(q=str(other)[-6:]) == [other]
 
 
 def test_the_list_takes_a_limited_number_of_queries_and_explains_why_it_is_empty(

@@ -3,9 +3,11 @@
 import threading
 
 import pytest
+from django.test import Client
 from rest_framework.test import APIClient
 
-from orders.models import Order, SubmissionMessage
+from orders.models import Order, SubmissionKey, SubmissionMessage
+from orders.services.order_ids import derived_order_id
 from tests.support.order_bodies import order_body
 from tests.support.people import api_client
 from tests.web.helpers import ORDERS, assert_problem, in_threads, place, run_submission
@@ -31,6 +33,37 @@ def test_a_replay_shows_the_orders_current_progress(ada: APIClient) -> None:
     assert again.json()["id"] == placed["id"]
     assert len(again.json()["steps"]) == 5
     assert not SubmissionMessage.objects.exists()
+
+
+@pytest.mark.pattern("F35")
+@pytest.mark.django_db
+def test_a_key_whose_record_is_lost_returns_the_order_that_is_there(ada: APIClient, bob: APIClient) -> None:
+    placed = place(ada, key="k")
+    run_submission()
+    SubmissionKey.objects.all().delete()
+    again = ada.post(ORDERS, order_body(), headers={"Idempotency-Key": "k"})
+    assert (again.status_code, again.json()["id"]) == (202, placed["id"])
+    assert len(again.json()["steps"]) == 5
+    run_submission()
+    assert (Order.objects.count(), SubmissionMessage.objects.count()) == (1, 0)
+    assert place(bob, key="k")["id"] != placed["id"]
+
+
+@pytest.mark.django_db
+def test_an_id_that_somebody_has_worked_out_opens_nothing(ada: APIClient, bob: APIClient) -> None:
+    placed = place(ada, key="order-1")
+    worked_out = derived_order_id(client=f"user:{ada.user.pk}", key="order-1")
+    assert placed["id"] == str(worked_out)
+    stranger = Client()
+    stranger.force_login(bob.user)
+    for _ in range(2):  # on the queue, and inserted
+        for path in ("", "/events"):
+            assert_problem(bob.get(f"{ORDERS}/{worked_out}{path}"), "not_found")
+        assert_problem(bob.post(f"{ORDERS}/{worked_out}/cancel"), "not_found")
+        for visitor in (stranger, Client()):
+            assert visitor.get(f"/orders/{worked_out}/").status_code == 404
+            assert visitor.get(f"/o/{worked_out.hex}/").status_code == 404
+        run_submission()
 
 
 @pytest.mark.django_db

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from typing import Any
-from uuid import UUID
 
 from django import forms
 
 from orders.fields.numbers import LARGEST_ID
+from orders.selectors.paging import Position, read_position
 
 LONGEST_REASON = 200
 
@@ -73,11 +73,11 @@ class PageForm(forms.Form):
 
 
 class OrderPageForm(forms.Form):
-    """The query string of a list of orders: `after` is the order that the page starts after."""
+    """The query string of a list of orders: `after` is where the page starts."""
 
-    after = forms.UUIDField(required=False)
+    after = forms.CharField(required=False)
 
     @property
-    def position(self) -> UUID | None:
-        """The order that the page starts after; None for the first page, and for an invalid id."""
-        return self.cleaned_data.get("after") if self.is_valid() else None
+    def position(self) -> Position | None:
+        """Where the page starts; None for the first page, and for a URL that somebody has changed."""
+        return read_position(self.cleaned_data["after"]) if self.is_valid() else None

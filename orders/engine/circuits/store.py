@@ -132,7 +132,8 @@ def read_supplies(agents: Collection[str], *, counted_for: Viewpoint | None = No
                (SELECT true
                   FROM orders_stepstate AS s
                  WHERE s.agent = agents.agent AND s.waiting_since IS NOT NULL
-                 ORDER BY least(s.failure_count + s.compensation_failure_count, 1), s.priority DESC, s.order_id
+                 ORDER BY least(s.failure_count + s.compensation_failure_count, 1), s.priority DESC,
+                          s.wanted_since
                  LIMIT 1) IS NOT NULL,
                EXISTS (SELECT 1
                          FROM orders_alert AS a

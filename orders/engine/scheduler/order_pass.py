@@ -6,6 +6,7 @@ Nothing here touches the database. The scheduler writes what all the orders of a
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from orders.engine.alerts import NewAlert
 from orders.engine.channels.requests import NewRequest
@@ -51,9 +52,9 @@ class OrderPass(OrderRecord):
         self._next: Moves | None = None
         self._waits: set[str] = set()
 
-    def urgency(self) -> tuple[int, Any]:
+    def urgency(self) -> tuple[int, datetime, UUID]:
         """The order in which orders get an agent's room: by priority, then by age (A9)."""
-        return -self.row.priority, self.row.order_id
+        return -self.row.priority, self.row.created_at, self.row.order_id
 
     def retries_ready(self) -> list[str]:
         """The agents of the steps that may be retried in this pass, at most; one entry for each step."""

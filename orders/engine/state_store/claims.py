@@ -19,7 +19,7 @@ from orders.models import OrderProcess
 from orders.vocabulary import ProcessState
 
 _WAITING_STEPS = """
-                  SELECT s.order_id, s.priority, s.waiting_since
+                  SELECT s.order_id, s.priority, s.waiting_since, s.wanted_since
                     FROM orders_stepstate AS s
                     JOIN orders_orderprocess AS p ON p.order_id = s.order_id
                    WHERE s.agent = agents.agent
@@ -70,6 +70,23 @@ def any_supported(order_ids: Collection[UUID], workflows: Workflows) -> bool:
     return OrderProcess.objects.filter(_supported(workflows), order_id__in=order_ids).exists()
 
 
+def known_orders(order_ids: Collection[UUID]) -> dict[UUID, bool]:
+    """Those of these orders that are there, and whether each is archived.
+
+    One statement has one snapshot, so an order that is just being archived is not missed.
+    """
+    return dict(
+        fetch(
+            """
+            SELECT order_id, false FROM orders_orderprocess WHERE order_id = ANY(%(ids)s)
+             UNION ALL
+            SELECT order_id, true FROM orders_archivedorder WHERE order_id = ANY(%(ids)s)
+            """,
+            {"ids": list(order_ids)},
+        )
+    )
+
+
 def lock_one(order_id: UUID) -> ProcessRow | None:
     """Locks one order, waiting until it is free; None if there is no such order.
 
@@ -109,7 +126,7 @@ def claim(
     # After a quiet day the planner expects few ready orders, and would sort all of a sudden crowd at every claim.
     run("SET LOCAL enable_sort = off")
     ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True).order_by(
-        "-priority", "order_id"
+        "-priority", "created_at"
     )
     rows += _rows(ready[: limit - len(rows)])
     if may_be_more and len(rows) < limit:
@@ -132,8 +149,8 @@ def claim_waiting(
     """Locks up to `limit` orders whose steps wait for these agents, at most as many per agent as it has room for.
 
     Of the steps that have failed before, at most `retries` per agent, so that those for which there is no budget do not
-    fill the pass (F30). Those of higher priority come first, then the oldest (A9). The orders are chosen without locks
-    and then locked without waiting, so another scheduler may have taken some of them in between.
+    fill the pass (F30). Those of higher priority come first, then those that have waited longest (A9). The orders are
+    chosen without locks and then locked without waiting, so another scheduler may have taken some of them in between.
     """
     if not rooms or limit <= 0:
         return []
@@ -145,11 +162,11 @@ def claim_waiting(
                LATERAL (
                   {_WAITING_STEPS}
                      AND least(s.failure_count + s.compensation_failure_count, 1) = steps.failed
-                   ORDER BY s.priority DESC, s.order_id
+                   ORDER BY s.priority DESC, s.wanted_since
                    LIMIT least(agents.room, steps.most)
                ) AS waiting
          GROUP BY waiting.order_id
-         ORDER BY max(waiting.priority) DESC, waiting.order_id
+         ORDER BY max(waiting.priority) DESC, min(waiting.wanted_since), waiting.order_id
          LIMIT %(limit)s
         """,
         {

@@ -181,17 +181,19 @@ def waiting_for(agents: Sequence[str]) -> dict[str, int]:
 def orders_needing(agents: Sequence[str]) -> dict[str, int]:
     """How many orders under way still need each agent, counted up to `MOST_COUNTED` + 1. One query.
 
-    An order that is being compensated may need the agents of its completed steps again.
+    An order that is being compensated may need the agents of its completed steps again. `LATERAL … LIMIT` has the steps
+    looked up order by order: the planner would read those of all orders, because ids are in no order in the table.
     """
     rows = fetch(
         """
         SELECT agents.agent, (SELECT count(*) FROM (
-                                 SELECT 1 FROM orders_orderprocess AS p
+                                 SELECT 1 FROM orders_orderprocess AS p,
+                                        LATERAL (SELECT FROM orders_stepstate AS s
+                                                  WHERE s.order_id = p.order_id AND s.agent = agents.agent
+                                                    AND (s.state = ANY(%(ahead)s)
+                                                         OR p.goal = %(compensate)s AND s.state = %(completed)s)
+                                                  LIMIT 1) AS needed
                                   WHERE p.process_state = ANY(%(under_way)s)
-                                    AND EXISTS (SELECT FROM orders_stepstate AS s
-                                                 WHERE s.order_id = p.order_id AND s.agent = agents.agent
-                                                   AND (s.state = ANY(%(ahead)s)
-                                                        OR p.goal = %(compensate)s AND s.state = %(completed)s))
                                   LIMIT %(most)s) AS few)
           FROM unnest(%(agents)s::text[]) AS agents (agent)
         """,

@@ -37,10 +37,10 @@ def compensations(*, retry_limits: RetryLimits, now: datetime) -> Compensations:
         process
         for state in (ProcessState.PENDING, ProcessState.PROCESSING)
         for process in OrderProcess.objects.filter(process_state=state, goal=Goal.COMPENSATE).order_by(
-            "-order_id"
+            "-created_at", "-order_id"
         )[: MOST + 1]
     ]
-    processes.sort(key=lambda process: process.order_id, reverse=True)
+    processes.sort(key=lambda process: (process.created_at, process.order_id), reverse=True)
     progress = order_progress(processes[:MOST], retry_limits=retry_limits, now=now)
     return Compensations(
         failed=failed.orders,

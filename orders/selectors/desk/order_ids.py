@@ -1,6 +1,5 @@
-"""Which orders a part of an id refers to. An order's id begins with its time and ends at random."""
+"""Which orders a part of an id refers to."""
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,8 @@ from orders.models import ArchivedOrder, OrderProcess, SetAside, SubmissionMessa
 
 LEAST_ENDING = 4
 LEAST_BEGINNING = 8
-"""Digits: the ids of weeks of orders begin alike, and those of one minute share their first eight digits."""
+"""Digits: the ids of orders that are placed without a key begin with their time, those of one minute with the same
+eight digits."""
 MOST_ALIKE = 500
 """Orders with the same digits at the beginning or the end of their ids that a search for those digits finds."""
 
@@ -34,7 +34,7 @@ def orders_like(digits: str, *, most: int = 6) -> list[UUID]:
 
 
 def ids_like(digits: str) -> list[UUID]:
-    """The orders whose ids end with these digits, and the newest whose ids begin with them: each by its own index."""
+    """The orders whose ids end or begin with these digits, each by its own index."""
     return _ids_like(OrderProcess.objects.all(), digits)
 
 
@@ -67,8 +67,3 @@ def _as_written(digits: str) -> str:
     whole = digits.rjust(32, "x")
     parts = [whole[:8], whole[8:12], whole[12:16], whole[16:20], whole[20:]]
     return "-".join(parts).lstrip("x-")
-
-
-def first_id(at: datetime) -> UUID:
-    """The first id of that millisecond: ids begin with their time."""
-    return UUID(int=int(at.timestamp() * 1000) << 80)

@@ -10,6 +10,7 @@ from orders.engine.rows import StepRow
 from orders.models import AgentRequest, Alert, BulkItem, Order, OrderProcess, StepState
 from orders.selectors.archived_orders import Archived
 from orders.selectors.desk.standing import ProcessFacts, RetryLimits, Standing, StepFacts, order_standing
+from orders.selectors.paging import Position
 from orders.vocabulary import BulkItemState, BulkState, StepStatus
 
 _STEP = ["process_id" if name == "order_id" else name for name in StepRow._fields]
@@ -40,6 +41,12 @@ class OrderProgress:
     locked_by: str | None
     priority: int
     code: str
+    created_at: datetime
+
+    @property
+    def position(self) -> Position:
+        """Where the order is in a list."""
+        return Position(self.created_at, self.order_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +109,7 @@ def _progress(
         locked_by=process.locked_by,
         priority=process.priority,
         code="",
+        created_at=process.created_at,
     )
 
 

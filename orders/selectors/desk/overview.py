@@ -131,11 +131,11 @@ def _age(at: datetime | None, now: datetime) -> float | None:
 
 
 def _oldest_pending() -> datetime | None:
-    """When the oldest waiting order was inserted. Ids grow with time, so the index by state finds it."""
+    """When the oldest waiting order was inserted."""
     rows = fetch(
         """
         SELECT created_at FROM orders_orderprocess
-         WHERE process_state = 'pending' ORDER BY process_state, order_id LIMIT 1
+         WHERE process_state = 'pending' ORDER BY created_at LIMIT 1
         """
     )
     return rows[0][0] if rows else None
@@ -150,7 +150,7 @@ def _oldest_ready(now: datetime) -> datetime | None:
                        CROSS JOIN LATERAL (
                              SELECT order_id, created_at FROM orders_orderprocess
                               WHERE process_state = 'pending' AND not_before IS NULL AND priority = of.priority
-                              ORDER BY order_id LIMIT %s) AS p
+                              ORDER BY created_at LIMIT %s) AS p
                         LEFT JOIN LATERAL (
                              SELECT at FROM orders_event
                               WHERE order_id = p.order_id ORDER BY id DESC LIMIT 1) AS e ON true),

@@ -1,6 +1,6 @@
 """Orders by a filter: pages, counts that stop at a bound, and all that match. Fast with a million orders stored.
 
-Finished orders are reached only by an index: by state and id, by the end of an id, by email. Where an order stands is
+Finished orders are reached only by an index: by state and age, by the end of an id, by email. Where an order stands is
 not stored but worked out from its steps, so a search for a standing examines the orders that may stand there, chunk by
 chunk, and at most `MOST_EXAMINED` of them for one page.
 """
@@ -11,15 +11,16 @@ from datetime import datetime
 from itertools import islice
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.db.models.functions import Lower
+from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Lower
 
 from orders.engine.runtime.sql import fetch
 from orders.models import AgentRequest, Alert, ArchivedOrder, Order, OrderProcess, StepState
 from orders.selectors import archived_orders
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
-from orders.selectors.desk.order_ids import archived_ids_like, first_id, ids_like
+from orders.selectors.desk.order_ids import archived_ids_like, ids_like
 from orders.selectors.desk.order_rows import (
     OrderProgress,
     OrderRow,
@@ -28,15 +29,19 @@ from orders.selectors.desk.order_rows import (
     order_rows,
 )
 from orders.selectors.desk.standing import RetryLimits, StandingKind
+from orders.selectors.paging import Position, older_than
 from orders.vocabulary import Goal, ProcessState, StepStatus
 
 MOST_LOOKED_UP = 1_000
 """Where counting stops when each order's steps or alert have to be looked up."""
 MOST_EXAMINED = 600
 CHUNK = 200
+NEWEST_STEPS = 400
+"""The steps whose names and agents a form offers."""
 
 UNDER_WAY = (ProcessState.PENDING.value, ProcessState.PROCESSING.value)
 UNFINISHED = (*UNDER_WAY, ProcessState.ERROR.value)
+ANY_STATE = tuple(state.value for state in ProcessState)
 STATE_OF = {
     StandingKind.PROCESSED: (ProcessState.PROCESSED.value, Goal.COMPLETE.value),
     StandingKind.COMPENSATED: (ProcessState.COMPENSATED.value, Goal.COMPENSATE.value),
@@ -48,14 +53,14 @@ STATE_OF = {
 
 @dataclass(frozen=True, kw_only=True)
 class OrderPage:
-    """Some orders, newest first. `after` is the id that the next page starts after, None at the end."""
+    """Some orders, newest first. `after` is where the next page starts, None at the end."""
 
     orders: list[OrderRow]
-    after: UUID | None
+    after: Position | None
 
 
 def page(
-    order_filter: OrderFilter, *, after: UUID | None, limit: int, retry_limits: RetryLimits, now: datetime
+    order_filter: OrderFilter, *, after: Position | None, limit: int, retry_limits: RetryLimits, now: datetime
 ) -> OrderPage:
     """One page of orders: six queries, a few more when their standing has to be worked out first. A search for an id or
     an email also finds archived orders."""
@@ -65,21 +70,23 @@ def page(
 
 
 def _page_with_archived(
-    order_filter: OrderFilter, after: UUID | None, limit: int, retry_limits: RetryLimits, now: datetime
+    order_filter: OrderFilter, after: Position | None, limit: int, retry_limits: RetryLimits, now: datetime
 ) -> OrderPage:
     stored = _stored_page(order_filter, after, limit, retry_limits, now)
     archived = archived_matches(order_filter)
     if after is not None:
-        archived = archived.filter(order_id__lt=after)
+        archived = archived.filter(older_than(after, time="created_at", order_id="order_id"))
     if stored.after is not None:  # the rest comes on the pages that follow
-        archived = archived.filter(order_id__gt=stored.after)
+        archived = archived.exclude(older_than(stored.after, time="created_at", order_id="order_id"))
     archived_rows = [
         archived_order_row(archived_orders.opened(row), retry_limits=retry_limits, now=now)
         for row in archived.select_related("customer")[: limit + 1]
     ]
-    matches = sorted([*stored.orders, *archived_rows], key=lambda row: row.order_id, reverse=True)
+    matches = sorted([*stored.orders, *archived_rows], key=lambda row: row.order.position, reverse=True)
     more = len(matches) > limit
-    return OrderPage(orders=matches[:limit], after=matches[limit - 1].order_id if more else stored.after)
+    return OrderPage(
+        orders=matches[:limit], after=matches[limit - 1].order.position if more else stored.after
+    )
 
 
 def archived_matches(order_filter: OrderFilter) -> QuerySet[ArchivedOrder]:
@@ -90,15 +97,18 @@ def archived_matches(order_filter: OrderFilter) -> QuerySet[ArchivedOrder]:
     if order_filter.email:
         rows = archived_orders.of_email(order_filter.email)
     else:
-        rows = ArchivedOrder.objects.filter(pk__in=archived_ids_like(order_filter.digits)).order_by("-pk")
+        rows = ArchivedOrder.objects.filter(pk__in=archived_ids_like(order_filter.digits))
     if order_filter.kind:
         state, _ = STATE_OF.get(StandingKind(order_filter.kind), ("none", ""))
         rows = rows.filter(state=state)
+    # The time of its process, so that an order that is archived between two pages keeps its place.
+    created_at = Cast(KT("document__process__created_at"), DateTimeField())
+    rows = rows.annotate(created_at=created_at).order_by("-created_at", "-order_id")
     return rows.filter(state=order_filter.state) if order_filter.state else rows
 
 
 def _stored_page(
-    order_filter: OrderFilter, after: UUID | None, limit: int, retry_limits: RetryLimits, now: datetime
+    order_filter: OrderFilter, after: Position | None, limit: int, retry_limits: RetryLimits, now: datetime
 ) -> OrderPage:
     matches: list[OrderProgress] = []
     examined = 0
@@ -110,7 +120,7 @@ def _stored_page(
         examined += len(chunk)
         if len(chunk) < size:
             break
-        behind = chunk[-1].order_id
+        behind = _position(chunk[-1])
         if not _is_worked_out(order_filter):
             break
     else:
@@ -118,7 +128,7 @@ def _stored_page(
             return OrderPage(orders=order_rows(matches, now=now), after=behind)
     shown = matches[:limit]
     has_more = bool(shown) and len(matches) > limit
-    return OrderPage(orders=order_rows(shown, now=now), after=shown[-1].order_id if has_more else None)
+    return OrderPage(orders=order_rows(shown, now=now), after=shown[-1].position if has_more else None)
 
 
 def count(order_filter: OrderFilter, *, now: datetime, most: int | None = None) -> int | None:
@@ -197,10 +207,9 @@ def rows(
 
 def steps_and_agents() -> tuple[list[str], list[str]]:
     """The names of the steps and agents of the newest orders, for a form. One query."""
-    newest = OrderProcess.objects.order_by("-order_id").values("order_id")[:50]
-    names = StepState.objects.filter(process_id__in=newest).order_by("position").values_list("name", "agent")
-    pairs = list(dict.fromkeys(names))
-    return list(dict.fromkeys(name for name, _ in pairs)), sorted({agent for _, agent in pairs})
+    newest = StepState.objects.order_by("-id").values_list("position", "name", "agent")[:NEWEST_STEPS]
+    steps = sorted(set(newest))
+    return list(dict.fromkeys(name for _, name, _ in steps)), sorted({agent for _, _, agent in steps})
 
 
 def _is_worked_out(order_filter: OrderFilter) -> bool:
@@ -218,21 +227,31 @@ def _with_the_standing(order_filter: OrderFilter, orders: Sequence[OrderProgress
 
 
 def _chunks(order_filter: OrderFilter, now: datetime) -> Iterator[list[OrderProcess]]:
-    behind: UUID | None = None
+    behind: Position | None = None
     while chunk := _newest(order_filter, behind, CHUNK, now):
         yield chunk
-        behind = chunk[-1].order_id
+        behind = _position(chunk[-1])
 
 
-def _newest(order_filter: OrderFilter, behind: UUID | None, limit: int, now: datetime) -> list[OrderProcess]:
-    """The newest that may match, read state by state: the index on states has each state's orders by age."""
-    newest: list[OrderProcess] = []
-    for state in _states(order_filter) or ("",):
+def _position(process: OrderProcess) -> Position:
+    return Position(process.created_at, process.order_id)
+
+
+def _newest(
+    order_filter: OrderFilter, behind: Position | None, limit: int, now: datetime
+) -> list[OrderProcess]:
+    """The newest that may match, those of each state by the index that has them by age. One query.
+
+    A search for an id or an email finds few orders, which are sorted.
+    """
+    of_states = []
+    for state in _states(order_filter) or (("",) if order_filter.q else ANY_STATE):
         processes = _matching_orders(order_filter, now, state)
         if behind is not None:
-            processes = processes.filter(order_id__lt=behind)
-        newest += processes.order_by("-order_id")[:limit]
-    return sorted(newest, key=lambda process: process.order_id, reverse=True)[:limit]
+            processes = processes.filter(older_than(behind, time="created_at", order_id="order_id"))
+        of_states.append(processes.order_by("-created_at", "-order_id")[:limit])
+    first, *others = of_states
+    return sorted(first.union(*others, all=True) if others else first, key=_position, reverse=True)[:limit]
 
 
 def _states(order_filter: OrderFilter) -> Sequence[str]:
@@ -269,8 +288,7 @@ def _matching_orders(order_filter: OrderFilter, now: datetime, state: str) -> Qu
     if order_filter.priority:
         orders = orders.filter(priority=int(order_filter.priority))
     if (age := order_filter.age) is not None:
-        # An id is made before its order is inserted, so it is at least as old as its order.
-        orders = orders.filter(created_at__lt=now - age, order_id__lt=first_id(now - age))
+        orders = orders.filter(created_at__lt=now - age)
     return _searched(orders, order_filter) if order_filter.q else _narrowed(orders, order_filter.kind)
 
 

@@ -159,7 +159,7 @@ def _counts(now: datetime) -> dict[tuple[str, int], dict[str, Counts]]:
             UNION ALL
             SELECT s.order_id, s.name, 'failed'
               FROM (SELECT order_id FROM orders_orderprocess WHERE process_state = 'error'
-                     ORDER BY process_state, order_id DESC LIMIT %(most)s) AS wrong
+                     ORDER BY created_at DESC LIMIT %(most)s) AS wrong
               JOIN orders_stepstate AS s ON s.order_id = wrong.order_id AND s.state = 'failed')
         SELECT p.workflow, p.version, at.name, at.what, count(*)
           FROM at JOIN orders_orderprocess AS p ON p.order_id = at.order_id
