@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from typing import TextIO
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from orders import wiring
 from orders.engine.retry_rules import RetryRules
@@ -24,7 +24,6 @@ from tests.simulation.roles import Roles, configure
 from tests.simulation.virtual import Clock
 from tests.simulation.watch import Violation, Watch, check_effects
 
-NAMES = UUID("7b1f6e0e-5d0c-4a3e-9d3b-2f6f3d1d7a10")
 ENDS_WITHIN = 180.0
 """Seconds after the last fault in which every order must have ended (P4)."""
 
@@ -148,7 +147,6 @@ class Life:
             orders=plan.orders,
             within=plan.troubled * 0.7,
             hangs=plan.hangs,
-            new_id=lambda key: uuid5(NAMES, key),
         )
         people = People(kernel, clients, services, pause=plan.act_every)
         kernel.spawn(roles.world, "faults", faults.run)

@@ -1,36 +1,48 @@
-"""Lives one after another: each in a fork of this process, on a copy of one migrated database."""
+"""Lives, each in a fork of this process and on a copy of one migrated database."""
 
 import json
 import logging
 import os
+import select
 import traceback
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 import django
 
 django.setup()
 
-import psycopg
-from django.conf import settings
-from django.core.management import call_command
-from django.db import connection, connections
+import psycopg  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
+from psycopg.conninfo import conninfo_to_dict  # noqa: E402
 
-from orders.models import Product
-from sasweb.embedded_postgres.server import temporary_server
-from tests.simulation.database import CHANGES, OPTIONS, SHADOWS
-from tests.simulation.life import Life, Plan, Report
-from tests.support.order_bodies import SUBMITTED
+from orders.models import Product  # noqa: E402
+from sasweb.embedded_postgres.server import temporary_server  # noqa: E402
+from tests.simulation.database import CHANGES, OPTIONS, SHADOWS  # noqa: E402
+from tests.simulation.life import Life, Plan, Report  # noqa: E402
+from tests.support.order_bodies import SUBMITTED  # noqa: E402
+
+# Without vacuum, rows lie and plans are made in the same way every time.
+SERVER = {"autovacuum": "off", "shared_buffers": "128MB", "max_connections": "200"}
+
+
+class Child(NamedTuple):
+    """A process that lives one life. Its report comes through the pipe."""
+
+    seed: int
+    pid: int
+    pipe: int
 
 
 class World:
-    """The server that all lives use."""
+    """The server that all lives use, and the processes that live them."""
 
     def __enter__(self) -> "World":
-        self._server = temporary_server(
-            settings={"autovacuum": "off", "shared_buffers": "128MB", "max_connections": "200"}
-        )
+        self._server = temporary_server(settings=SERVER)
         self._url = self._server.__enter__().url
         self._prepare()
         return self
@@ -40,66 +52,84 @@ class World:
     ) -> None:
         self._server.__exit__(kind, error, trace)
 
-    def live(self, seed: int, *, orders: int, trace: Path | None = None) -> Report:
-        """Lives one life in a child process; returns its report."""
+    def live(
+        self, seeds: Iterable[int], *, orders: int, processes: int = 1, trace: Path | None = None
+    ) -> Iterator[Report]:
+        """Lives one life for each seed, some at once; yields their reports as they end."""
+        children: list[Child] = []
+        for seed in seeds:
+            children.append(self._begin(Plan.of(seed, orders), trace))
+            if len(children) >= processes:
+                yield self._next_end(children)
+        while children:
+            yield self._next_end(children)
+
+    def _begin(self, plan: Plan, trace: Path | None) -> Child:
+        name = f"life_{plan.seed}"
         with psycopg.connect(self._url, autocommit=True) as session:
-            session.execute("DROP DATABASE IF EXISTS life WITH (FORCE)")
-            session.execute("CREATE DATABASE life TEMPLATE newborn STRATEGY file_copy")
+            session.execute(f"CREATE DATABASE {name} TEMPLATE newborn STRATEGY file_copy".encode())
         reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
+        pid = os.fork()
+        if pid == 0:
             os.close(reader)
+            try:
+                report = _live(plan, self._url_of(name), trace)
+            except BaseException:
+                report = Report(plan.seed, failure=traceback.format_exc())
             with os.fdopen(writer, "w") as pipe:
-                try:
-                    report = _live(Plan.of(seed, orders), self._url_of("life"), trace)
-                except BaseException:
-                    report = Report(seed, failure=traceback.format_exc())
                 pipe.write(json.dumps(asdict(report)))
             os._exit(0)
         os.close(writer)
-        with os.fdopen(reader) as pipe:
+        return Child(plan.seed, pid, reader)
+
+    def _next_end(self, children: list[Child]) -> Report:
+        readable, _, _ = select.select([child.pipe for child in children], [], [])
+        child = next(child for child in children if child.pipe in readable)
+        with os.fdopen(child.pipe) as pipe:
             text = pipe.read()
-        os.waitpid(child, 0)
-        return Report(**json.loads(text)) if text else Report(seed, failure="the child died")
+        os.waitpid(child.pid, 0)
+        children.remove(child)
+        with psycopg.connect(self._url, autocommit=True) as session:
+            session.execute(f"DROP DATABASE life_{child.seed} WITH (FORCE)".encode())
+        return Report(**json.loads(text)) if text else Report(child.seed, failure="its process died")
 
     def _url_of(self, name: str) -> str:
         return self._url.replace("@/sasweb?", f"@/{name}?")
 
     def _prepare(self) -> None:
+        """Migrates the database that all lives start with. The clock comes first, so that defaults refer to it."""
         with psycopg.connect(self._url, autocommit=True) as session:
             session.execute("CREATE DATABASE newborn")
         url = self._url_of("newborn")
         with psycopg.connect(url, autocommit=True, options=OPTIONS) as session:
-            session.execute(SHADOWS)
+            session.execute(SHADOWS.encode())
         _point_at(url)
         call_command("migrate", verbosity=0)
         for line in SUBMITTED["lines"]:
             Product.objects.create(sku=line["sku"], title=line["title"], price=line["unit_price"])
         connection.close()
         with psycopg.connect(url, autocommit=True, options=OPTIONS) as session:
-            session.execute(CHANGES)
+            session.execute(CHANGES.encode())
             session.execute("VACUUM ANALYZE")
 
 
 def _point_at(url: str) -> None:
-    from psycopg.conninfo import conninfo_to_dict
-
+    """Has Django connect there, in every thread."""
     parts = conninfo_to_dict(url)
-    settings_dict = connection.settings_dict
-    settings_dict.update(NAME=parts["dbname"], USER=parts["user"], HOST=parts["host"], PORT=parts["port"])
-    settings_dict["OPTIONS"] = {"options": OPTIONS, "connect_timeout": 5}
-    settings_dict["CONN_HEALTH_CHECKS"] = False
-    connections.databases["default"].update(settings_dict)
+    connection.settings_dict.update(
+        NAME=parts["dbname"],
+        USER=parts["user"],
+        HOST=parts["host"],
+        PORT=parts["port"],
+        OPTIONS={"options": OPTIONS, "connect_timeout": 5},
+        CONN_HEALTH_CHECKS=False,
+    )
 
 
 def _live(plan: Plan, url: str, trace: Path | None) -> Report:
     _point_at(url)
     if trace is None:
         logging.disable(logging.CRITICAL)
-    file = trace.open("w") if trace else None
-    life = Life(plan, url=url, trace=file)
-    try:
-        return life.live()
-    finally:
-        if file:
-            file.close()
+        return Life(plan, url=url).live()
+    with trace.open("w") as file:
+        return Life(plan, url=url, trace=file).live()

@@ -15,6 +15,7 @@ from orders.models import StepState
 from orders.services import customers
 from orders.services.audit import Actor
 from orders.services.operators import agents, editing, order_acts, settling
+from orders.services.order_ids import derived_order_id
 from orders.services.order_lock import NoSuchOrderError
 from tests.simulation.kernel import Kernel
 from tests.simulation.remotes import RemoteServices
@@ -28,13 +29,12 @@ CARDS = {"card_ok": 92, "card_declined": 4, "card_slow": 4}
 class Clients:
     """Place the orders of a life in crowds. A client that got no answer repeats the post with the same key."""
 
-    def __init__(self, kernel: Kernel, *, orders: int, within: float, hangs: bool, new_id: Callable[[str], UUID]) -> None:
+    def __init__(self, kernel: Kernel, *, orders: int, within: float, hangs: bool) -> None:
         self.acknowledged: list[UUID] = []
         self._kernel = kernel
         self._orders = orders
         self._within = within
         self._cards = {**CARDS, "card_hangs": 1} if hangs else CARDS
-        self._new_id = new_id
         self._placed = 0
 
     @property
@@ -69,7 +69,7 @@ class Clients:
         with transaction.atomic():
             records = [
                 submissions.post_once(
-                    order_id=self._new_id(f"key-{number}"),
+                    order_id=derived_order_id(client=CLIENT, key=f"key-{number}"),
                     client=CLIENT,
                     body=submitted_body(payment_method=card, priority=priority, reply_to=""),
                     key=f"key-{number}",
