@@ -52,8 +52,8 @@ MUTANTS = (
     Mutant(
         name="what-is-given-back-is-suspected",
         path=f"{CHANNELS}/leases.py",
-        old="               leased_until = NULL\n         WHERE id IN (SELECT id FROM held)",
-        new="               leased_until = NULL, lapses = lapses + 1\n         WHERE id IN (SELECT id FROM held)",
+        old="               leased_until = NULL,\n               is_repeat",
+        new="               leased_until = NULL, lapses = lapses + 1,\n               is_repeat",
         test="tests/store/test_request_leases.py::test_a_request_that_is_given_back_is_no_suspect",
     ),
     # One order's fault, and the release's (rules 9, 10 and 11)
@@ -160,7 +160,7 @@ MUTANTS = (
     Mutant(
         name="recalls-what-was-begun",
         path=f"{CHANNELS}/requests.py",
-        old="AND deliveries = 0",
+        old="           AND deliveries = settled_deliveries\n",
         new="",
         test="tests/store/test_requests.py::test_only_requests_that_no_agent_ever_received_are_recalled",
     ),
@@ -226,7 +226,7 @@ MUTANTS = (
     Mutant(
         name="deferred-means-never-begun",
         path=f"{ENGINE}/agent_host/call.py",
-        old="return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))",
+        old="return answer._replace(calls=max(answer.calls, int(self.lease.may_be_begun)))",
         new="return answer",
         test="tests/unit/test_deferral.py",
     ),

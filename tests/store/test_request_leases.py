@@ -209,7 +209,7 @@ def test_a_request_that_is_given_back_is_no_suspect() -> None:
     request = make_one()
     for n in range(5):
         (lease,) = claim(me=f"agents:{n}")
-        assert leases.release([(lease.id, lease.deliveries)], me=f"agents:{n}") == 1
+        assert leases.release([leases.GivenBack(lease.id, lease.deliveries)], me=f"agents:{n}") == 1
     assert not suspects.has_suspects(["kitchen"])
     (lease,) = claim()
     assert (lease.id, lease.deliveries, lease.lapses) == (request.pk, 6, 0)
