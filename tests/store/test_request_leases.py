@@ -236,6 +236,15 @@ def test_the_least_suspect_come_first_within_the_room_of_their_agents() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.pattern("A9")
+def test_the_suspects_of_an_agent_without_room_do_not_hold_up_those_of_another() -> None:
+    many(SUSPICION, lapses=2)
+    other = make_one(agent="oven", lapses=2)
+    assert ids(claim_suspects(kitchen=0, oven=9)) == [other.pk]
+    assert {lease.agent for lease in claim_suspects(kitchen=9)} == {"kitchen"}
+
+
+@pytest.mark.django_db
 @pytest.mark.pattern("A5")
 def test_a_suspect_past_its_complete_by_is_not_run() -> None:
     make_one(lapses=2, complete_by=database_now())
