@@ -58,6 +58,18 @@ def test_an_order_that_overran_is_not_set_aside_for_the_fault_of_another() -> No
     assert alerts_of(innocent) == []
 
 
+@pytest.mark.pattern("V3", "V7")
+def test_an_order_that_breaks_the_sweep_is_set_aside_although_many_before_it_are_left_alone() -> None:
+    """They are on a workflow that this release does not have, so they stay the longest overdue."""
+    others = [processing({"mix": overdue(complete_by=ago(100))}) for _ in range(4)]
+    OrderProcess.objects.filter(pk__in=[order.pk for order in others]).update(version=2)
+    bad, good = (processing({"mix": overdue(complete_by=ago(10))}) for _ in range(2))
+    StepState.objects.filter(process=bad, name="mix").update(name="frost")
+    a_leader(batch=4).run_once()
+    assert [stored(order).process_state for order in (bad, good)] == ["error", "pending"]
+    assert alerts_of(bad) == [("unprocessable", "", "KeyError")]
+
+
 def test_an_order_that_is_no_longer_overdue_is_not_set_aside() -> None:
     order = processing({"mix": "running"})
     before = everything(order)

@@ -81,8 +81,8 @@ MUTANTS = (
     Mutant(
         name="what-is-no-longer-overdue-is-set-aside",
         path=f"{ENGINE}/supervisor/role.py",
-        old="rows = state_store.lock(still_overdue, self.workflows())",
-        new="rows = state_store.lock(order_ids, self.workflows())",
+        old="rows = [row for row in rows if late_steps[row.order_id] or _has_overrun(row, now)]",
+        new="pass",
         test="tests/engine/test_supervisor_load.py",
     ),
     Mutant(

@@ -174,7 +174,7 @@ class Supervisor:
     ) -> Finding:
         """Decides about each overdue step of an order, and about the order itself."""
         finding = Finding(row=row, workflow=self.workflows()[row.workflow, row.version])
-        overdue = [step for step in steps if step.complete_by is not None and step.complete_by <= now]
+        overdue = [step for step in steps if _is_late(step.complete_by, now)]
         for step in overdue:
             # What was handed back and is still in flight counts, since the agent works for other orders.
             counts = step.agent not in unavailable or step.answered == step.attempt
@@ -185,11 +185,7 @@ class Supervisor:
         row = finding.row
         if row.process_state == ProcessState.ERROR:
             return finding
-        if (
-            row.process_state == ProcessState.PROCESSING
-            and row.complete_by is not None
-            and row.complete_by <= now
-        ):
+        if _has_overrun(row, now):
             row = row._replace(overruns=row.overruns + 1, failure_count=row.failure_count + 1)
             finding.events.append(self._event(row, EventKind.ORDER_OVERRAN, None, overruns=row.overruns))
             if row.overruns >= self._config.rules.threshold and finding.failed is None:
@@ -304,15 +300,18 @@ class Supervisor:
             leadership.check(LEASE, term=self._term or 0)
             reason = f"{type(error).__name__}: {error}"
             now = database_now()
-            still_overdue = set(state_store.overdue(self._config.batch, now)) & set(order_ids)
-            rows = state_store.lock(still_overdue, self.workflows())
-            steps = [
+            rows = state_store.lock(order_ids, self.workflows())
+            late_steps = {
+                order_id: [step for step in steps if _is_late(step.complete_by, now)]
+                for order_id, steps in state_store.steps_of(row.order_id for row in rows).items()
+            }
+            rows = [row for row in rows if late_steps[row.order_id] or _has_overrun(row, now)]
+            failed_steps = [
                 step._replace(state=StepStatus.FAILED, complete_by=None, error={"code": "unprocessable"})
-                for steps in state_store.steps_of(row.order_id for row in rows).values()
-                for step in steps
-                if step.complete_by is not None and step.complete_by <= now
+                for row in rows
+                for step in late_steps[row.order_id]
             ]
-            state_store.write_steps([StepWrite(step, step.attempt) for step in steps])
+            state_store.write_steps([StepWrite(step, step.attempt) for step in failed_steps])
             state_store.stop_waiting([row.order_id for row in rows])
             state_store.write_processes([_in_error(row) for row in rows])
             alerts.open_alerts(
@@ -326,6 +325,15 @@ class Supervisor:
     def _event(self, row: ProcessRow, kind: EventKind, step: StepRow | None, **detail: object) -> EventRow:
         name, attempt = (step.name, step.attempt) if step else ("", 0)
         return EventRow(row.order_id, kind, self._actor, name, attempt, detail)
+
+
+def _is_late(complete_by: datetime | None, now: datetime) -> bool:
+    return complete_by is not None and complete_by <= now
+
+
+def _has_overrun(row: ProcessRow, now: datetime) -> bool:
+    """Whether an order under way is past its own complete-by time."""
+    return row.process_state == ProcessState.PROCESSING and _is_late(row.complete_by, now)
 
 
 def _in_error(row: ProcessRow) -> ProcessRow:
