@@ -4,8 +4,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from orders.engine.supervisor.role import LONGEST_PAUSE
 from orders.models import Alert, Event, LeaderLease, OrderProcess, StepState
-from tests.support.factories import ago, step_of
+from tests.support.factories import ago, ahead, step_of
 from tests.support.overdue import overdue, processing
 from tests.support.roles import (
     a_leader,
@@ -106,6 +107,27 @@ def test_one_run_sweeps_everything_overdue_in_batches() -> None:
     assert (done["found"], done["recovered"]) == (250, 250)
     assert OrderProcess.objects.filter(process_state="pending").count() == 250
     assert LeaderLease.objects.get().last_sweep["found"] == 250
+
+
+@pytest.mark.pattern("V7", "F30")
+def test_a_long_sweep_leaves_as_much_time_as_it_takes_and_keeps_the_lease() -> None:
+    """Ten thousand steps that expire at once must not take the processor from new orders."""
+    clones(processing({"mix": overdue()}), 249)
+    pauses: list[float] = []
+    swept: list[int] = []
+
+    def pause(seconds: float) -> None:
+        lease = LeaderLease.objects.get()
+        assert lease.expires_at is not None and lease.expires_at > ahead(LONGEST_PAUSE)
+        pauses.append(seconds)
+        swept.append(lease.last_sweep["found"])
+
+    leader = a_leader(batch=100, pause=pause)
+    assert leader.run_once().done["recovered"] == 250
+    assert swept == [100, 200]
+    assert all(0 < seconds <= LONGEST_PAUSE for seconds in pauses)
+    leader.run_once()
+    assert len(pauses) == 2  # a sweep that finds nothing more ends at once
 
 
 @pytest.mark.pattern("V7")

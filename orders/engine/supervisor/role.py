@@ -7,7 +7,7 @@ checked in the sweep's transaction, stops a leader that was suspended and has be
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -35,6 +35,8 @@ from orders.models.health import LeaderLease
 from orders.vocabulary import ActorKind, AlertKind, EventKind, Goal, ProcessState, Reason, StepStatus
 
 LEASE = LeaderLease.SUPERVISOR
+LONGEST_PAUSE = 1.0
+"""Seconds between two batches of a long sweep at most: far less than the lease, which each batch renews."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,13 +44,14 @@ class SupervisorConfig:
     """`lease` is how long leadership lasts without a sweep, in seconds; `batch` is the most orders in a transaction.
 
     Ten seconds are five sweeps of 2 s: a slow sweep does not cost the lead, and a killed leader is soon replaced.
+    A hundred orders take some hundredths of a second, so nobody who needs one of them, or the processor, waits longer.
     `confirm` is for how long no process must have run an agent, beyond its missed heartbeats, before operators are
     told: the heartbeats may only have been held up, by a database that was restarted.
     """
 
     instance: str
     lease: float = 10.0
-    batch: int = 500
+    batch: int = 100
     confirm: float = 10.0
     rules: RetryRules = field(default_factory=RetryRules)
 
@@ -67,7 +70,13 @@ class Finding:
 class Supervisor:
     """One instance. It leads from `acquire` to `release`; the others stand by."""
 
-    def __init__(self, *, config: SupervisorConfig, workflows: Workflows) -> None:
+    def __init__(
+        self,
+        *,
+        config: SupervisorConfig,
+        workflows: Workflows,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._config = config
         self._actor = Actor(ActorKind.SUPERVISOR, config.instance)
         self._admission = Admission(workflows)
@@ -80,6 +89,7 @@ class Supervisor:
             troubles=self.troubles,
             workflows=self.workflows,
         )
+        self._pause = pause
         self._term: int | None = None
         self._passed_over: set[UUID] = set()
         self._unhosted_since: dict[str, float] = {}
@@ -97,13 +107,18 @@ class Supervisor:
             self._term = None
 
     def run_once(self) -> Counts:
-        """Sweeps until nothing is overdue, and renews the lease. Raises `LeadershipLost` if another instance leads."""
+        """Sweeps until nothing is overdue, and renews the lease. Raises `LeadershipLost` if another instance leads.
+
+        After each batch it pauses for as long as the batch has taken. When thousands of steps expire at once, their
+        recovery is not urgent to the second, and new orders need the processor, too (F30).
+        """
         assert self._term is not None, "acquire the lead first"
         total: Counter[str] = Counter()
         # Orders that somebody else has locked, or whose workflow this release does not have, must not hold up others.
         self._passed_over = set()
         try:
             while True:
+                began = time.monotonic()
                 counts = self._isolation.run(self._sweep, self._set_aside)
                 total.update(counts.done)
                 leadership.renew(LEASE, term=self._term, seconds=self._config.lease, report=dict(total))
@@ -113,6 +128,8 @@ class Supervisor:
                     self._watch_hosts()
                     self._versions.look()
                     return Counts(done=dict(total))
+                self.health.beat()  # a long sweep must not look like a supervisor that has died
+                self._pause(min(time.monotonic() - began, LONGEST_PAUSE))
         except LeadershipLost:
             self._term = None
             raise
