@@ -81,7 +81,7 @@ MUTANTS = (
     Mutant(
         name="what-is-no-longer-overdue-is-set-aside",
         path=f"{ENGINE}/supervisor/role.py",
-        old="rows = [row for row in rows if late_steps[row.order_id] or _has_overrun(row, now)]",
+        old="rows = [row for row in rows if late_steps[row.order_id] or has_overrun(row, now)]",
         new="pass",
         test="tests/engine/test_supervisor_load.py",
     ),
@@ -205,7 +205,7 @@ MUTANTS = (
     Mutant(
         name="no-credit",
         path=f"{ENGINE}/circuits/credit.py",
-        old="if self.rooms.get(agent, 0) <= 0 or (is_retry and self.retries <= 0):",
+        old="if self.rooms.get(agent, 0) <= 0:",
         new="if is_retry and self.retries <= 0:",
         test="tests/engine/test_waiting_for_agents.py::test_a_step_without_credit_waits_with_no_complete_by_and_no_failure",
     ),

@@ -18,7 +18,7 @@ from orders.engine import alerts, state_store
 from orders.engine.admission import Admission
 from orders.engine.alerts import NewAlert
 from orders.engine.circuits.store import alert_host_changes, find_host_changes, unavailable_agents
-from orders.engine.contracts import Workflow, Workflows
+from orders.engine.contracts import Workflows
 from orders.engine.errors import LeadershipLost
 from orders.engine.retry_rules import RetryRules
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
@@ -29,6 +29,7 @@ from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
+from orders.engine.supervisor.finding import Finding, has_overrun, in_error, is_late
 from orders.engine.supervisor.remedies import Ruling, rule_on
 from orders.engine.supervisor.version_watch import VersionWatch
 from orders.models.health import LeaderLease
@@ -54,17 +55,6 @@ class SupervisorConfig:
     batch: int = 100
     confirm: float = 10.0
     rules: RetryRules = field(default_factory=RetryRules)
-
-
-@dataclass
-class Finding:
-    """One overdue order during a sweep: its row as it will be, and what to write."""
-
-    row: ProcessRow
-    workflow: Workflow
-    writes: list[StepWrite] = field(default_factory=list)
-    events: list[EventRow] = field(default_factory=list)
-    failed: tuple[AlertKind, StepRow | None] | None = None
 
 
 class Supervisor:
@@ -191,7 +181,7 @@ class Supervisor:
     ) -> Finding:
         """Decides about each overdue step of an order, and about the order itself."""
         finding = Finding(row=row, workflow=self.workflows()[row.workflow, row.version])
-        overdue = [step for step in steps if _is_late(step.complete_by, now)]
+        overdue = [step for step in steps if is_late(step.complete_by, now)]
         for step in overdue:
             # What was handed back and is still in flight counts, since the agent works for other orders.
             counts = step.agent not in unavailable or step.answered == step.attempt
@@ -202,13 +192,13 @@ class Supervisor:
         row = finding.row
         if row.process_state == ProcessState.ERROR:
             return finding
-        if _has_overrun(row, now):
+        if has_overrun(row, now):
             row = row._replace(overruns=row.overruns + 1, failure_count=row.failure_count + 1)
             finding.events.append(self._event(row, EventKind.ORDER_OVERRAN, None, overruns=row.overruns))
             if row.overruns >= self._config.rules.threshold and finding.failed is None:
                 finding.failed = (AlertKind.ORDER_OVERRAN, None)
         if finding.failed is not None:
-            finding.row = _in_error(row)
+            finding.row = in_error(row)
             finding.writes += [
                 StepWrite(step._replace(waiting_since=None), step.attempt)
                 for step in steps
@@ -319,10 +309,10 @@ class Supervisor:
             now = database_now()
             rows = state_store.lock(order_ids, self.workflows())
             late_steps = {
-                order_id: [step for step in steps if _is_late(step.complete_by, now)]
+                order_id: [step for step in steps if is_late(step.complete_by, now)]
                 for order_id, steps in state_store.steps_of(row.order_id for row in rows).items()
             }
-            rows = [row for row in rows if late_steps[row.order_id] or _has_overrun(row, now)]
+            rows = [row for row in rows if late_steps[row.order_id] or has_overrun(row, now)]
             failed_steps = [
                 step._replace(state=StepStatus.FAILED, complete_by=None, error={"code": "unprocessable"})
                 for row in rows
@@ -330,7 +320,7 @@ class Supervisor:
             ]
             state_store.write_steps([StepWrite(step, step.attempt) for step in failed_steps])
             state_store.stop_waiting([row.order_id for row in rows])
-            state_store.write_processes([_in_error(row) for row in rows])
+            state_store.write_processes([in_error(row) for row in rows])
             alerts.open_alerts(
                 [
                     NewAlert(row.order_id, AlertKind.UNPROCESSABLE.value, type(error).__name__, reason)
@@ -342,19 +332,3 @@ class Supervisor:
     def _event(self, row: ProcessRow, kind: EventKind, step: StepRow | None, **detail: object) -> EventRow:
         name, attempt = (step.name, step.attempt) if step else ("", 0)
         return EventRow(row.order_id, kind, self._actor, name, attempt, detail)
-
-
-def _is_late(complete_by: datetime | None, now: datetime) -> bool:
-    return complete_by is not None and complete_by <= now
-
-
-def _has_overrun(row: ProcessRow, now: datetime) -> bool:
-    """Whether an order under way is past its own complete-by time."""
-    return row.process_state == ProcessState.PROCESSING and _is_late(row.complete_by, now)
-
-
-def _in_error(row: ProcessRow) -> ProcessRow:
-    """The process in Error. A scheduler will tell the submitting application (V5, Q3)."""
-    return row._replace(
-        process_state=ProcessState.ERROR, locked_by=None, not_before=None, announced=not row.reply_to
-    )
