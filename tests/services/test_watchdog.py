@@ -1,6 +1,6 @@
 """The web looks at the other roles, the queues, the outbox and the database, and tells operators (O1)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from django.db import connection
 
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.engine.role_health import Trouble
+from orders.engine.runtime.sql import fetch, run
 from orders.models import (
     AgentInstance,
     Alert,
@@ -25,6 +26,9 @@ from orders.watchdog.watch import HEARTBEAT, Watch
 from sasweb.readiness import REPORT_LIMIT, SystemReport
 from tests.support.factories import ago, make_order, make_reply, make_request, step_of
 from tests.support.mailbox import Mailbox, mailbox
+from tests.support.roles import in_thread
+from tests.support.two_sessions import Session
+from tests.support.wait import until
 from tests.support.webhook import Webhook, webhook
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
@@ -235,6 +239,28 @@ def test_a_database_that_takes_no_writes_is_told_directly_and_told_over(
     assert [call["text"] for call in hook.received][1:] == ["sasweb: database: it works again"]
     assert len(inbox.emails) == 2
     assert list(Path(settings.CONFIG.var_dir).glob("*.told")) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_hangs_during_a_look_is_told_although_the_look_does_not_end(
+    clock: Clock, hook: Webhook, new_session: Callable[[], Session]
+) -> None:
+    """A server whose disk stands still keeps the connection, so the look itself can tell nothing."""
+    watch, holder = Watch(instance="web:a", clock=clock), new_session()
+    assert watch.note_hang() == []
+    holder.begin()
+    holder.do(lambda: run("LOCK TABLE orders_roleinstance"))
+    look = in_thread(watch.look)
+    until(lambda: fetch("SELECT 1 FROM pg_locks WHERE NOT granted"), what="the look")
+    assert watch.note_hang() == []
+    for _ in range(2):
+        clock.now += TOLERANCE
+        assert watch.note_hang() == ["the database does not answer"]
+    assert [call["text"] for call in hook.received] == ["sasweb: database: the database does not answer"]
+    holder.commit()
+    assert look.result(timeout=60) == []
+    assert watch.note_hang() == []
+    assert [call["text"] for call in hook.received][1:] == ["sasweb: database: it works again"]
 
 
 def test_a_short_failure_is_not_told(clock: Clock, hook: Webhook) -> None:
