@@ -131,6 +131,14 @@ def test_a_long_sweep_leaves_as_much_time_as_it_takes_and_keeps_the_lease() -> N
 
 
 @pytest.mark.pattern("V7")
+def test_a_sweep_that_takes_too_long_leaves_the_rest_to_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orders.engine.supervisor.role.LONGEST_SWEEP", 0.0)
+    clones(processing({"mix": overdue()}), 24)
+    leader = a_leader(batch=10)
+    assert [leader.run_once().done["found"] for _ in range(4)] == [10, 10, 5, 0]
+
+
+@pytest.mark.pattern("V7")
 def test_a_sweep_with_nothing_to_do_is_a_handful_of_statements() -> None:
     clones(processing({"mix": "running"}), 99)
     leader = a_leader()

@@ -36,6 +36,9 @@ from orders.models.health import LeaderLease
 from orders.vocabulary import ActorKind, AlertKind, EventKind, Goal, ProcessState, Reason, StepStatus
 
 LEASE = LeaderLease.SUPERVISOR
+LONGEST_SWEEP = 30.0
+"""Seconds after which a sweep leaves the rest to the next one, so that a shift ends in time, and its other duties are
+done."""
 LONGEST_PAUSE = 1.0
 """Seconds between two batches of a long sweep at most: far less than the lease, which each batch renews."""
 
@@ -97,7 +100,9 @@ class Supervisor:
             self._term = None
 
     def run_once(self) -> Counts:
-        """Sweeps until nothing is overdue, and renews the lease. Raises `LeadershipLost` if another instance leads.
+        """Sweeps until nothing is overdue, or for `LONGEST_SWEEP`, and renews the lease.
+
+        Raises `LeadershipLost` if another instance leads.
 
         After each batch it pauses for as long as the batch has taken. When thousands of steps expire at once, their
         recovery is not urgent to the second, and new orders need the processor, too (F30).
@@ -106,13 +111,14 @@ class Supervisor:
         total: Counter[str] = Counter()
         # Orders that somebody else has locked, or whose workflow this release does not have, must not hold up others.
         self._passed_over = set()
+        ends = time.monotonic() + LONGEST_SWEEP
         try:
             while True:
                 began = time.monotonic()
                 counts = self._isolation.run(self._sweep, self._set_aside)
                 total.update(counts.done)
                 leadership.renew(LEASE, term=self._term, seconds=self._config.lease, report=dict(total))
-                if not counts.busy:
+                if not counts.busy or time.monotonic() >= ends:
                     if total["found"]:
                         leadership.record_sweep(LEASE, term=self._term, report=total)
                     self._watch_hosts()
