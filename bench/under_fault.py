@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import psycopg
+from django.db import transaction
 
 from bench import noop, server
 from orders.engine.channels.wakeups import Topic, wake
@@ -125,10 +126,10 @@ def a_remote_down(options: Options) -> Iterator[None]:
     assert ended == 0, f"{ended} orders were processed by a remote that is down"
 
 
-@contextmanager
-def steps_expiring(options: Options) -> Iterator[None]:
-    """F30: each order has its first step under way, its request is lost, and it expires within the next second."""
-    noop.fill(options.waiting, noop.EXPIRING)
+@transaction.atomic  # otherwise a scheduler would claim some of the orders in between
+def fill_expiring(count: int) -> None:
+    """Stores orders that each have their first step under way, and no request for it."""
+    noop.fill(count, noop.EXPIRING)
     run(
         """
         UPDATE orders_stepstate SET state = 'running', attempt = 1, outcome = 'unknown', started_at = clock_timestamp(),
@@ -145,6 +146,12 @@ def steps_expiring(options: Options) -> Iterator[None]:
         """,
         [noop.EXPIRING.name],
     )
+
+
+@contextmanager
+def steps_expiring(options: Options) -> Iterator[None]:
+    """F30: each order has its first step under way, its request is lost, and it expires within the next second."""
+    fill_expiring(options.waiting)
     yield
     server.wait_until_processed(options.waiting, workflow=noop.EXPIRING)
     again = StepState.objects.filter(process__workflow=noop.EXPIRING.name, position=0, attempt__gte=2).count()

@@ -26,6 +26,8 @@ PERIOD = 5.0
 """Seconds between two heartbeats."""
 ALIVE = 15.0
 """Seconds without a heartbeat after which a process no longer counts. A pass may take 5 s."""
+FORGOTTEN = 600.0
+"""Seconds without a heartbeat after which a process is taken off the list, by the next one that starts."""
 NO_PROGRESS = 60.0
 """Seconds without a completed pass after which operators are told."""
 
@@ -90,6 +92,8 @@ class RoleHealth:
         self._beat_at = now
         try:
             with transaction.atomic():
+                if self._reported is None:
+                    _delete_forgotten()
                 self._write(keys, versions, now)
                 alerts.open_alerts(
                     [
@@ -151,6 +155,25 @@ class RoleHealth:
                 now - self._progressed_at,
             ],
         )
+
+
+def _delete_forgotten() -> None:
+    """Deletes the rows of processes that ended without taking themselves off the list.
+
+    Safe beside others: rows that another process is deleting or writing are locked, so they are skipped.
+    """
+    run(
+        """
+        DELETE FROM orders_roleinstance
+         WHERE instance = ANY(ARRAY(
+                   SELECT instance
+                     FROM orders_roleinstance
+                    WHERE seen_at < clock_timestamp() - %s * interval '1 second'
+                      FOR UPDATE SKIP LOCKED
+               ))
+        """,
+        [FORGOTTEN],
+    )
 
 
 def release_troubles(role: ActorKind, causes: Sequence[Cause]) -> list[Trouble]:

@@ -86,6 +86,9 @@ class AgentRequest(models.Model):
     complete_by = models.DateTimeField()
     priority = models.PositiveSmallIntegerField(default=5)
     deliveries = models.PositiveSmallIntegerField(default=0)
+    settled_deliveries = models.PositiveSmallIntegerField(
+        db_default=0, help_text="how many of them were given back with no call under way"
+    )
     lapses = models.PositiveSmallIntegerField(
         db_default=0, help_text="how often its lease has lapsed, because its host died"
     )

@@ -35,6 +35,8 @@ class Notice:
         self._began: float | None = None
         self._told: set[str] = set()
         """The channels by which this process has told of the present failure."""
+        self._unkept: set[str] = set()
+        """Those of them that the file does not name, because it could not be written."""
 
     @property
     def _file(self) -> Path:
@@ -50,7 +52,8 @@ class Notice:
     def clear(self) -> None:
         """Notes that all is well, and tells those that were told of the failure."""
         self._began = None
-        if self._file.exists():  # otherwise nobody was told, or another process has told them that it is over
+        # Without a file nobody was told, or another process has told them that it is over.
+        if self._file.exists() or self._unkept:
             self._tell("it works again", is_over=True)
         self._told.clear()
 
@@ -59,23 +62,32 @@ class Notice:
         try:
             with self._file.open("a+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                channels_told = _read(file) if is_over else _read(file) | self._told
+                channels_kept = _read(file)
+                channels_told = channels_kept | self._unkept
                 for channel, content in contents.items():
-                    if (channel in channels_told) is is_over and self._deliver(channel, content):
+                    # A process that has told says it no second time when another one, which is well, has said that
+                    # it is over. Otherwise they would contradict each other at every look.
+                    is_told = channel in channels_told or (not is_over and channel in self._told)
+                    if is_told is is_over and self._deliver(channel, content, is_over=is_over):
                         channels_told ^= {channel}
-                file.truncate(0)
-                file.write(json.dumps(sorted(channels_told)))
-                if is_over and not channels_told:
+                if not channels_told:
                     self._file.unlink(missing_ok=True)
+                elif channels_told != channels_kept:
+                    self._unkept = channels_told  # in case the file loses what it had
+                    file.truncate(0)
+                    file.write(json.dumps(sorted(channels_told)))
+                    file.flush()
+                self._unkept = set()
         except BlockingIOError:  # another process is telling them
             return
         except OSError as error:  # such as a disk without room, which may be the very failure
             log.warning("notice not kept", action="tell", about=self._name, error=str(error))
             for channel, content in contents.items():
-                if not is_over and channel not in self._told:
-                    self._deliver(channel, content)
+                is_due = channel in self._unkept if is_over else channel not in self._told
+                if is_due:
+                    self._deliver(channel, content, is_over=is_over)
 
-    def _deliver(self, channel: str, content: Content) -> bool:
+    def _deliver(self, channel: str, content: Content, *, is_over: bool) -> bool:
         host = urlsplit(settings.CONFIG.public_url).hostname or "localhost"
         message_id = f"{self._name}-{datetime.now(UTC):%Y%m%d%H%M%S}-{os.getpid()}@{host}"
         try:
@@ -83,7 +95,11 @@ class Notice:
         except NotSentError as error:
             log.warning("notice not delivered", action="tell", about=self._name, error=str(error))
             return False
-        self._told.add(channel)
+        if is_over:
+            self._unkept.discard(channel)
+        else:
+            self._told.add(channel)
+            self._unkept.add(channel)  # until it is kept
         log.error("notice", action="tell", about=self._name)
         return True
 

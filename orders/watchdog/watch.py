@@ -16,7 +16,7 @@ from orders.outbox import queue
 from orders.outbox.delivery import call_heartbeat
 from orders.services.operators import notifications
 from orders.watchdog.notices import Notice
-from orders.watchdog.vitals import LIMIT, find_troubles, read_vitals
+from orders.watchdog.vitals import LIMIT, Vitals, find_troubles, read_vitals
 from sasweb.readiness import SYSTEM
 from sasweb.shutdown import STOPPING
 
@@ -24,8 +24,11 @@ log = structlog.get_logger()
 
 PERIOD = 10.0
 """Seconds between two looks. With the limit of 30 s, operators are told within 60."""
+HANG = 10.0
+"""Seconds without an answer after which the database counts as unavailable. Its server ends what takes over 5 s."""
 HEARTBEAT = 30.0
 """Seconds between two calls of the heartbeat URL, at least."""
+SILENT = "the database does not answer"
 OUTAGES = {
     "53100": "the database has no room left",
     "25006": "the database takes no writes",
@@ -40,6 +43,8 @@ class Watch:
     def __init__(self, *, instance: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._outage = Notice("database", clock=clock)
+        self._asked_at: float | None = None
+        """Since when a look has been waiting for the database; None if none is."""
         self._contact_since: float | None = None
         """Since when the database has answered without a break. What is older may only mean that all was down."""
         self._heartbeat_at = float("-inf")
@@ -58,6 +63,20 @@ class Watch:
                 self._call_heartbeat()
         return problems
 
+    def note_hang(self) -> list[str]:
+        """Notes that a look gets no answer, if that is so, tells operators, and returns it, in a line.
+
+        Called from another thread than `look`. A server that stands still, or whose disk does, keeps its connections,
+        and a look that waits for it may never end.
+        """
+        asked_at = self._asked_at
+        if asked_at is None or self._clock() - asked_at < HANG:
+            return []
+        self._contact_since = None
+        log.warning("no look", action="look", problem=SILENT)
+        self._outage.note(SILENT)
+        return [SILENT]
+
     def forget(self) -> None:
         """Takes this process off the list of those that report."""
         self._health.forget()
@@ -65,6 +84,17 @@ class Watch:
     def _look_at_the_database(self) -> list[str]:
         if self._contact_since is None:
             self._contact_since = self._clock()
+        self._asked_at = self._clock()
+        try:
+            vitals = self._read_and_report()
+        finally:
+            self._asked_at = None
+        if vitals.late or self._troubles:  # do not wait for the jobs, which may be what has died
+            notifications.notify_operators()
+            queue.deliver_due()
+        return [trouble.message for trouble in self._troubles]
+
+    def _read_and_report(self) -> Vitals:
         vitals = read_vitals()
         if self._knows_enough():  # before that, what was wrong before an outage counts as wrong still
             self._troubles = find_troubles(vitals)
@@ -72,19 +102,14 @@ class Watch:
         self._health.beat()
         if self._health.failure is not None:
             raise self._health.failure
-        if vitals.late or self._troubles:  # do not wait for the jobs, which may be what has died
-            notifications.notify_operators()
-            queue.deliver_due()
-        return [trouble.message for trouble in self._troubles]
+        return vitals
 
     def _knows_enough(self) -> bool:
         return self._contact_since is not None and self._clock() - self._contact_since >= LIMIT
 
     def _note_outage(self, error: Exception) -> str:
         self._contact_since = None
-        problem = OUTAGES.get(
-            getattr(error.__cause__, "sqlstate", None) or "", "the database does not answer"
-        )
+        problem = OUTAGES.get(getattr(error.__cause__, "sqlstate", None) or "", SILENT)
         log.warning("no look", action="look", problem=problem, error=first_line(error))
         self._outage.note(problem)
         return problem
@@ -97,18 +122,25 @@ class Watch:
 
 
 def start() -> None:
-    """Starts the looks of this process, in a thread that ends with it."""
+    """Starts the looks of this process, in threads that end with it."""
     if settings.CONFIG.watchdog:
-        threading.Thread(target=_run, name="watch", daemon=True).start()
+        watch = Watch(instance=instance_id("web"))
+        for name, work in (("watch", _run), ("hanging watch", _watch_for_hangs)):
+            threading.Thread(target=work, args=[watch], name=name, daemon=True).start()
 
 
-def _run() -> None:
+def _watch_for_hangs(watch: Watch) -> None:
+    while not STOPPING.wait(PERIOD):
+        if problems := watch.note_hang():
+            SYSTEM.report(problems)
+
+
+def _run(watch: Watch) -> None:
     """Looks until the process stops. Uses a connection of its own, so that a busy pool is no outage."""
     own = connections.create_connection("default")
     options = {name: value for name, value in own.settings_dict["OPTIONS"].items() if name != "pool"}
     own.settings_dict = {**own.settings_dict, "OPTIONS": options}
     connections["default"] = own
-    watch = Watch(instance=instance_id("web"))
     while not STOPPING.wait(PERIOD):
         try:
             SYSTEM.report(watch.look())

@@ -32,7 +32,7 @@ _SENTENCES: Mapping[str, str] = {
     StandingKind.EXTENDED_WAIT: "{agent} failed several times, so the next attempt follows after a longer wait.",
     StandingKind.RETRYING: "A call to {agent} did not succeed. It is being retried automatically.",
     StandingKind.AGENT: "It is waiting until {agent} can take it. There is nothing for you to do here.",
-    StandingKind.SETTLING: "It is waiting until an unanswered call can no longer take effect. Then it is compensated.",
+    StandingKind.SETTLING: "It is waiting until an unanswered call can no longer take effect. {then}",
     StandingKind.RUNNING: "It is being processed.",
     StandingKind.SCHEDULER: "It is waiting for a scheduler.",
     StandingKind.COMPENSATED: "Everything that it did has been compensated.",
@@ -50,7 +50,12 @@ def sentence(standing: Standing) -> str:
     text = _SENTENCES[standing.kind]
     if not standing.on:
         text = text.replace(" at {agent}", "")
-    return text.format(agent=standing.on or "An agent")
+    then = (
+        "Then it is compensated."
+        if standing.compensating
+        else f"Then {standing.on or 'the agent'} asks whether it was done, and repeats it if it was not."
+    )
+    return text.format(agent=standing.on or "An agent", then=then)
 
 
 def summary(standing: Standing, *, now: datetime, code: str = "") -> str:

@@ -1,12 +1,20 @@
 """However many schedulers there are, no more requests are outstanding than the agents' credit (A9, rule 9)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
+from orders import wiring
+from orders.engine.channels.wakeups import Topic
+from orders.engine.runtime.loop import Counts, Worker
+from orders.engine.scheduler.role import Scheduler
 from orders.models import AgentRequest, RoleInstance
 from tests.support.availability import set_capacity
 from tests.support.factories import ago, ahead, make_order
-from tests.support.roles import a_scheduler, clones
+from tests.support.roles import a_scheduler, clones, in_thread
 from tests.support.two_sessions import all_at_once
+from tests.support.wait import until
 from tests.support.workflows import PACKED
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("A9")]
@@ -66,3 +74,40 @@ def test_every_scheduler_may_send_one_request_however_small_the_credit() -> None
     schedulers[1].run_once()
     schedulers[2].run_once()
     assert outstanding() == 2
+
+
+@contextmanager
+def at_work(scheduler: Scheduler) -> Iterator[None]:
+    """Runs a scheduler that hears wake-ups and never polls, and lets it find that there is nothing to do."""
+    passes: list[Counts] = []
+
+    def run_once() -> Counts:
+        passes.append(scheduler.run_once())
+        return passes[-1]
+
+    worker = Worker(name="scheduler", run_once=run_once, poll=3600.0, health=scheduler.health)
+    ended = in_thread(worker.run)
+    until(lambda: passes, what="its first pass")
+    listener = wiring.listener({Topic.SCHEDULER: worker.wake.set})
+    listener.start()  # which wakes it once
+    try:
+        until(lambda: len(passes) > 1, what="its second pass")
+        yield
+    finally:
+        listener.stop()
+        worker.stop()
+        ended.result(timeout=60)
+
+
+@pytest.mark.pattern("C3", "C5")
+def test_what_a_scheduler_cannot_send_within_its_share_is_sent_by_the_others_at_once() -> None:
+    """They looked before it had claimed the orders. Until they poll again, the agents would be idle."""
+    busy, idle = a_scheduler("scheduler:busy"), a_scheduler("scheduler:idle")
+    set_capacity("kitchen", CAPACITY)
+    busy.health.beat()
+    with at_work(idle):
+        orders_for_the_kitchen(2 * CAPACITY)
+        busy.run_once()
+        assert outstanding(posted_by="scheduler:busy") == CAPACITY
+        until(lambda: outstanding() == 2 * CAPACITY, seconds=8, what="the requests of the other")
+    assert outstanding(posted_by="scheduler:idle") == CAPACITY

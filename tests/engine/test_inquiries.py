@@ -12,13 +12,26 @@ from orders.services.order_changes import compensate_order, resubmit_order
 from tests.support.agents import AskableAgent
 from tests.support.compensations import an_order_to_compensate, unknown
 from tests.support.factories import ago, ahead, make_order, make_reply, step_of
-from tests.support.roles import a_host, a_leader, a_scheduler, alerts_of, expire, requested_steps, stored
+from tests.support.hosts import QUICK, Gate, a_reply, a_request
+from tests.support.roles import (
+    a_host,
+    a_leader,
+    a_scheduler,
+    alerts_of,
+    expire,
+    no_replies,
+    requested_steps,
+    running,
+    stored,
+)
+from tests.support.wait import until
 from tests.support.workflows import CAKE, PACKED
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("A7", "F14")]
 
 WEEK = CAKE.by_name["decorate"].key_retention
 LOST = Transient("connection_lost", "the connection was lost")
+OVER = Transient("http_503", "try again", is_over=True)
 
 
 def cakes(**declared: Any) -> Workflows:
@@ -231,3 +244,43 @@ def test_an_order_with_an_expired_key_can_still_be_compensated() -> None:
     compensate_order(order_id=order.pk, by="ada")
     a_scheduler(workflows=ASKED).run_once()
     assert flags()["deliver"] == (False, True)
+
+
+# --- a request that a host gave back
+
+
+@pytest.mark.pattern("A1")
+def test_without_keys_a_request_that_was_given_back_before_its_call_costs_nothing() -> None:
+    """Its host was asking when it stopped. Nothing was sent, so the next host may send it at once."""
+    a_request(is_repeat=True, key_is_known=False)
+    gate = Gate()
+    first = AskableAgent("kitchen", findings=[gate])
+    with running(a_host(first, **QUICK)):
+        until(lambda: gate.began, what="the inquiry")
+    second = AskableAgent("kitchen", {"cake": 2}, findings=[NotDone()])
+    a_host(second).run_once()
+    assert (a_reply().outcome, first.requests, len(second.requests)) == ("done", [], 1)
+
+
+@pytest.mark.pattern("A1")
+def test_without_keys_a_request_that_was_given_back_between_two_calls_is_asked_about_and_sent() -> None:
+    a_request(key_is_known=False)
+    first = AskableAgent("kitchen", OVER, findings=[NotDone()])
+    with running(a_host(first, retries=0.0, **QUICK)):
+        until(lambda: first.requests, what="the call")
+    second = AskableAgent("kitchen", {"cake": 2}, findings=[NotDone()])
+    a_host(second).run_once()
+    assert (a_reply().outcome, len(second.requests), len(second.inquiries)) == ("done", 1, 1)
+
+
+@pytest.mark.pattern("A1")
+def test_without_keys_a_request_that_was_given_back_during_its_call_is_not_sent_again() -> None:
+    a_request(key_is_known=False, left=5)
+    gate = Gate()
+    with running(a_host(AskableAgent("kitchen", gate, findings=[NotDone()]), **QUICK)):
+        until(lambda: gate.began, what="the call")
+    second = AskableAgent("kitchen", findings=[NotDone()])
+    AgentRequest.objects.update(complete_by=ahead(1))
+    a_host(second).run_once()
+    assert (no_replies(), second.requests) == (True, [])
+    assert second.inquiries

@@ -53,8 +53,8 @@ MUTANTS = (
     Mutant(
         name="what-is-given-back-is-suspected",
         path=f"{CHANNELS}/leases.py",
-        old="               leased_until = NULL\n         WHERE id IN (SELECT id FROM held)",
-        new="               leased_until = NULL, lapses = lapses + 1\n         WHERE id IN (SELECT id FROM held)",
+        old="               leased_until = NULL,\n               is_repeat",
+        new="               leased_until = NULL, lapses = lapses + 1,\n               is_repeat",
         test="tests/store/test_request_leases.py::test_a_request_that_is_given_back_is_no_suspect",
     ),
     # One order's fault, and the release's (rules 9, 10 and 11)
@@ -82,8 +82,8 @@ MUTANTS = (
     Mutant(
         name="what-is-no-longer-overdue-is-set-aside",
         path=f"{ENGINE}/supervisor/role.py",
-        old="rows = state_store.lock(still_overdue, self.workflows())",
-        new="rows = state_store.lock(order_ids, self.workflows())",
+        old="rows = [row for row in rows if late_steps[row.order_id] or has_overrun(row, now)]",
+        new="pass",
         test="tests/engine/test_supervisor_load.py",
     ),
     Mutant(
@@ -161,7 +161,7 @@ MUTANTS = (
     Mutant(
         name="recalls-what-was-begun",
         path=f"{CHANNELS}/requests.py",
-        old="AND deliveries = 0",
+        old="           AND deliveries = settled_deliveries\n",
         new="",
         test="tests/store/test_requests.py::test_only_requests_that_no_agent_ever_received_are_recalled",
     ),
@@ -206,7 +206,7 @@ MUTANTS = (
     Mutant(
         name="no-credit",
         path=f"{ENGINE}/circuits/credit.py",
-        old="if self.rooms.get(agent, 0) <= 0 or (is_retry and self.retries <= 0):",
+        old="if self.rooms.get(agent, 0) <= 0:",
         new="if is_retry and self.retries <= 0:",
         test="tests/engine/test_waiting_for_agents.py::test_a_step_without_credit_waits_with_no_complete_by_and_no_failure",
     ),
@@ -227,7 +227,7 @@ MUTANTS = (
     Mutant(
         name="deferred-means-never-begun",
         path=f"{ENGINE}/agent_host/call.py",
-        old="return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))",
+        old="return answer._replace(calls=max(answer.calls, int(self.lease.may_be_begun)))",
         new="return answer",
         test="tests/unit/test_deferral.py",
     ),

@@ -21,7 +21,7 @@ WATCHDOG = (
     Mutant(
         name="every-process-tells",
         path="orders/watchdog/notices.py",
-        old="if (channel in channels_told) is is_over and",
+        old="if is_told is is_over and",
         new="if",
         test=f"{SERVICES}::test_a_database_that_takes_no_writes_is_told_directly_and_told_over",
     ),

@@ -1,6 +1,6 @@
 """The web looks at the other roles, the queues, the outbox and the database, and tells operators (O1)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from django.db import connection
 
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.engine.role_health import Trouble
+from orders.engine.runtime.sql import fetch, run
 from orders.models import (
     AgentInstance,
     Alert,
@@ -25,6 +26,9 @@ from orders.watchdog.watch import HEARTBEAT, Watch
 from sasweb.readiness import REPORT_LIMIT, SystemReport
 from tests.support.factories import ago, make_order, make_reply, make_request, step_of
 from tests.support.mailbox import Mailbox, mailbox
+from tests.support.roles import in_thread
+from tests.support.two_sessions import Session
+from tests.support.wait import until
 from tests.support.webhook import Webhook, webhook
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
@@ -237,6 +241,28 @@ def test_a_database_that_takes_no_writes_is_told_directly_and_told_over(
     assert list(Path(settings.CONFIG.var_dir).glob("*.told")) == []
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_hangs_during_a_look_is_told_although_the_look_does_not_end(
+    clock: Clock, hook: Webhook, new_session: Callable[[], Session]
+) -> None:
+    """A server whose disk stands still keeps the connection, so the look itself can tell nothing."""
+    watch, holder = Watch(instance="web:a", clock=clock), new_session()
+    assert watch.note_hang() == []
+    holder.begin()
+    holder.do(lambda: run("LOCK TABLE orders_roleinstance"))
+    look = in_thread(watch.look)
+    until(lambda: fetch("SELECT 1 FROM pg_locks WHERE NOT granted"), what="the look")
+    assert watch.note_hang() == []
+    for _ in range(2):
+        clock.now += TOLERANCE
+        assert watch.note_hang() == ["the database does not answer"]
+    assert [call["text"] for call in hook.received] == ["sasweb: database: the database does not answer"]
+    holder.commit()
+    assert look.result(timeout=60) == []
+    assert watch.note_hang() == []
+    assert [call["text"] for call in hook.received][1:] == ["sasweb: database: it works again"]
+
+
 def test_a_short_failure_is_not_told(clock: Clock, hook: Webhook) -> None:
     notice = Notice("database", clock=clock)
     for _ in range(5):
@@ -276,14 +302,50 @@ def test_a_process_that_starts_during_a_failure_tells_only_that_it_is_over(
 
 
 def test_a_disk_without_room_does_not_keep_a_notice_back(clock: Clock, hook: Webhook, settings: Any) -> None:
-    """What cannot be remembered is told by each process that sees it, once."""
+    """What cannot be remembered is told by each process that sees it, once, and so is that it is over."""
     settings.CONFIG = replace(settings.CONFIG, var_dir=Path("/proc/no-room"))
     notice = Notice("database", clock=clock)
     for _ in range(3):
         notice.note("the database has no room left")
         clock.now += TOLERANCE
     assert [call["text"] for call in hook.received] == ["sasweb: database: the database has no room left"]
-    notice.clear()
+    for hook.status in (500, 200, 200):
+        notice.clear()
+    assert [call["text"] for call in hook.received[1:]] == ["sasweb: database: it works again"] * 2
+
+
+def test_a_notice_that_was_not_kept_at_first_is_kept_once_there_is_room(
+    clock: Clock, hook: Webhook, settings: Any, tmp_path: Path
+) -> None:
+    settings.CONFIG = replace(settings.CONFIG, var_dir=Path("/proc/no-room"))
+    notice, other = Notice("database", clock=clock), Notice("database", clock=clock)
+    for var_dir in ("/proc/no-room", "/proc/no-room", tmp_path):
+        settings.CONFIG = replace(settings.CONFIG, var_dir=Path(var_dir))
+        notice.note("the database has no room left")
+        clock.now += TOLERANCE
+    for each in (other, notice, other):
+        each.clear()
+    assert [call["text"] for call in hook.received] == [
+        "sasweb: database: the database has no room left",
+        "sasweb: database: it works again",
+    ]
+
+
+def test_a_failure_that_only_one_process_meets_is_told_once_and_told_over_once(
+    clock: Clock, hook: Webhook
+) -> None:
+    """The others reach the database, say because few connections are left, and every look of theirs finds it well."""
+    failing, well = Notice("database", clock=clock), Notice("database", clock=clock)
+    failing.note("the database takes no more connections")
+    for _ in range(4):
+        clock.now += TOLERANCE
+        failing.note("the database takes no more connections")
+        well.clear()
+    failing.clear()
+    assert [call["text"] for call in hook.received] == [
+        "sasweb: database: the database takes no more connections",
+        "sasweb: database: it works again",
+    ]
 
 
 def test_a_file_that_cannot_be_read_counts_as_empty(clock: Clock, hook: Webhook, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_the_former_holder_of_a_lapsed_lease_changes_nothing(next_holder: str) -
     before = stored(request)
     assert complete(former) == 0
     assert leases.renew([(former.id, former.deliveries)], me=ME, seconds=100.0) == set()
-    assert leases.release([(former.id, former.deliveries)], me=ME) == 0
+    assert leases.release([leases.GivenBack(former.id, former.deliveries)], me=ME) == 0
     assert stored(request) == before
     assert AgentReply.objects.count() == 0
     assert complete(lease, me=next_holder) == 1
@@ -48,7 +48,7 @@ def test_a_freed_lease_cannot_be_completed_by_its_former_holder() -> None:
     before = stored(request)
     assert complete(former) == 0
     assert leases.renew([(former.id, former.deliveries)], me=ME, seconds=100.0) == set()
-    assert leases.release([(former.id, former.deliveries)], me=ME) == 0
+    assert leases.release([leases.GivenBack(former.id, former.deliveries)], me=ME) == 0
     assert stored(request) == before
 
 
@@ -107,7 +107,7 @@ def test_a_renewal_confirms_only_leases_that_are_still_held() -> None:
 def test_a_returned_request_can_be_claimed_at_once_and_its_delivery_still_counts() -> None:
     request, second_request = make_one(), make_one()
     first, second = claim()
-    assert leases.release([(first.id, first.deliveries)], me=ME) == 1
+    assert leases.release([leases.GivenBack(first.id, first.deliveries)], me=ME) == 1
     (again,) = claim(me="agents:2")
     assert (again.id, again.deliveries) == (request.pk, 2)
     assert second.id == second_request.pk
@@ -117,7 +117,7 @@ def test_a_returned_request_can_be_claimed_at_once_and_its_delivery_still_counts
 TOUCHES: dict[str, Callable[[AgentRequest], object]] = {
     "complete": lambda request: leases.complete([Answer(request.pk, 1, "done", "{}", 1)], me=ME),
     "renew": lambda request: leases.renew([(request.pk, 1)], me=ME, seconds=8.0),
-    "release": lambda request: leases.release([(request.pk, 1)], me=ME),
+    "release": lambda request: leases.release([leases.GivenBack(request.pk, 1)], me=ME),
     "discard": lambda request: requests.discard([request.step_id]),
 }
 

@@ -222,7 +222,9 @@ def test_no_statement_of_an_agent_host_reads_the_whole_request_queue(number: int
     acts: dict[str, Callable[[], object]] = {
         "renew": lambda: request_leases.renew(held, me="agents:1", seconds=8.0),
         "complete": lambda: request_leases.complete(answers, me="agents:1"),
-        "release": lambda: request_leases.release(held, me="agents:1"),
+        "release": lambda: request_leases.release(
+            [request_leases.GivenBack(*lease) for lease in held], me="agents:1"
+        ),
         "claim a suspect": lambda: suspects.claim(room={"kitchen": 9}, free=20, me="agents:1", seconds=8.0),
     }
     whole = {what: set.union(*(plan.scanned_whole for plan in plans_of(act))) for what, act in acts.items()}

@@ -209,7 +209,7 @@ def test_a_request_that_is_given_back_is_no_suspect() -> None:
     request = make_one()
     for n in range(5):
         (lease,) = claim(me=f"agents:{n}")
-        assert leases.release([(lease.id, lease.deliveries)], me=f"agents:{n}") == 1
+        assert leases.release([leases.GivenBack(lease.id, lease.deliveries)], me=f"agents:{n}") == 1
     assert not suspects.has_suspects(["kitchen"])
     (lease,) = claim()
     assert (lease.id, lease.deliveries, lease.lapses) == (request.pk, 6, 0)
@@ -233,6 +233,15 @@ def test_the_least_suspect_come_first_within_the_room_of_their_agents() -> None:
     assert set(ids(claim_suspects(free=7, kitchen=9, oven=1))) == {worse.pk, other.pk, first.pk}
     assert claim_suspects(free=0, oven=9) == []
     assert ids(claim_suspects(oven=9)) == [second.pk]
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("A9")
+def test_the_suspects_of_an_agent_without_room_do_not_hold_up_those_of_another() -> None:
+    many(SUSPICION, lapses=2)
+    other = make_one(agent="oven", lapses=2)
+    assert ids(claim_suspects(kitchen=0, oven=9)) == [other.pk]
+    assert {lease.agent for lease in claim_suspects(kitchen=9)} == {"kitchen"}
 
 
 @pytest.mark.django_db

@@ -144,6 +144,25 @@ def test_only_requests_that_no_agent_ever_received_are_recalled() -> None:
     assert requests.recall([never.pk]) == set()
 
 
+@pytest.mark.django_db
+@pytest.mark.pattern("C10", "A7")
+@pytest.mark.parametrize(
+    ("has_called", "is_under_way", "is_recalled"),
+    [(False, False, True), (True, False, False), (True, True, False)],
+)
+def test_a_request_that_was_given_back_is_recalled_only_if_its_host_had_not_called(
+    has_called: bool, is_under_way: bool, is_recalled: bool
+) -> None:
+    mix = step_of(make_order({"mix": "running"}), "mix")
+    make_request(mix)
+    (leased,) = lease()
+    leases.release([leases.GivenBack(leased.id, leased.deliveries, has_called, is_under_way)], me="agents:1")
+    (again,) = lease()
+    assert (again.may_be_begun, again.may_be_under_way) == (has_called, is_under_way)
+    leases.release([leases.GivenBack(again.id, again.deliveries, False, False)], me="agents:1")
+    assert requests.recall([mix.pk]) == ({mix.pk} if is_recalled else set())
+
+
 @pytest.mark.pattern("C10")
 def test_a_request_that_is_being_claimed_is_not_recalled(new_session: NewSession) -> None:
     order = make_order({"mix": "running", "box": "running"})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from orders.engine.role_health import ALIVE, NO_PROGRESS, PERIOD, RoleHealth, Trouble
+from orders.engine.role_health import ALIVE, FORGOTTEN, NO_PROGRESS, PERIOD, RoleHealth, Trouble
 from orders.engine.supervisor.version_watch import PATIENCE, VersionWatch
 from orders.engine.supervisor.version_watch import PERIOD as LOOK
 from orders.models import Alert, RoleInstance
@@ -51,6 +51,23 @@ def test_a_process_records_that_it_is_alive_and_what_it_runs() -> None:
     assert row.versions == [["bake-cake", 3, CAKE.fingerprint]]
     process.health.forget()
     assert not RoleInstance.objects.exists()
+
+
+@pytest.mark.pattern("V6")
+def test_the_rows_of_processes_that_have_died_are_deleted_by_the_next_one_that_starts() -> None:
+    """A supervisor's shift never deletes its own, and one starts every minute; each pass reads all the rows."""
+    for number, age in enumerate((FORGOTTEN + 60, FORGOTTEN - 60, 1)):
+        RoleInstance.objects.create(instance=f"supervisor:{number}", role="supervisor", seen_at=ago(age))
+    process = Process()
+    process.beat()
+    assert set(RoleInstance.objects.values_list("pk", flat=True)) == {
+        "supervisor:1",
+        "supervisor:2",
+        "scheduler:a",
+    }
+    RoleInstance.objects.update(seen_at=ago(FORGOTTEN + 60))
+    process.beat()
+    assert RoleInstance.objects.count() == 3  # once is enough
 
 
 def test_it_records_so_every_few_seconds_and_at_once_when_something_changes() -> None:

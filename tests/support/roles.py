@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -60,10 +61,11 @@ def a_leader(
     threshold: int = 3,
     workflows: Workflows = CAKES,
     confirm: float = 0.0,
+    pause: Callable[[float], None] = time.sleep,
 ) -> Supervisor:
     """A supervisor that leads."""
     supervisor = a_supervisor(
-        instance, batch=batch, threshold=threshold, workflows=workflows, confirm=confirm
+        instance, batch=batch, threshold=threshold, workflows=workflows, confirm=confirm, pause=pause
     )
     assert supervisor.acquire()
     return supervisor
@@ -76,12 +78,14 @@ def a_supervisor(
     threshold: int = 3,
     workflows: Workflows = CAKES,
     confirm: float = 0.0,
+    pause: Callable[[float], None] = time.sleep,
 ) -> Supervisor:
     staff(workflows)
     rules = RetryRules(threshold=threshold)
     return Supervisor(
         config=SupervisorConfig(instance=instance, batch=batch, rules=rules, confirm=confirm),
         workflows=workflows,
+        pause=pause,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from orders.engine.agent_host.call import Call
+from orders.engine.agent_host.circuit_view import CircuitView
 from orders.engine.agent_host.statistics import CallStats
 from orders.engine.channels.leases import Answer
 from orders.engine.contracts import Done, NotDone, Unknown
@@ -25,10 +26,16 @@ KEYLESS: dict[str, Any] = {"key_is_known": False}
 REPEAT: dict[str, Any] = {"is_repeat": True}
 
 
-def run(agent: ScriptedAgent, *, seconds_left: float = 60.0, **fields: Any) -> tuple[Answer, Call]:
+def run(
+    agent: ScriptedAgent,
+    *,
+    seconds_left: float = 60.0,
+    circuit: CircuitView | None = None,
+    **fields: Any,
+) -> tuple[Answer, Call]:
     async def in_loop() -> tuple[Answer, Call]:
         leased = lease(seconds_left, **fields)
-        call = Call(lease=leased, agent=agent, stats=CallStats(), lease_seconds=8.0)
+        call = Call(lease=leased, agent=agent, stats=CallStats(), lease_seconds=8.0, circuit=circuit)
         answer = await call.run()
         assert answer is not None
         return answer, call
@@ -139,6 +146,21 @@ def test_without_keys_nothing_is_sent_while_the_outcome_is_unknown(finding: Any)
     assert codes == (["outcome_unknown"] if finding is BAKING else ["http_503"]) * 2
 
 
+@pytest.mark.pattern("A8")
+@pytest.mark.parametrize(
+    ("finding", "failures"), [(NotDone(), 0), (BAKING, 0), (OVER, 3)], ids=["not_done", "unknown", "failed"]
+)
+def test_a_service_that_answers_an_inquiry_has_not_failed_whatever_it_says(
+    finding: Any, failures: int
+) -> None:
+    """A host that dies leaves many calls behind that may be under way. Asking about them must open no circuit."""
+    circuit = CircuitView("kitchen")
+    agent = askable(findings=[finding, finding, finding, DONE])
+    answer, _ = run(agent, circuit=circuit, **KEYLESS, deliveries=2)
+    tally = circuit.take()
+    assert (answer.outcome, tally.calls, tally.failures) == ("done", 4, failures)
+
+
 @pytest.mark.parametrize(
     ("finding", "code"),
     [
@@ -152,10 +174,11 @@ def test_without_keys_nothing_is_sent_while_the_outcome_is_unknown(finding: Any)
 def test_without_keys_a_step_whose_service_cannot_be_asked_waits_for_an_operator(
     finding: Any, code: str
 ) -> None:
-    """A refused inquiry is not a refused step: its outcome stays unknown."""
+    """A refused inquiry is not a refused step: its outcome stays unknown. It is not asked about again meanwhile."""
     agent = askable(findings=[finding])
     answer, _ = run(agent, **REPEAT, **KEYLESS)
     assert (answer.outcome, json.loads(answer.body)["code"], agent.requests) == ("failed", code, [])
+    assert len(agent.inquiries) == 1
 
 
 @pytest.mark.pattern("F14")

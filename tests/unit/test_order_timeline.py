@@ -130,6 +130,7 @@ def test_the_standing_of_a_waiting_step_names_its_agent_and_the_start_of_the_wai
         standing = step_standing(
             step(state=state, waiting_since=at(30), failure_count=1),
             goal,
+            due_at=None,
             retry_limits=RetryLimits(),
             now=at(100),
         )
@@ -140,6 +141,35 @@ def test_the_standing_of_a_waiting_step_names_its_agent_and_the_start_of_the_wai
             at(30),
             None,
         )
+
+
+SENT = {"attempt": 1, "outcome": "unknown", "failure_count": 1, "settles_at": at(130)}
+
+
+@pytest.mark.pattern("A7")
+@pytest.mark.parametrize(
+    ("facts", "due_at", "kind", "until"),
+    [
+        (SENT | {"not_before": at(90)}, at(130), "settling", at(130)),
+        (
+            SENT | {"not_before": None, "state": "compensating", "outcome": "done"},
+            at(130),
+            "settling",
+            at(130),
+        ),
+        (SENT | {"not_before": at(110)}, at(110), "retrying", at(110)),
+        (SENT | {"not_before": at(90)}, at(90), "waiting for a scheduler", at(90)),
+        (SENT | {"not_before": at(90), "settles_at": at(95)}, at(130), "waiting for a scheduler", at(90)),
+        (SENT | {"not_before": at(90), "outcome": "none"}, at(130), "waiting for a scheduler", at(90)),
+    ],
+)
+def test_a_step_that_waits_for_its_settle_time_says_so_and_until_when(
+    facts: dict[str, Any], due_at: datetime | None, kind: str, until: datetime
+) -> None:
+    goal = "compensate" if facts.get("state") else "complete"
+    standing = step_standing(step(**facts), goal, due_at=due_at, retry_limits=RetryLimits(), now=at(100))
+    assert standing is not None
+    assert (standing.kind, standing.until) == (kind, until)
 
 
 def test_a_drawing_keeps_everything_within_its_bounds_and_in_order_of_time() -> None:

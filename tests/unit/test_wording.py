@@ -60,6 +60,15 @@ def test_every_standing_has_a_sentence_with_and_without_an_agent(kind: StandingK
     assert text.endswith(".") and "{" not in text and " at An" not in text
 
 
+def test_what_follows_a_settle_time_is_said_for_both_directions() -> None:
+    for compensating, words in (
+        (True, "Then it is compensated."),
+        (False, "Then oven asks whether it was done"),
+    ):
+        standing = Standing(kind=StandingKind.SETTLING, on="oven", compensating=compensating)
+        assert words in standings.sentence(standing)
+
+
 def test_an_unknown_state_is_shown_by_its_name() -> None:
     assert pill_of(state_labels.ORDER_STATES, "half_baked") == ("idle", "info", "half baked")
 

@@ -12,10 +12,10 @@ from typing import Any, TypeVar, cast
 import structlog
 
 from orders.engine.agent_host.circuit_view import CircuitView
-from orders.engine.agent_host.doubt import Doubt
+from orders.engine.agent_host.doubt import CannotAsk, Doubt, Undecided
 from orders.engine.agent_host.statistics import CallStats
 from orders.engine.agent_host.storable import LONGEST_MESSAGE, answer_text, make_storable, safe_text
-from orders.engine.channels.leases import Answer, Lease
+from orders.engine.channels.leases import Answer, GivenBack, Lease
 from orders.engine.contracts import Agent, Done, Finding, InquiringAgent, NotDone, Request, Unknown
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.backoff import full_jitter
@@ -73,6 +73,12 @@ class Call:
         """The id of the request, and the number of the delivery that this call holds."""
         return self.lease.id, self.lease.deliveries
 
+    @property
+    def given_back(self) -> GivenBack:
+        """The request as it is given back when this call is not finished."""
+        doubt = self._doubt
+        return GivenBack(*self.held, has_called=doubt.has_called, is_under_way=doubt.may_be_under_way)
+
     def confirm(self, seconds: float) -> None:
         """Notes that the lease is ours for at least that long from now."""
         self.held_until = Deadline.after(seconds)
@@ -96,7 +102,7 @@ class Call:
                 result = await self._try(request)
             except Transient as fault:
                 self._note(fault, began)
-                self._count(fault)
+                self._count(None if isinstance(fault, Undecided) else fault)
                 if self._asks_for_time(fault):
                     return self._deferred(fault)
                 if self._circuit.is_usable and not await self._pause(fault):
@@ -108,7 +114,7 @@ class Call:
             except Fault as fault:
                 self._note(fault, began)
                 self._count()  # it answered
-                if isinstance(fault, Unresolved) and (late_result := await self._find_result(request)):
+                if late_result := await self._find_result(request, fault):
                     return self._ended(ReplyOutcome.DONE, late_result)
                 error = {"code": fault.code, "message": fault.message}
                 return self._ended(_outcome(fault), json.dumps(error))
@@ -168,7 +174,7 @@ class Call:
             elif isinstance(fault, Transient):
                 raise
             else:
-                raise Unresolved(fault.code, fault.message) from fault
+                raise CannotAsk(fault.code, fault.message) from fault
         self._note_finding(finding, result)
         return result if isinstance(finding, Done) else finding
 
@@ -186,9 +192,10 @@ class Call:
                 return finding, ""
         raise TypeError(f"inquire returned {type(finding).__name__}, not Done, NotDone or Unknown")
 
-    async def _find_result(self, request: Request) -> str | None:
+    async def _find_result(self, request: Request, fault: Fault) -> str | None:
         """The result of a request whose outcome the remote service left open, if it says that it is done after all."""
-        if not self._doubt.can_ask or self._complete_by.left() <= 0:
+        is_open = isinstance(fault, Unresolved) and not isinstance(fault, CannotAsk)
+        if not is_open or not self._doubt.can_ask or self._complete_by.left() <= 0:
             return None
         try:
             finding = await self._ask(request)
@@ -249,7 +256,7 @@ class Call:
             cause["retry_after"] = fault.retry_after
         answer = self._ended(ReplyOutcome.DEFERRED, json.dumps(cause))
         # The host of an earlier delivery may have called before it died, so this must not count as never begun.
-        return answer._replace(calls=max(answer.calls, self.lease.deliveries - 1))
+        return answer._replace(calls=max(answer.calls, int(self.lease.may_be_begun)))
 
     def _count(self, fault: Transient | None = None) -> None:
         """Counts a try at the circuit."""

@@ -52,11 +52,11 @@ class CircuitSnapshot(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What has come of calls: answers, events about failed tries, and the leases of requests to be handed over."""
+    """What has come of calls: answers, events about failed tries, and requests to be handed over."""
 
     answers: Sequence[leases.Answer] = ()
     notes: Sequence[EventRow] = ()
-    handed_over: Sequence[tuple[int, int]] = ()
+    handed_over: Sequence[leases.GivenBack] = ()
 
 
 NO_SNAPSHOT = CircuitSnapshot({}, datetime.min.replace(tzinfo=UTC))
@@ -157,10 +157,10 @@ class HostRecords:
         if is_first:
             wake(Topic.SCHEDULER)
 
-    def give_back(self, held: Sequence[tuple[int, int]]) -> None:
+    def give_back(self, unfinished: Sequence[leases.GivenBack]) -> None:
         """Gives back the requests that the host will not finish, and takes the host off the list."""
         with transaction.atomic():
-            if leases.release(held, me=self._config.instance):
+            if leases.release(unfinished, me=self._config.instance):
                 wake(Topic.AGENTS)
             heartbeat.forget(self._config.instance)
 

@@ -69,7 +69,7 @@ class AgentHost:
         self._batch = AdaptiveBatch(LARGEST_EXCHANGE)
         self._ended: list[leases.Answer] = []
         self._notes: list[EventRow] = []
-        self._handed_over: list[tuple[int, int]] = []
+        self._handed_over: list[leases.GivenBack] = []
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
         self._stopping = False
@@ -125,12 +125,12 @@ class AgentHost:
             if self._tasks:
                 await asyncio.wait(self._tasks.values(), timeout=self._config.grace)
         finally:
-            held = [held for hosted in self._hosted.values() for held in hosted.calls]
+            calls = [call for hosted in self._hosted.values() for call in hosted.calls.values()]
             tasks = [turns, *care, *self._tasks.values()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._leave(held)
+            await self._leave([call.given_back for call in calls])
             log.info("stopped", action="stop", worker=self._config.instance)
 
     async def _turn_over(self) -> None:
@@ -255,7 +255,7 @@ class AgentHost:
                 for kind, detail in call.notes
             ]
             if answer is None:
-                self._handed_over.append(call.held)
+                self._handed_over.append(call.given_back)
             else:
                 self._ended.append(answer)
         finally:
@@ -306,12 +306,12 @@ class AgentHost:
             for name, hosted in self._hosted.items()
         }
 
-    async def _leave(self, held: list[tuple[int, int]]) -> None:
+    async def _leave(self, unfinished: list[leases.GivenBack]) -> None:
         """Posts the answers, gives back the requests that are still open, and takes this instance off the list."""
         try:
             while self._ended or self._notes or self._handed_over:
                 await self._exchange(claim=False)
-            await self._in_thread(self._care, partial(self._records.give_back, held))
+            await self._in_thread(self._care, partial(self._records.give_back, unfinished))
             await self._in_thread(self._care, self.health.forget)
         except DATABASE_TROUBLE as error:
             log.warning("leases left to lapse", action="stop", error=first_line(error))

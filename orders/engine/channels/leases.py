@@ -44,9 +44,31 @@ class Lease(NamedTuple):
     seconds_left: float
     lapses: int = 0
     is_repeat: bool = False
-    """Whether an earlier attempt may have had the effect."""
+    """Whether an earlier attempt, or a delivery that was given back, may have had the effect."""
     key_is_known: bool = True
     """Whether the remote service recognises a repeated call by its key."""
+    settled: int = 0
+    """How many earlier deliveries were given back with no call under way."""
+
+    @property
+    def may_be_under_way(self) -> bool:
+        """Whether a call of an earlier delivery may still be under way."""
+        return self.deliveries - 1 > self.settled
+
+    @property
+    def may_be_begun(self) -> bool:
+        """Whether a host of an earlier delivery may have called."""
+        return self.may_be_under_way or (self.deliveries > 1 and self.is_repeat)
+
+
+class GivenBack(NamedTuple):
+    """A leased request that its host will not finish: the delivery, and what the host knows of its calls."""
+
+    id: int
+    deliveries: int
+    has_called: bool = True
+    is_under_way: bool = True
+    """Whether one of those calls may still have its effect."""
 
 
 class Answer(NamedTuple):
@@ -119,7 +141,8 @@ def lease_locked(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
                deliveries = deliveries + 1
          WHERE id = ANY(%(ids)s)
      RETURNING id, deliveries, order_id, step, agent, operation, attempt, compensates, key, reverses, body,
-               extract(epoch FROM complete_by - clock_timestamp())::float8, lapses, is_repeat, key_is_known
+               extract(epoch FROM complete_by - clock_timestamp())::float8, lapses, is_repeat, key_is_known,
+               settled_deliveries
         """,
         {"me": me, "seconds": seconds, "ids": ids},
     )
@@ -200,29 +223,33 @@ def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[tu
     return {(row_id, deliveries) for row_id, deliveries in rows}
 
 
-def release(held: Sequence[tuple[int, int]], *, me: str) -> int:
+def release(given_back: Sequence[GivenBack], *, me: str) -> int:
     """Gives back requests that this instance will not finish, so that another host can claim them at once.
 
-    The delivery stays counted: a call may have taken effect, so the request must never count as not begun again.
-    Returns how many were given back.
+    The delivery stays counted. If a call was made the request is a repeat from now on, and if none is under way the
+    delivery is settled. Returns how many were given back.
     """
     return run(
         """
         WITH held AS MATERIALIZED (
-            SELECT request.id
+            SELECT request.id, lease.has_called, lease.is_under_way
               FROM orders_agentrequest AS request
-              JOIN json_to_recordset(%(held)s::json) AS lease(id bigint, deliveries smallint)
+              JOIN json_to_recordset(%(given_back)s::json)
+                AS lease(id bigint, deliveries smallint, has_called boolean, is_under_way boolean)
                 ON request.id = lease.id AND request.deliveries = lease.deliveries
              WHERE request.leased_by = %(me)s
              ORDER BY request.id
                FOR UPDATE OF request
         )
-        UPDATE orders_agentrequest
+        UPDATE orders_agentrequest AS request
            SET leased_by = NULL,
-               leased_until = NULL
-         WHERE id IN (SELECT id FROM held)
+               leased_until = NULL,
+               is_repeat = request.is_repeat OR held.has_called,
+               settled_deliveries = request.settled_deliveries + CASE WHEN held.is_under_way THEN 0 ELSE 1 END
+          FROM held
+         WHERE request.id = held.id
         """,
-        {"held": _held(held), "me": me},
+        {"given_back": recordset(request._asdict() for request in given_back), "me": me},
     )
 
 

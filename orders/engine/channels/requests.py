@@ -88,7 +88,9 @@ def discard(step_ids: Sequence[int]) -> None:
 
 
 def recall(step_ids: Sequence[int]) -> set[int]:
-    """Deletes the requests that no agent host has ever claimed. Returns their steps, which were never begun.
+    """Deletes the requests that no agent host has begun. Returns their steps.
+
+    A host that gave a request back before it had called has not begun it.
 
     A request that a host is claiming at this moment is locked, so it is skipped and counts as begun.
     """
@@ -99,7 +101,8 @@ def recall(step_ids: Sequence[int]) -> set[int]:
         SELECT id
           FROM orders_agentrequest
          WHERE step_id = ANY(%s)
-           AND deliveries = 0
+           AND deliveries = settled_deliveries
+           AND (deliveries = 0 OR NOT is_repeat)
          ORDER BY id
            FOR UPDATE SKIP LOCKED
         """,
@@ -117,7 +120,7 @@ def recall(step_ids: Sequence[int]) -> set[int]:
 
 
 def hand_back_unclaimed(limit: int, *, by: str, start: int = 0) -> int:
-    """Answers up to `limit` requests that no agent host has ever claimed, shortly before their complete-by.
+    """Answers up to `limit` requests that no agent host has begun, shortly before their complete-by.
 
     The answer is that they are deferred: their steps wait, and no failure is counted, since nobody has called anything.
     Requests that a host is claiming at this moment are locked, so they are skipped, and so are those with an id below
@@ -128,7 +131,8 @@ def hand_back_unclaimed(limit: int, *, by: str, start: int = 0) -> int:
         WITH unclaimed AS MATERIALIZED (
             SELECT id
               FROM orders_agentrequest
-             WHERE deliveries = 0
+             WHERE deliveries = settled_deliveries
+               AND (deliveries = 0 OR NOT is_repeat)
                AND id >= %s
                AND leased_until IS NULL
                AND complete_by > clock_timestamp()

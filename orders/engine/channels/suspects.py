@@ -33,23 +33,30 @@ def claim(
     seconds: float,
     operations: Operations = ANY_OPERATION,
 ) -> list[Lease]:
-    """Leases requests that may have killed their hosts, up to a total weight of `free`, the least suspect first.
+    """Leases requests that may have killed their hosts, up to a total weight of `free`, the least suspect first, and at
+    most `room` for each agent.
 
     They are chosen without locks and then locked, so another host may have taken some of them in between (rule 11).
     """
+    free_room = {agent: min(number, SUSPICION) for agent, number in room.items() if number > 0}
     suspects = fetch(
         """
-        SELECT id, agent, lapses
-          FROM orders_agentrequest
-         WHERE agent = ANY(%s)
-           AND leased_until IS NULL
-           AND lapses >= %s
-           AND (agent <> ALL(%s) OR agent || '/' || operation = ANY(%s))
-           AND complete_by > clock_timestamp()
-         ORDER BY lapses, id
-         LIMIT %s
+        SELECT suspect.id, suspect.lapses
+          FROM unnest(%s::text[], %s::int[]) AS agents(agent, room),
+               LATERAL (
+                   SELECT id, lapses
+                     FROM orders_agentrequest
+                    WHERE agent = agents.agent
+                      AND leased_until IS NULL
+                      AND lapses >= %s
+                      AND (agent <> ALL(%s) OR agent || '/' || operation = ANY(%s))
+                      AND complete_by > clock_timestamp()
+                    ORDER BY lapses, id
+                    LIMIT agents.room
+               ) AS suspect
+         ORDER BY suspect.lapses, suspect.id
         """,
-        [list(room), SUSPECT_LAPSES, *offers_of(operations), SUSPICION],
+        [list(free_room), list(free_room.values()), SUSPECT_LAPSES, *offers_of(operations)],
     )
     rows = fetch(
         """
@@ -60,21 +67,19 @@ def claim(
          ORDER BY id
            FOR UPDATE SKIP LOCKED
         """,
-        [_light_enough(suspects, room, free)],
+        [_light_enough(suspects, free)],
     )
     return lease_locked([row_id for (row_id,) in rows], me=me, seconds=seconds)
 
 
-def _light_enough(suspects: Sequence[tuple[int, str, int]], room: Mapping[str, int], free: int) -> list[int]:
-    """The ids of those that may run, of suspects given as (id, agent, lapses), the least suspect first."""
-    free_room, light_enough = dict(room), []
-    for request_id, agent, lapses in suspects:
+def _light_enough(suspects: Sequence[tuple[int, int]], free: int) -> list[int]:
+    """The ids of those that may run, of suspects given as (id, lapses), the least suspect first."""
+    light_enough = []
+    for request_id, lapses in suspects:
         free -= weight(lapses)
         if free < 0:
             break
-        if free_room[agent] > 0:
-            free_room[agent] -= 1
-            light_enough.append(request_id)
+        light_enough.append(request_id)
     return light_enough
 
 

@@ -22,7 +22,8 @@ class Credit:
 
     `waiting` are the agents that steps wait for, `probed` those whose next request is a probe. `limited` are the locked
     circuits at which every dispatch is counted, `used` counts this pass's dispatches by agent, and `succeeded_at` says
-    when a call of each agent last succeeded.
+    when a call of each agent last succeeded. `others` are the agents that have room left for other schedulers when ours
+    is used up, and `is_left_to_others` says that a step was refused there.
     """
 
     rooms: dict[str, int]
@@ -32,10 +33,15 @@ class Credit:
     succeeded_at: dict[str, datetime | None] = field(default_factory=dict)
     limited: dict[str, CircuitRow] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
+    is_left_to_others: bool = False
 
     def take(self, agent: str, is_retry: bool) -> bool:
         """Takes the credit for one request to this agent; False if there is none left."""
-        if self.rooms.get(agent, 0) <= 0 or (is_retry and self.retries <= 0):
+        if self.rooms.get(agent, 0) <= 0:
+            self.is_left_to_others = self.is_left_to_others or agent in self.others
+            return False
+        if is_retry and self.retries <= 0:
             return False
         self.rooms[agent] -= 1
         self.used[agent] = self.used.get(agent, 0) + 1
@@ -72,6 +78,7 @@ def grant_credit(
     ]
     locked = read_circuits(limited, lock="FOR UPDATE SKIP LOCKED") if limited else {}
     rooms: dict[str, int] = {}
+    others: set[str] = set()
     for agent, supply in supplies.items():
         circuit = supply.circuit
         if is_limited(circuit, rules=rules, now=now):
@@ -80,12 +87,15 @@ def grant_credit(
                 continue
             circuit = locked[agent] = refilled(locked[agent], rules=rules, now=now)
         rooms[agent] = _room(circuit, supply, rules, now)
+        if rooms[agent] < _room(circuit, supply._replace(own=0, schedulers=1), rules, now):
+            others.add(agent)
     return Credit(
         rooms=rooms,
         waiting=frozenset(agent for agent, supply in supplies.items() if supply.has_waiting),
         probed=frozenset(agent for agent, circuit in locked.items() if not lets_calls_through(circuit, now)),
         succeeded_at={agent: supply.circuit.succeeded_at for agent, supply in supplies.items()},
         limited=locked,
+        others=frozenset(others),
     )
 
 

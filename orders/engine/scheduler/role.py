@@ -130,7 +130,7 @@ class Scheduler:
             credit.retries = draw_retries(retries, rate=self._config.retries)
             for order in sorted(orders, key=OrderPass.urgency):
                 order.advance(now, credit.take)
-            self._write(orders)
+            self._write(orders, credit)
             charge_credit(credit, rules=self._config.breaker, now=now)
         changed = sum(order.row_changed() for order in orders)
         return Counts(
@@ -233,7 +233,7 @@ class Scheduler:
             running[step_id].recalled(step_id)
         return len(recalled)
 
-    def _write(self, orders: list[OrderPass]) -> None:
+    def _write(self, orders: list[OrderPass], credit: Credit) -> None:
         state_store.write_steps([write for order in orders for write in order.step_writes()])
         rows = [order.row for order in orders if order.row_changed()]
         state_store.write_processes(rows)
@@ -244,7 +244,14 @@ class Scheduler:
         status.post(message for order in orders for message in order.statuses)
         events = [event for order in orders for event in order.events]
         state_store.record_events(events)
-        wake(*([Topic.AGENTS] if new_requests else []), *([Topic.PROGRESS] if rows or events else []))
+        # Other schedulers may have looked before these orders waited, and have room for them.
+        new_waits = any(event.kind == EventKind.WAITING_FOR_AGENT for event in events)
+        topics = {
+            Topic.AGENTS: new_requests,
+            Topic.PROGRESS: rows or events,
+            Topic.SCHEDULER: new_waits and credit.is_left_to_others,
+        }
+        wake(*(topic for topic, is_due in topics.items() if is_due))
 
     def _tidy_up(self) -> bool:
         """Does what is not urgent; returns whether there are new replies. An error is logged, and costs no pass."""

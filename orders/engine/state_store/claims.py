@@ -150,7 +150,8 @@ def claim_waiting(
 
     Of the steps that have failed before, at most `retries` per agent, so that those for which there is no budget do not
     fill the pass (F30). Those of higher priority come first, then those that have waited longest (A9). The orders are
-    chosen without locks and then locked without waiting, so another scheduler may have taken some of them in between.
+    locked as they are chosen, so schedulers that choose at the same moment each find others. With several agents more
+    may be locked than are returned, until the transaction ends.
     """
     if not rooms or limit <= 0:
         return []
@@ -164,6 +165,7 @@ def claim_waiting(
                      AND least(s.failure_count + s.compensation_failure_count, 1) = steps.failed
                    ORDER BY s.priority DESC, s.wanted_since
                    LIMIT least(agents.room, steps.most)
+                     FOR NO KEY UPDATE OF p SKIP LOCKED
                ) AS waiting
          GROUP BY waiting.order_id
          ORDER BY max(waiting.priority) DESC, min(waiting.wanted_since), waiting.order_id
@@ -198,6 +200,7 @@ def claim_probes(
                   {_WAITING_STEPS}
                    ORDER BY s.waiting_since
                    LIMIT 1
+                     FOR NO KEY UPDATE OF p SKIP LOCKED
                ) AS longest
         """,
         {"agents": list(agents), **_waiting_parameters(workflows, already_locked)},

@@ -7,7 +7,7 @@ checked in the sweep's transaction, stops a leader that was suspended and has be
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -18,7 +18,7 @@ from orders.engine import alerts, state_store
 from orders.engine.admission import Admission
 from orders.engine.alerts import NewAlert
 from orders.engine.circuits.store import alert_host_changes, find_host_changes, unavailable_agents
-from orders.engine.contracts import Workflow, Workflows
+from orders.engine.contracts import Workflows
 from orders.engine.errors import LeadershipLost
 from orders.engine.retry_rules import RetryRules
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
@@ -29,12 +29,18 @@ from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
+from orders.engine.supervisor.finding import Finding, has_overrun, in_error, is_late
 from orders.engine.supervisor.remedies import Ruling, rule_on
 from orders.engine.supervisor.version_watch import VersionWatch
 from orders.models.health import LeaderLease
 from orders.vocabulary import ActorKind, AlertKind, EventKind, Goal, ProcessState, Reason, StepStatus
 
 LEASE = LeaderLease.SUPERVISOR
+LONGEST_SWEEP = 30.0
+"""Seconds after which a sweep leaves the rest to the next one, so that a shift ends in time, and its other duties are
+done."""
+LONGEST_PAUSE = 1.0
+"""Seconds between two batches of a long sweep at most: far less than the lease, which each batch renews."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,32 +48,28 @@ class SupervisorConfig:
     """`lease` is how long leadership lasts without a sweep, in seconds; `batch` is the most orders in a transaction.
 
     Ten seconds are five sweeps of 2 s: a slow sweep does not cost the lead, and a killed leader is soon replaced.
+    A hundred orders take some hundredths of a second, so nobody who needs one of them, or the processor, waits longer.
     `confirm` is for how long no process must have run an agent, beyond its missed heartbeats, before operators are
     told: the heartbeats may only have been held up, by a database that was restarted.
     """
 
     instance: str
     lease: float = 10.0
-    batch: int = 500
+    batch: int = 100
     confirm: float = 10.0
     rules: RetryRules = field(default_factory=RetryRules)
-
-
-@dataclass
-class Finding:
-    """One overdue order during a sweep: its row as it will be, and what to write."""
-
-    row: ProcessRow
-    workflow: Workflow
-    writes: list[StepWrite] = field(default_factory=list)
-    events: list[EventRow] = field(default_factory=list)
-    failed: tuple[AlertKind, StepRow | None] | None = None
 
 
 class Supervisor:
     """One instance. It leads from `acquire` to `release`; the others stand by."""
 
-    def __init__(self, *, config: SupervisorConfig, workflows: Workflows) -> None:
+    def __init__(
+        self,
+        *,
+        config: SupervisorConfig,
+        workflows: Workflows,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._config = config
         self._actor = Actor(ActorKind.SUPERVISOR, config.instance)
         self._admission = Admission(workflows)
@@ -80,6 +82,7 @@ class Supervisor:
             troubles=self.troubles,
             workflows=self.workflows,
         )
+        self._pause = pause
         self._term: int | None = None
         self._passed_over: set[UUID] = set()
         self._unhosted_since: dict[str, float] = {}
@@ -97,22 +100,32 @@ class Supervisor:
             self._term = None
 
     def run_once(self) -> Counts:
-        """Sweeps until nothing is overdue, and renews the lease. Raises `LeadershipLost` if another instance leads."""
+        """Sweeps until nothing is overdue, or for `LONGEST_SWEEP`, and renews the lease.
+
+        Raises `LeadershipLost` if another instance leads.
+
+        After each batch it pauses for as long as the batch has taken. When thousands of steps expire at once, their
+        recovery is not urgent to the second, and new orders need the processor, too (F30).
+        """
         assert self._term is not None, "acquire the lead first"
         total: Counter[str] = Counter()
         # Orders that somebody else has locked, or whose workflow this release does not have, must not hold up others.
         self._passed_over = set()
+        ends = time.monotonic() + LONGEST_SWEEP
         try:
             while True:
+                began = time.monotonic()
                 counts = self._isolation.run(self._sweep, self._set_aside)
                 total.update(counts.done)
                 leadership.renew(LEASE, term=self._term, seconds=self._config.lease, report=dict(total))
-                if not counts.busy:
+                if not counts.busy or time.monotonic() >= ends:
                     if total["found"]:
                         leadership.record_sweep(LEASE, term=self._term, report=total)
                     self._watch_hosts()
                     self._versions.look()
                     return Counts(done=dict(total))
+                self.health.beat()  # a long sweep must not look like a supervisor that has died
+                self._pause(min(time.monotonic() - began, LONGEST_PAUSE))
         except LeadershipLost:
             self._term = None
             raise
@@ -174,7 +187,7 @@ class Supervisor:
     ) -> Finding:
         """Decides about each overdue step of an order, and about the order itself."""
         finding = Finding(row=row, workflow=self.workflows()[row.workflow, row.version])
-        overdue = [step for step in steps if step.complete_by is not None and step.complete_by <= now]
+        overdue = [step for step in steps if is_late(step.complete_by, now)]
         for step in overdue:
             # What was handed back and is still in flight counts, since the agent works for other orders.
             counts = step.agent not in unavailable or step.answered == step.attempt
@@ -185,17 +198,13 @@ class Supervisor:
         row = finding.row
         if row.process_state == ProcessState.ERROR:
             return finding
-        if (
-            row.process_state == ProcessState.PROCESSING
-            and row.complete_by is not None
-            and row.complete_by <= now
-        ):
+        if has_overrun(row, now):
             row = row._replace(overruns=row.overruns + 1, failure_count=row.failure_count + 1)
             finding.events.append(self._event(row, EventKind.ORDER_OVERRAN, None, overruns=row.overruns))
             if row.overruns >= self._config.rules.threshold and finding.failed is None:
                 finding.failed = (AlertKind.ORDER_OVERRAN, None)
         if finding.failed is not None:
-            finding.row = _in_error(row)
+            finding.row = in_error(row)
             finding.writes += [
                 StepWrite(step._replace(waiting_since=None), step.attempt)
                 for step in steps
@@ -304,17 +313,20 @@ class Supervisor:
             leadership.check(LEASE, term=self._term or 0)
             reason = f"{type(error).__name__}: {error}"
             now = database_now()
-            still_overdue = set(state_store.overdue(self._config.batch, now)) & set(order_ids)
-            rows = state_store.lock(still_overdue, self.workflows())
-            steps = [
+            rows = state_store.lock(order_ids, self.workflows())
+            late_steps = {
+                order_id: [step for step in steps if is_late(step.complete_by, now)]
+                for order_id, steps in state_store.steps_of(row.order_id for row in rows).items()
+            }
+            rows = [row for row in rows if late_steps[row.order_id] or has_overrun(row, now)]
+            failed_steps = [
                 step._replace(state=StepStatus.FAILED, complete_by=None, error={"code": "unprocessable"})
-                for steps in state_store.steps_of(row.order_id for row in rows).values()
-                for step in steps
-                if step.complete_by is not None and step.complete_by <= now
+                for row in rows
+                for step in late_steps[row.order_id]
             ]
-            state_store.write_steps([StepWrite(step, step.attempt) for step in steps])
+            state_store.write_steps([StepWrite(step, step.attempt) for step in failed_steps])
             state_store.stop_waiting([row.order_id for row in rows])
-            state_store.write_processes([_in_error(row) for row in rows])
+            state_store.write_processes([in_error(row) for row in rows])
             alerts.open_alerts(
                 [
                     NewAlert(row.order_id, AlertKind.UNPROCESSABLE.value, type(error).__name__, reason)
@@ -326,10 +338,3 @@ class Supervisor:
     def _event(self, row: ProcessRow, kind: EventKind, step: StepRow | None, **detail: object) -> EventRow:
         name, attempt = (step.name, step.attempt) if step else ("", 0)
         return EventRow(row.order_id, kind, self._actor, name, attempt, detail)
-
-
-def _in_error(row: ProcessRow) -> ProcessRow:
-    """The process in Error. A scheduler will tell the submitting application (V5, Q3)."""
-    return row._replace(
-        process_state=ProcessState.ERROR, locked_by=None, not_before=None, announced=not row.reply_to
-    )

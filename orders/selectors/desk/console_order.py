@@ -94,7 +94,7 @@ def _step(
     waits = facts.state in (StepStatus.NOT_STARTED, StepStatus.COMPENSATING) and facts.not_before is not None
     return ConsoleStep(
         facts=facts,
-        standing=step_standing(facts, order.goal, retry_limits=retry_limits, now=now)
+        standing=step_standing(facts, order.goal, due_at=order.due_at, retry_limits=retry_limits, now=now)
         if open_ and not in_error
         else None,
         request=row.request,

@@ -37,7 +37,10 @@ class QueuedSubmission:
 
 @dataclass(frozen=True, kw_only=True)
 class OrderFacts:
-    """An order and its process as they are stored, and where the order stands."""
+    """An order and its process as they are stored, and where the order stands.
+
+    At `due_at` a scheduler turns to it again; None if it may at any time.
+    """
 
     state: str
     goal: str
@@ -48,6 +51,7 @@ class OrderFacts:
     reply_to: str
     locked_by: str | None
     complete_by: datetime | None
+    due_at: datetime | None
     failure_count: int
     overruns: int
     created_at: datetime
@@ -120,6 +124,7 @@ def _order(
         reply_to=process.reply_to,
         locked_by=process.locked_by,
         complete_by=process.complete_by,
+        due_at=process.not_before,
         failure_count=process.failure_count,
         overruns=process.overruns,
         created_at=process.created_at,

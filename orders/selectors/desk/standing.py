@@ -103,15 +103,20 @@ class ProcessFacts:
     started_at: datetime | None
 
 
-def step_standing(step: StepFacts, goal: str, *, retry_limits: RetryLimits, now: datetime) -> Standing | None:
-    """Where a step of an order under way stands; None if it is finished or its turn has not come."""
+def step_standing(
+    step: StepFacts, goal: str, *, due_at: datetime | None, retry_limits: RetryLimits, now: datetime
+) -> Standing | None:
+    """Where a step of an order under way stands; None if it is finished or its turn has not come.
+
+    At `due_at` a scheduler turns to the order again; None if it may at any time.
+    """
     compensating = goal == Goal.COMPENSATE
     if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
         return _in_flight(step, retry_limits, now)
     if step.waiting_since is not None:
         return _for_agent(step, retry_limits)
     if step.state == StepStatus.COMPENSATING:
-        return _put_off(step, retry_limits, now)
+        return _put_off(step, due_at, retry_limits, now)
     if compensating and step.state in (StepStatus.NOT_STARTED, StepStatus.FAILED):
         if step.outcome != Outcome.UNKNOWN:
             return None
@@ -124,7 +129,7 @@ def step_standing(step: StepFacts, goal: str, *, retry_limits: RetryLimits, now:
         kind = StandingKind.CUSTOMER if step.not_before > now else StandingKind.SCHEDULER
         return Standing(kind=kind, on=step.agent, until=step.not_before)
     if step.state == StepStatus.NOT_STARTED and step.attempt:
-        return _put_off(step, retry_limits, now)
+        return _put_off(step, due_at, retry_limits, now)
     return None
 
 
@@ -160,16 +165,30 @@ def _for_agent(step: StepFacts, retry_limits: RetryLimits) -> Standing:
     return Standing(kind=StandingKind.AGENT, on=step.agent, since=since, failures=failures, limit=limit)
 
 
-def _put_off(step: StepFacts, retry_limits: RetryLimits, now: datetime) -> Standing:
+def _put_off(step: StepFacts, due_at: datetime | None, retry_limits: RetryLimits, now: datetime) -> Standing:
     """A step that was tried before and is not in flight: it waits for its time, or then for a scheduler."""
     failures, limit = _counted(step, retry_limits)
+    until = step.not_before
     if step.not_before is None or step.not_before <= now:
-        kind = StandingKind.SCHEDULER
+        if _settles(step, due_at, now):
+            kind, until = StandingKind.SETTLING, step.settles_at
+        else:
+            kind = StandingKind.SCHEDULER
     elif step.state == StepStatus.NOT_STARTED and step.extended_waits:
         kind = StandingKind.EXTENDED_WAIT
     else:
         kind = StandingKind.RETRYING
-    return Standing(kind=kind, on=step.agent, until=step.not_before, failures=failures, limit=limit)
+    return Standing(kind=kind, on=step.agent, until=until, failures=failures, limit=limit)
+
+
+def _settles(step: StepFacts, due_at: datetime | None, now: datetime) -> bool:
+    """Whether a step that could be sent again waits until its unanswered call can no longer take effect.
+
+    That is so if its remote service does not recognise the key. A scheduler has looked then, and put the order off.
+    """
+    may_be_done = step.state == StepStatus.COMPENSATING or step.outcome == Outcome.UNKNOWN
+    is_put_off = due_at is not None and due_at > now
+    return may_be_done and is_put_off and step.settles_at is not None and step.settles_at > now
 
 
 def _counted(step: StepFacts, retry_limits: RetryLimits) -> tuple[int, int]:
@@ -190,7 +209,12 @@ def order_standing(
     current = [
         (step, standing)
         for step in steps
-        if (standing := step_standing(step, process.goal, retry_limits=retry_limits, now=now)) is not None
+        if (
+            standing := step_standing(
+                step, process.goal, due_at=process.not_before, retry_limits=retry_limits, now=now
+            )
+        )
+        is not None
     ]
     worst = min(
         (standing for _, standing in current), key=lambda standing: URGENCY[standing.kind], default=None
