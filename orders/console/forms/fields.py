@@ -7,6 +7,7 @@ from uuid import UUID
 from django import forms
 
 from orders.fields.numbers import LARGEST_ID
+from orders.selectors.desk.archive_search import ArchivePosition
 
 LONGEST_REASON = 200
 
@@ -73,11 +74,18 @@ class PageForm(forms.Form):
 
 
 class OrderPageForm(forms.Form):
-    """The query string of a list of orders: `after` is the order that the page starts after."""
+    """The query string of a list of orders: the order that the page starts after, which is stored or archived."""
 
     after = forms.UUIDField(required=False)
+    archived = forms.CharField(max_length=80, required=False)
 
     @property
     def position(self) -> UUID | None:
-        """The order that the page starts after; None for the first page, and for an invalid id."""
+        """The stored order that the page starts after; None for the first page, and for an invalid id."""
         return self.cleaned_data.get("after") if self.is_valid() else None
+
+    @property
+    def archived_position(self) -> ArchivePosition | None:
+        """Where the page starts in the archive; None if it starts before the archive, and for an invalid position."""
+        text = self.cleaned_data.get("archived") if self.is_valid() else ""
+        return ArchivePosition.read(text) if text else None
