@@ -1,9 +1,9 @@
-"""Work in brief batches: each is one transaction, which the server ends after 100 ms, and with it its locks.
+"""Work in brief batches: each is one transaction, which the server ends within 100 ms, and with it its locks.
 
 A walk goes through the keys of a table in their order. `choose` reads the next keys and locks no row; `work` is given
 those keys in a transaction of its own. How many keys it is given follows how long the last batch took. A batch that
-takes too long is rolled back and tried with fewer keys; a single key that takes too long is left behind, so that what
-is slow does not stop the rest.
+takes too long is rolled back and tried with fewer keys; a single key that takes too long a few times is left behind, so
+that what is slow does not stop the rest.
 """
 
 import time
@@ -20,9 +20,13 @@ from orders.engine.runtime.sql import DATABASE_TROUBLE, fetch, ran_out_of_time
 log = structlog.get_logger()
 
 LONGEST = 0.1
-"""Seconds after which the server ends a batch's transaction."""
-STATEMENT_SHARE = 0.8
-"""After this share of that time the server ends a statement, which leaves the connection open."""
+"""Seconds for which a batch may hold locks."""
+TRANSACTION_SHARE = 0.8
+"""After this share of that time the server ends the transaction and its connection. A busy server may be late."""
+STATEMENT_SHARE = 0.65
+"""After this share the server ends a statement, which leaves the connection open."""
+MOST_TRIES = 3
+"""How often a single key is tried: on a busy machine anything may take too long once."""
 MOST_SECONDS = 8.0
 """How long one walk goes on by default. All walks of a job together end before the jobs' time limit."""
 
@@ -56,11 +60,15 @@ class Chunk:
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """How many rows a walk changed, how many keys it left behind, and where to continue; None if it came to the end."""
+    """How many rows a walk changed, how many keys it left behind, and where to continue; None if it came to the end.
+
+    `given_up` counts the batches that took too long.
+    """
 
     changed: int
     left_behind: int
     after: Any
+    given_up: int = 0
 
 
 def in_batches(
@@ -78,7 +86,7 @@ def in_batches(
     may take `patience` seconds. Raises what `choose` and `work` raise, except that they took too long.
     """
     pace = pace or Pace()
-    changed = left_behind = 0
+    changed = left_behind = given_up = tries = 0
     after, ends = start, time.monotonic() + seconds
     while True:
         began = time.monotonic()
@@ -88,26 +96,29 @@ def in_batches(
             keys, began = chunk.keys, time.monotonic()
             if keys:
                 with brief_transaction(LONGEST if len(keys) > 1 else patience):
-                    changed += work(keys)
+                    in_batch = work(keys)
+                changed += in_batch  # only now: the commit may fail, too
                 pace.note(time.monotonic() - began)
-            after = chunk.last
+            after, tries = chunk.last, 0
         except DATABASE_TROUBLE as error:
             # A connection that the server has closed may not say why.
-            is_slow = ran_out_of_time(error) or (bool(keys) and time.monotonic() - began >= LONGEST)
+            is_slow = ran_out_of_time(error) or (bool(keys) and time.monotonic() - began >= LONGEST / 2)
             if not is_slow or (not keys and pace.size == 1):
                 raise
             _give_up(pace, error)
-            if len(keys) == 1:
+            given_up += 1
+            tries += len(keys) == 1
+            if tries == MOST_TRIES:
                 log.warning("left behind", action="batch", key=str(keys[0]))
                 left_behind += 1
-                after = chunk.last
+                after, tries = chunk.last, 0
         if after is None or time.monotonic() >= ends:
-            return Walk(changed=changed, left_behind=left_behind, after=after)
+            return Walk(changed=changed, left_behind=left_behind, after=after, given_up=given_up)
 
 
 @contextmanager
 def brief_transaction(seconds: float = LONGEST) -> Iterator[None]:
-    """A transaction that the server ends after that time, whatever its client does.
+    """A transaction that the server ends within that time, whatever its client does.
 
     Its commit does not wait for the disk, which could take longer: a crash may undo it, as a whole, and whoever works
     in batches does it again. In a caller's transaction the caller's limits apply.
@@ -121,7 +132,7 @@ def brief_transaction(seconds: float = LONGEST) -> Iterator[None]:
                 SELECT set_config('transaction_timeout', '0', true), set_config('transaction_timeout', %s, true),
                        set_config('statement_timeout', %s, true), set_config('synchronous_commit', 'off', true)
                 """,
-                [f"{round(seconds * 1000)}ms", f"{round(seconds * STATEMENT_SHARE * 1000)}ms"],
+                [f"{seconds * share * 1000:.0f}ms" for share in (TRANSACTION_SHARE, STATEMENT_SHARE)],
             )
         yield
 
