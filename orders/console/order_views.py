@@ -74,6 +74,7 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "order_filter": order_filter,
             "words": describe(order_filter),
             "orders": matches.orders,
+            "can_select": not all(row.is_archived for row in matches.orders),
             **_counts(order_filter, matches, is_whole=not (after or archived_after), at=at),
             "first": order_filter.query if after or archived_after else None,
             "after": _next_page(order_filter, matches),
