@@ -52,7 +52,7 @@ def test_a_transaction_is_limited_as_a_whole_and_the_next_one_is_not() -> None:
     names = ("transaction_timeout", "statement_timeout", "synchronous_commit")
     usual = [fetch(f"SHOW {name}")[0][0] for name in names]
     with brief_transaction():
-        assert [fetch(f"SHOW {name}")[0][0] for name in names] == ["80ms", "65ms", "off"]
+        assert [fetch(f"SHOW {name}")[0][0] for name in names] == ["70ms", "60ms", "off"]
     assert [fetch(f"SHOW {name}")[0][0] for name in names] == usual
 
 

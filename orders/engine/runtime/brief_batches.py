@@ -21,9 +21,9 @@ log = structlog.get_logger()
 
 LONGEST = 0.1
 """Seconds for which a batch may hold locks."""
-TRANSACTION_SHARE = 0.8
+TRANSACTION_SHARE = 0.7
 """After this share of that time the server ends the transaction and its connection. A busy server may be late."""
-STATEMENT_SHARE = 0.65
+STATEMENT_SHARE = 0.6
 """After this share the server ends a statement, which leaves the connection open."""
 MOST_TRIES = 3
 """How often a single key is tried: on a busy machine anything may take too long once."""
