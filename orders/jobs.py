@@ -17,7 +17,7 @@ from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, log_trouble, ran_out_of_time
 from orders.engine.supervisor.role import Supervisor
 from orders.outbox import queue
-from orders.services.operators import bulk_runner, notifications
+from orders.services.operators import bulk_runner, erasure, notifications
 from sasweb.launcher.jobs_cluster import is_stopping
 
 log = structlog.get_logger()
@@ -29,6 +29,7 @@ EVERY_MINUTES = {
     "notify_operators": 1,
     "archive_orders": 1,
     "delete_old_records": 60,
+    "continue_erasures": 1,
 }
 """The jobs of this module, and how often each starts."""
 SHIFT = 150.0
@@ -139,6 +140,11 @@ def archive_orders() -> None:
 def delete_old_records() -> None:
     """Deletes records that are past their time."""
     retention.delete_old_records()
+
+
+def continue_erasures() -> None:
+    """Goes on with the erasures whose process has died."""
+    retention.run_parts("continue_erasures", {"erasures": erasure.continue_erasures})
 
 
 def _sweep_if_leading(supervisor: Supervisor) -> None:

@@ -170,6 +170,7 @@ def _preview_page(
             "selection": selection,
             "form": form,
             "count": count,
+            "archived": bulk_selection.count_archived(selection, now=now()),
             "is_too_many": count > bulk_selection.MOST,
             "most": bulk_selection.MOST,
             "needs_count": bulk_services.needs_count(kind=selection.kind, count=count),

@@ -1,6 +1,7 @@
 """Orders: the list, one order, compensation, and the submissions that were set aside."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +17,8 @@ from orders.console.forms.orders import PriorityForm
 from orders.console.guards import actor, page
 from orders.console.order_lookup import readable_json
 from orders.selectors.database_clock import now
-from orders.selectors.desk import search, timeline
+from orders.selectors.desk import archive_search, search, timeline
+from orders.selectors.desk.archive_search import OrderList
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
@@ -36,18 +38,26 @@ MOST_EXPORTED = 20_000
 EVENTS_SHOWN = 200
 COLUMNS = (
     *("order", "state", "standing", "goal", "step", "failures", "priority", "age_seconds"),
-    *("total", "currency", "email", "alert_code"),
+    *("total", "currency", "email", "alert_code", "archived"),
 )
 
 
 @page
 def show_orders(request: HttpRequest) -> HttpResponse:
-    """Lists the orders of a filter, newest first."""
+    """Lists the orders of a filter: the stored ones, then the archived ones, each newest first."""
     form = OrderFilterForm(request.GET.dict())
     order_filter = form.filter
     at, limits = now(), retry_limits()
-    after = OrderPageForm(request.GET).position
-    matches = search.page(order_filter, after=after, limit=PAGE, retry_limits=limits, now=at)
+    start = OrderPageForm(request.GET)
+    after, archived_after = start.position, start.archived_position
+    matches = archive_search.page(
+        order_filter,
+        after=after,
+        archived_after=archived_after,
+        limit=PAGE,
+        retry_limits=limits,
+        now=at,
+    )
     if (
         order_filter.order_id is not None
         and not matches.orders
@@ -64,15 +74,37 @@ def show_orders(request: HttpRequest) -> HttpResponse:
             "order_filter": order_filter,
             "words": describe(order_filter),
             "orders": matches.orders,
-            "count": search.quick_count(order_filter, now=at)
-            if after or matches.after
-            else len(matches.orders),
-            "most": search.most_counted(order_filter),
-            "first": order_filter.query if after else None,
-            "after": f"{order_filter.query}&after={matches.after}".lstrip("&") if matches.after else "",
+            "can_select": not all(row.is_archived for row in matches.orders),
+            **_counts(order_filter, matches, is_whole=not (after or archived_after), at=at),
+            "first": order_filter.query if after or archived_after else None,
+            "after": _next_page(order_filter, matches),
             "least_part": LEAST_PART,
         },
     )
+
+
+def _counts(
+    order_filter: OrderFilter, matches: OrderList, *, is_whole: bool, at: datetime
+) -> dict[str, int | None]:
+    """How many orders match: `count` outside the archive and `archived` in it, each counted up to `most`."""
+    most = search.most_counted(order_filter)
+    if is_whole and not matches.after and not matches.archived_after:
+        archived = sum(row.is_archived for row in matches.orders)
+        return {"count": len(matches.orders) - archived, "archived": archived, "most": most}
+    return {
+        "count": search.quick_count(order_filter, now=at),
+        "archived": archive_search.count(order_filter, most=most, now=at),
+        "most": most,
+    }
+
+
+def _next_page(order_filter: OrderFilter, matches: OrderList) -> str:
+    """The query string of the next page; empty if there is none."""
+    if matches.after:
+        return f"{order_filter.query}&after={matches.after}".lstrip("&")
+    if matches.archived_after:
+        return f"{order_filter.query}&archived={matches.archived_after}".lstrip("&")
+    return ""
 
 
 @page
@@ -86,7 +118,8 @@ def export_orders(request: HttpRequest) -> HttpResponseBase:
 
 
 def _csv_rows(order_filter: OrderFilter) -> Iterator[tuple[Any, ...]]:
-    for match in search.rows(order_filter, most=MOST_EXPORTED, retry_limits=retry_limits(), now=now()):
+    matches = archive_search.rows(order_filter, most=MOST_EXPORTED, retry_limits=retry_limits(), now=now())
+    for match in matches:
         yield _csv_row(match)
 
 
@@ -105,6 +138,7 @@ def _csv_row(match: OrderRow) -> tuple[Any, ...]:
         match.currency,
         match.email,
         order.code,
+        "yes" if match.is_archived else "no",
     )
 
 

@@ -4,6 +4,8 @@ import re
 
 LONGEST = 254
 """Characters of an email address, the longest that SMTP carries."""
+ERASED = "erased@erased.invalid"
+"""What stands in place of the email of every erased customer."""
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 PATTERN = rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]{{1,63}}(\.[A-Za-z0-9-]{{1,63}})+"

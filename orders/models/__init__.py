@@ -15,7 +15,7 @@ from orders.models.channel import (
     SubmissionMessage,
 )
 from orders.models.customer import Address
-from orders.models.desk import AuditEntry, BulkAction, BulkItem
+from orders.models.desk import AuditEntry, BulkAction, BulkItem, Erasure
 from orders.models.health import (
     AgentInstance,
     Alert,
@@ -23,6 +23,7 @@ from orders.models.health import (
     Circuit,
     GroupNote,
     LeaderLease,
+    RetentionFailure,
     RetryBudget,
     RoleInstance,
     SweepRecord,
@@ -43,6 +44,7 @@ __all__ = [
     "BulkAction",
     "BulkItem",
     "Circuit",
+    "Erasure",
     "Event",
     "GroupNote",
     "LeaderLease",
@@ -51,6 +53,7 @@ __all__ = [
     "OrderProcess",
     "OutgoingMessage",
     "Product",
+    "RetentionFailure",
     "RetryBudget",
     "RoleInstance",
     "SetAside",

@@ -1,6 +1,8 @@
 """The archive: finished orders that `orders.retention` has moved out of the hot tables."""
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F
 from django.db.models.functions import Lower, Now
@@ -21,10 +23,11 @@ class ArchivedOrder(models.Model):
     state = models.CharField(max_length=11)
     total = models.PositiveBigIntegerField(null=True, help_text="minor units")
     currency = models.CharField(max_length=3, blank=True)
-    placed_at = models.DateTimeField(null=True)
+    placed_at = models.DateTimeField(null=True, help_text="if the shop never knew it, when it was inserted")
     finished_at = models.DateTimeField()
     archived_at = models.DateTimeField(db_default=Now())
     last_event = models.BigIntegerField(default=0, help_text="the id of its last event, for its version")
+    skus = ArrayField(models.CharField(max_length=40), db_default=[], help_text="of its lines")
     document = models.JSONField()
 
     class Meta:
@@ -32,6 +35,9 @@ class ArchivedOrder(models.Model):
             models.Index(F("customer"), F("placed_at").desc(), name="archived_by_customer_and_age"),
             models.Index(Lower("email"), name="archived_by_email"),
             models.Index(fields=["archived_at"], name="archived_by_age"),
+            models.Index(fields=["state", "-placed_at", "-order_id"], name="archived_by_state"),
+            models.Index(fields=["total", "-placed_at", "-order_id"], name="archived_by_total"),
+            GinIndex(fields=["skus"], fastupdate=False, name="archived_by_sku"),
         ]
 
     def __str__(self) -> str:

@@ -112,3 +112,40 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor} {self.act} {self.target}"
+
+
+class Erasure(models.Model):
+    """An erasure of a customer, with what it needs to go on after its process has died (docs/adr/0026).
+
+    `terms` are what names her, and `accounts` hers; `walked` says how far each table has been searched for the terms.
+    All three, and `email`, are emptied at the end. Only `orders.services.operators.erasure` writes it.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    pseudonym = models.CharField(max_length=40)
+    entry = models.BigIntegerField(help_text="the id of its entry in the audit log")
+    email = models.EmailField(blank=True)
+    terms = models.JSONField(default=list)
+    accounts = models.JSONField(default=list)
+    walked = models.JSONField(default=dict)
+    orders = models.PositiveIntegerField(default=0, help_text="orders erased so far")
+    mentions = models.PositiveIntegerField(default=0, help_text="other rows changed so far")
+    begun_at = models.DateTimeField(db_default=Now())
+    leased_until = models.DateTimeField(null=True, help_text="until when a process works on it")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pseudonym"],
+                condition=Q(finished_at__isnull=True),
+                name="one_unfinished_erasure_per_customer",
+            ),
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=True) | Q(email="", terms=[], accounts=[], walked={}),
+                name="a_finished_erasure_names_nobody",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.pseudonym

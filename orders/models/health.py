@@ -207,6 +207,18 @@ class RoleInstance(models.Model):
         return self.instance
 
 
+class RetentionFailure(models.Model):
+    """A part of a periodic job that failed when it last ran. `orders.retention` writes it; a success deletes it."""
+
+    part = models.CharField(max_length=60, primary_key=True)
+    job = models.CharField(max_length=40)
+    error = models.CharField(max_length=300)
+    since = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{self.part}: {self.error}"
+
+
 class Circuit(models.Model):
     """The circuit breaker of one agent, shared by all its instances and all schedulers (A8).
 

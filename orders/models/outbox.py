@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Lower, Now
 
 from orders.models.choices import choices
 from orders.models.health import AlertGroup
@@ -54,6 +54,8 @@ class OutgoingMessage(models.Model):
             models.Index(fields=["state", "-id"], name="outbox_by_state"),
             models.Index(fields=["group", "-id"], condition=Q(group__isnull=False), name="outbox_by_group"),
             models.Index(fields=["ended_at"], condition=Q(ended_at__isnull=False), name="outbox_ended"),
+            models.Index(Lower("recipient"), name="outbox_by_recipient"),
+            models.Index(fields=["order_id"], condition=Q(order_id__isnull=False), name="outbox_by_order"),
         ]
         constraints = [
             models.CheckConstraint(

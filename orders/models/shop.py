@@ -76,7 +76,10 @@ class Order(models.Model):
     inserted_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        indexes = [models.Index(fields=["customer", "-placed_at"], name="order_by_customer")]
+        indexes = [
+            models.Index(fields=["customer", "-placed_at"], name="order_by_customer"),
+            models.Index(fields=["total"], name="order_by_total"),
+        ]
         constraints = [
             models.CheckConstraint(condition=models.Q(total__gt=0), name="order_has_a_total"),
         ]

@@ -1,21 +1,35 @@
 """How long rows are kept: finished orders move to the archive, and what is too old is deleted.
 
-Everything goes in short transactions that each take a bounded number of rows by key. A part that fails is logged and
-does not stop the others.
+Everything goes in brief batches by key (`orders.engine.runtime.brief_batches`). A part that fails does not stop the
+others; `failures` says which parts fail, and operators get an alert.
 """
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 import structlog
 from django.conf import settings
 from django.db import connection
 
+from orders.engine.errors import SaswebError
+from orders.engine.runtime.brief_batches import LONGEST, Walk
 from orders.engine.runtime.sql import DATABASE_TROUBLE, database_now
 from orders.engine.runtime.text import first_line
-from orders.retention import moving, records
+from orders.retention import failures, moving, records
 
 log = structlog.get_logger()
+
+Part = Callable[..., Walk]
+"""Walks from behind the position `after`, or from the beginning."""
+
+_positions: dict[str, Any] = {}
+"""Where the next walk of each part continues, if the last one ran out of time: what stays must not hide the rest."""
+
+
+class LeftBehindError(SaswebError):
+    """Raised when rows could not be handled within the time for which a lock may be held."""
 
 
 def archive_orders() -> Mapping[str, int]:
@@ -24,27 +38,58 @@ def archive_orders() -> Mapping[str, int]:
     Returns the number of rows of each part that succeeded. Safe to run twice at once.
     """
     now, config = database_now(), settings.CONFIG
-    finished_before = now - timedelta(days=config.keep_finished)
-    parts = {"finished orders": lambda: moving.archive_finished(before=finished_before)}
+    parts: dict[str, Part] = {
+        "finished orders": partial(moving.archive_finished, before=now - timedelta(days=config.keep_finished))
+    }
     if config.keep_archived:
         archived_before = now - timedelta(days=config.keep_archived)
-        parts["archived orders"] = lambda: moving.delete_archived(before=archived_before)
-    return _run(parts)
+        parts["archived orders"] = partial(moving.delete_archived, before=archived_before)
+    return run_parts("archive_orders", parts)
 
 
 def delete_old_records() -> Mapping[str, int]:
     """Deletes old records that are no order's. Returns the number of rows of each part that succeeded."""
-    return _run(records.parts(database_now()))
+    now = database_now()
+    return run_parts(
+        "delete_old_records",
+        {
+            name: partial(records.delete_old, rule, before=now - rule.age)
+            for name, rule in records.RULES.items()
+        },
+    )
 
 
-def _run(parts: Mapping[str, Callable[[], int]]) -> Mapping[str, int]:
+def run_parts(job: str, parts: Mapping[str, Part]) -> Mapping[str, int]:
+    """Runs the parts of a job one after another, and records which of them fail.
+
+    Returns the number of rows of each part that succeeded.
+    """
     done: dict[str, int] = {}
+    failed: dict[str, str] = {}
     for name, part in parts.items():
         try:
-            done[name] = part()
+            done[name] = _run(name, part)
         except Exception as error:
             log.exception("retention failed", action="retain", part=name, error=first_line(error))
+            failed[name] = first_line(error)
             if isinstance(error, DATABASE_TROUBLE):
                 connection.close()
+    try:
+        failures.record(job, failed)
+    except DATABASE_TROUBLE as error:  # an outage, of which the web tells operators
+        log.warning("failures not recorded", action="retain", error=first_line(error))
+        connection.close()
     log.info("retained", action="retain", **{name.replace(" ", "_"): rows for name, rows in done.items()})
     return done
+
+
+def _run(name: str, part: Part) -> int:
+    """Runs a part from where it ran out of time. Raises `LeftBehindError`."""
+    start = {"after": _positions.pop(name)} if name in _positions else {}
+    walk = part(**start)
+    if walk.after is not None:
+        _positions[name] = walk.after
+    if walk.left_behind:
+        rows = "1 row" if walk.left_behind == 1 else f"{walk.left_behind:,} rows"
+        raise LeftBehindError(f"{rows} could not be handled within {LONGEST * 1000:.0f} ms")
+    return walk.changed

@@ -1,11 +1,12 @@
 """Moves finished orders to the archive, and deletes those that have been there long enough."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from orders.engine.runtime.brief_batches import Chunk, Pace, Walk, in_batches
 from orders.engine.runtime.sql import fetch, run
-from orders.retention.batches import Batch, Pace, in_batches
 
 FIRST = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
 MOVING = 40.0
@@ -24,12 +25,13 @@ MOVE = """
                       FROM event GROUP BY 1),
          statuses AS (SELECT order_id, jsonb_agg(to_jsonb(status) ORDER BY id) AS rows FROM status GROUP BY 1),
          alerts AS (SELECT order_id, jsonb_agg(to_jsonb(alert) ORDER BY id) AS rows FROM alert GROUP BY 1),
-         lines AS (SELECT order_id, jsonb_agg(to_jsonb(line) ORDER BY id) AS rows FROM line GROUP BY 1)
+         lines AS (SELECT order_id, jsonb_agg(to_jsonb(line) ORDER BY id) AS rows, array_agg(sku ORDER BY id) AS skus
+                     FROM line GROUP BY 1)
     INSERT INTO orders_archivedorder (order_id, customer_id, email, state, total, currency, placed_at,
-                                      finished_at, last_event, document)
+                                      finished_at, last_event, skus, document)
     SELECT process.order_id, purchase.customer_id, coalesce(purchase.email, ''), process.process_state,
-           purchase.total, coalesce(purchase.currency, ''), purchase.placed_at, process.finished_at,
-           coalesce(events.last, 0),
+           purchase.total, coalesce(purchase.currency, ''), coalesce(purchase.placed_at, process.created_at),
+           process.finished_at, coalesce(events.last, 0), coalesce(lines.skus, '{}'),
            jsonb_build_object(
                'process', to_jsonb(process), 'order', to_jsonb(purchase), 'lines', coalesce(lines.rows, '[]'),
                'steps', coalesce(steps.rows, '[]'), 'events', coalesce(events.rows, '[]'),
@@ -44,13 +46,13 @@ MOVE = """
 """
 
 
-def archive_finished(*, before: datetime, pace: Pace | None = None) -> int:
-    """Moves the orders that finished before that time to the archive; returns their number.
+def archive_finished(*, before: datetime, after: Any = FIRST, pace: Pace | None = None) -> Walk:
+    """Moves the orders that finished before that time to the archive.
 
     What failed, is being compensated, or has an open alert or an outstanding request stays.
     """
 
-    def move(after: tuple[datetime, UUID], size: int) -> Batch:
+    def choose(after: tuple[datetime, UUID], size: int) -> Chunk:
         rows = fetch(
             """
             SELECT order_id, finished_at
@@ -62,15 +64,23 @@ def archive_finished(*, before: datetime, pace: Pace | None = None) -> int:
             """,
             [before, *after, after[0], size],
         )
-        ids = _lock_movable([row[0] for row in rows], before)
-        if ids:
-            run(MOVE, {"ids": ids})
-        return Batch(changed=len(ids), after=(rows[-1][1], rows[-1][0]) if len(rows) == size else None)
+        return Chunk(keys=[row[0] for row in rows], last=_position(rows, size))
 
-    return in_batches(move, start=FIRST, pace=pace, seconds=MOVING)
+    def move(ids: Sequence[UUID]) -> int:
+        movable = _lock_movable(ids, before)
+        if movable:
+            run(MOVE, {"ids": movable})
+        return len(movable)
+
+    return in_batches(choose=choose, work=move, start=after, pace=pace, seconds=MOVING)
 
 
-def _lock_movable(ids: list[UUID], before: datetime) -> list[UUID]:
+def _position(rows: Sequence[tuple[UUID, datetime]], size: int) -> tuple[datetime, UUID] | None:
+    """Where to continue after these rows, of at most `size`; None if they are the last."""
+    return (rows[-1][1], rows[-1][0]) if len(rows) == size else None
+
+
+def _lock_movable(ids: Sequence[UUID], before: datetime) -> list[UUID]:
     """Locks those of these orders that may move, in key order, and looks again at what they are now.
 
     An order that somebody holds is left for the next pass. Whoever writes a step has locked its process row, so what
@@ -86,7 +96,7 @@ def _lock_movable(ids: list[UUID], before: datetime) -> list[UUID]:
          ORDER BY order_id
            FOR UPDATE SKIP LOCKED
         """,
-        [ids, before],
+        [list(ids), before],
     )
     movable = fetch(
         """
@@ -101,22 +111,35 @@ def _lock_movable(ids: list[UUID], before: datetime) -> list[UUID]:
     return [row[0] for row in movable]
 
 
-def delete_archived(*, before: datetime) -> int:
-    """Deletes the orders that were archived before that time, with their idempotency keys; returns their number."""
+def delete_archived(*, before: datetime, after: Any = FIRST) -> Walk:
+    """Deletes the orders that were archived before that time, with their idempotency keys."""
 
-    def delete(after: Any, size: int) -> Batch:
+    def choose(after: tuple[datetime, UUID], size: int) -> Chunk:
         rows = fetch(
             """
-            WITH old AS (
-                SELECT order_id FROM orders_archivedorder WHERE archived_at < %s
-                 ORDER BY archived_at LIMIT %s FOR UPDATE SKIP LOCKED
-            ), keys AS (
-                DELETE FROM orders_submissionkey WHERE order_id IN (SELECT order_id FROM old)
-            )
-            DELETE FROM orders_archivedorder WHERE order_id IN (SELECT order_id FROM old) RETURNING order_id
+            SELECT order_id, archived_at
+              FROM orders_archivedorder
+             WHERE archived_at < %s AND (archived_at, order_id) > (%s, %s) AND archived_at >= %s
+             ORDER BY archived_at, order_id
+             LIMIT %s
             """,
-            [before, size],
+            [before, *after, after[0], size],
         )
-        return Batch(changed=len(rows), after=after if len(rows) == size else None)
+        return Chunk(keys=[row[0] for row in rows], last=_position(rows, size))
 
-    return in_batches(delete, start=True)
+    return in_batches(choose=choose, work=_delete_archived, start=after)
+
+
+def _delete_archived(ids: Sequence[UUID]) -> int:
+    return run(
+        """
+        WITH old AS (
+            SELECT order_id FROM orders_archivedorder
+             WHERE order_id = ANY(%s) ORDER BY order_id FOR UPDATE SKIP LOCKED
+        ), keys AS (
+            DELETE FROM orders_submissionkey WHERE order_id IN (SELECT order_id FROM old)
+        )
+        DELETE FROM orders_archivedorder WHERE order_id IN (SELECT order_id FROM old)
+        """,
+        [list(ids)],
+    )

@@ -1,17 +1,20 @@
 """Deletes old records that are no order's: each table is walked by its key, a bounded number of rows at a time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from orders.engine.runtime.sql import fetch
-from orders.retention.batches import Batch, Pace, in_batches
+from orders.engine.runtime.brief_batches import Chunk, Pace, Walk, in_batches
+from orders.engine.runtime.sql import fetch, run
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """Which rows of a table are deleted: those for which `condition` holds, with `age` before now as its parameter."""
+    """Which rows of a table are deleted: those for which `condition` holds, with `age` before now as its parameter.
+
+    A walk begins behind the key `first`.
+    """
 
     table: str
     condition: str
@@ -66,40 +69,33 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-_positions: dict[tuple[str, str], Any] = {}
-"""The key at which the next walk of each table continues, if the last one ran out of time."""
+def delete_old(rule: Rule, *, before: datetime, after: Any = None) -> Walk:
+    """Deletes what a rule selects. The rows that stay are only read, and no row is locked for longer than its batch."""
 
-
-def parts(now: datetime) -> Mapping[str, Callable[[], int]]:
-    """The deletion of each kind of record, by name."""
-    return {name: _part(rule, now) for name, rule in RULES.items()}
-
-
-def _part(rule: Rule, now: datetime) -> Callable[[], int]:
-    return lambda: delete_old(rule, before=now - rule.age)
-
-
-def delete_old(rule: Rule, *, before: datetime) -> int:
-    """Deletes what a rule selects; returns the number of rows.
-
-    A walk that runs out of time is continued by the next one, so that rows that stay do not hide the others.
-    """
-    walked = (rule.table, rule.condition)
-    start = _positions.get(walked, rule.first)
-    statement = f"""
-        WITH seen AS (
-            SELECT {rule.key} AS key, ({rule.condition}) IS TRUE AS is_old
+    def choose(after: Any, size: int) -> Chunk:
+        rows = fetch(
+            f"""
+            SELECT {rule.key}, ({rule.condition}) IS TRUE
               FROM {rule.table} AS row WHERE {rule.key} > %(after)s ORDER BY {rule.key} LIMIT %(size)s
-        ), deleted AS (
-            DELETE FROM {rule.table} WHERE {rule.key} IN (SELECT key FROM seen WHERE is_old) RETURNING 1
+            """,
+            {"before": before, "after": after, "size": size},
         )
-        SELECT max(key), count(*), (SELECT count(*) FROM deleted) FROM seen
-    """
+        return Chunk(
+            keys=[key for key, is_old in rows if is_old], last=rows[-1][0] if len(rows) == size else None
+        )
 
-    def walk(after: Any, size: int) -> Batch:
-        last, seen, deleted = fetch(statement, {"before": before, "after": after, "size": size})[0]
-        after = last if seen == size else None
-        _positions[walked] = rule.first if after is None else after
-        return Batch(changed=deleted, after=after)
+    def delete(keys: Sequence[Any]) -> int:
+        # The condition is checked again under the lock: somebody may have changed the row meanwhile.
+        return run(
+            f"""
+            WITH old AS (
+                SELECT {rule.key} AS key FROM {rule.table} AS row
+                 WHERE {rule.key} = ANY(%(keys)s) AND ({rule.condition}) FOR UPDATE SKIP LOCKED
+            )
+            DELETE FROM {rule.table} WHERE {rule.key} IN (SELECT key FROM old)
+            """,
+            {"before": before, "keys": list(keys)},
+        )
 
-    return in_batches(walk, start=start, pace=Pace(size=500, largest=5_000))
+    start = rule.first if after is None else after
+    return in_batches(choose=choose, work=delete, start=start, pace=Pace(size=500, largest=5_000))

@@ -213,7 +213,7 @@ def _archived(
 
 def order_events(*, order_id: UUID, customer_id: int, after: int, limit: int) -> Page[EventView] | None:
     """The events of an order with ids above `after`, oldest first; None if it is not this customer's."""
-    if order(order_id=order_id, customer_id=customer_id) is None:
+    if not owns_order(order_id=order_id, customer_id=customer_id):
         return None
     events = list(Event.objects.filter(order_id=order_id, id__gt=after).order_by("id")[: limit + 1])
     if not events and (archived := archived_orders.find(order_id, customer_id=customer_id)):

@@ -57,12 +57,12 @@ def record(
     allowed: bool = True,
     before: Any = None,
     after: Any = None,
-) -> None:
+) -> AuditEntry:
     """Appends an entry in the caller's transaction, so it is kept if and only if the act is.
 
     `result` is the result of the act, as a sentence; `reason` is the one that the operator gave.
     """
-    AuditEntry.objects.create(
+    return AuditEntry.objects.create(
         actor=actor.name,
         ip_address=actor.ip_address,
         act=act,

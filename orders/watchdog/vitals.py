@@ -1,6 +1,6 @@
 """What the database says of the other roles, the queues and the outbox."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from orders.engine.role_health import Trouble
@@ -12,6 +12,8 @@ LIMIT = 30.0
 12 s, and a restarted role in a few."""
 OUTBOX = "outbox"
 """The subject of troubles with delivering alerts."""
+RETENTION = "retention"
+"""The subject of troubles with moving and deleting what is old, and with erasing customers."""
 
 
 class Vitals(NamedTuple):
@@ -27,10 +29,12 @@ class Vitals(NamedTuple):
     seen: Mapping[str, float | None]
     late: int
     undelivered: int
+    failing: Sequence[tuple[str, str]] = ()
+    """The parts of the periodic jobs that failed when they last ran, each with its error."""
 
 
 def read_vitals() -> Vitals:
-    """Reads the vitals, in one statement that touches a few rows of each queue."""
+    """Reads the vitals, in two statements that touch a few rows of each queue."""
     (row,) = fetch(
         """
         WITH moments AS (
@@ -80,6 +84,7 @@ def read_vitals() -> Vitals:
         },
         late=late,
         undelivered=undelivered,
+        failing=fetch("SELECT part, error FROM orders_retentionfailure ORDER BY since, part"),
     )
 
 
@@ -106,4 +111,12 @@ def find_troubles(vitals: Vitals) -> list[Trouble]:
             f"alerts have not been delivered for more than {LIMIT:.0f} s; the outbox in the console shows why"
         )
         troubles.append(Trouble(AlertKind.STALLED, OUTBOX, "undelivered", message))
+    if vitals.failing:
+        part, error = vitals.failing[0]
+        others = len(vitals.failing) - 1
+        message = (
+            f"retention fails at {part}{f' and at {others} more' if others else ''}, and goes on with the rest; "
+            f"it tries again, and nothing is lost: {error}"
+        )
+        troubles.append(Trouble(AlertKind.STALLED, RETENTION, "part_failed", message))
     return troubles

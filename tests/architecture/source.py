@@ -1,7 +1,7 @@
 """The project's source as text and syntax trees: which module imports which, without importing anything."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -94,3 +94,32 @@ def reach(module: str) -> frozenset[str]:
                 reached.add(imported.target)
                 todo.append(imported.target)
     return frozenset(reached)
+
+
+def is_ours(target: str) -> bool:
+    return is_within(target, *PACKAGES)
+
+
+def offences(
+    where: Iterable[str],
+    *,
+    is_wrong: Callable[[str], bool],
+    unless: Callable[[Import], bool] = lambda imported: False,
+) -> list[str]:
+    """The wrong imports of these modules, as lines to read."""
+    return [
+        str(imported)
+        for module in where
+        for imported in imports(module)
+        if is_wrong(imported.target) and not unless(imported)
+    ]
+
+
+def only(*allowed: str) -> Callable[[str], bool]:
+    """Says of a module whether it is wrong: it belongs to the product but is not in these places."""
+    return lambda target: is_ours(target) and not is_within(target, *allowed)
+
+
+def never(*forbidden: str) -> Callable[[str], bool]:
+    """Says of a module whether it is wrong: it is in one of these places."""
+    return lambda target: is_within(target, *forbidden)

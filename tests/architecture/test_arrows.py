@@ -1,16 +1,16 @@
 """Who may import whom (docs/architecture.md): the engine knows no business, and roles know nothing of one another."""
 
 import ast
-from collections.abc import Callable, Iterable
 
 import pytest
 
 from tests.architecture.source import (
-    PACKAGES,
-    Import,
     imports,
     is_within,
     modules,
+    never,
+    offences,
+    only,
     reach,
     read_imports,
     tree,
@@ -106,35 +106,6 @@ STILL_OPEN = {}
 """Modules whose imports do not follow the plan yet."""
 LARGEST_FILE = 350
 LARGEST_FUNCTION = 60
-
-
-def is_ours(target: str) -> bool:
-    return is_within(target, *PACKAGES)
-
-
-def offences(
-    where: Iterable[str],
-    *,
-    is_wrong: Callable[[str], bool],
-    unless: Callable[[Import], bool] = lambda imported: False,
-) -> list[str]:
-    """The wrong imports of these modules, as lines to read."""
-    return [
-        str(imported)
-        for module in where
-        for imported in imports(module)
-        if is_wrong(imported.target) and not unless(imported)
-    ]
-
-
-def only(*allowed: str) -> Callable[[str], bool]:
-    """Says of a module whether it is wrong: it belongs to the product but is not in these places."""
-    return lambda target: is_ours(target) and not is_within(target, *allowed)
-
-
-def never(*forbidden: str) -> Callable[[str], bool]:
-    """Says of a module whether it is wrong: it is in one of these places."""
-    return lambda target: is_within(target, *forbidden)
 
 
 @pytest.mark.pattern("C4")

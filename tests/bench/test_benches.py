@@ -21,6 +21,10 @@ RUNS = {
     "concurrency": (["--calls", "20", "--ms", "50"], "50"),
     "scale": (["--orders", "6100", "--orders", "6200", "--runs", "1", "--churn", "1000"], "scheduler: claim"),
     "lost_replies": (["--lost", "2", "--rate", "0.5"], "effects done twice"),
+    "retention": (
+        ["--orders", "120", "--running", "20", "--rate", "20", "--seconds", "0.5"],
+        "moved to the archive",
+    ),
     "under_fault": (
         ["--orders", "5", "--waiting", "5", "--rate", "20", "--seconds", "0.5", "--only", "F30"],
         "F30",

@@ -40,6 +40,7 @@ class Shot(NamedTuple):
 PASSWORD = "four green herons at noon"
 DESK = "/console/sign-in/"
 FAILED = "/console/orders/?state=error"
+ARCHIVED = "/console/orders/?state=processed&older=90d"
 ORDER, ALERT, BULK = "main tr[data-row] a[data-key='e']", "a.cause__message", "main a[href*='/bulk/new/']"
 
 
@@ -169,6 +170,10 @@ SHOTS: Sequence[Shot] = (
     Shot("console-order", DESK, desk_link("/console/orders/?state=processed", ORDER)),
     Shot("console-order-failed", DESK, desk_link(FAILED, ORDER)),
     Shot("console-order-cancel", DESK, desk_link(FAILED, ORDER, "a[href$='/compensate/']")),
+    Shot("console-orders-archived", DESK, desk(ARCHIVED)),
+    Shot("console-order-archived", DESK, desk_link(ARCHIVED, ORDER)),
+    Shot("console-erase", DESK, desk_link(ARCHIVED, ORDER, "a[href$='/erase/']")),
+    Shot("console-bulk-archived", DESK, desk("/console/bulk/new/?older=90d")),
     Shot("console-step-settle", DESK, desk_link(FAILED, ORDER, "a[href$='/settle/']")),
     Shot("console-group", DESK, desk_link("/console/alerts/", ALERT)),
     Shot("console-bulk-new", DESK, desk_link("/console/alerts/", ALERT, BULK)),
@@ -186,6 +191,7 @@ def running_shop() -> Iterator[str]:
     os.environ["DEBUG"] = "1"
     django.setup()
     # Imported late, because they import models.
+    from tests.support.finished_orders import archive  # noqa: PLC0415
     from tests.support.system import System, database_url  # noqa: PLC0415
     from tests.support.wait import until  # noqa: PLC0415
     from tests.web.server import Server  # noqa: PLC0415
@@ -203,6 +209,9 @@ def running_shop() -> Iterator[str]:
             system.start_all()
             ended = system.place(6) + system.place(payment_method="card_declined")
             system.wait_until_ended(ended)
+            (graces,) = system.place(email="grace@example.com")
+            system.wait_until_ended([graces])
+            archive(graces)
             system.place(2, payment_method="card_hangs")
             add_customer()
             add_operator()

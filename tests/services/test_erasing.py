@@ -1,65 +1,263 @@
 """Erasing a customer: nothing that names her is left, her orders keep their amounts, and it is one audited act."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.apps import apps
+from axes.models import AccessAttempt, AccessLog
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 
-from orders.models import Address, ArchivedOrder, AuditEntry, Event, Order, OutgoingMessage, StepState
+from orders import jobs
+from orders.engine.runtime.sql import fetch
+from orders.models import (
+    Address,
+    Alert,
+    AlertGroup,
+    ArchivedOrder,
+    AuditEntry,
+    BulkAction,
+    BulkItem,
+    Circuit,
+    Erasure,
+    Event,
+    GroupNote,
+    Order,
+    OrderProcess,
+    OutgoingMessage,
+    RetentionFailure,
+    SetAside,
+    StatusMessage,
+    StepState,
+    SubmissionKey,
+)
 from orders.services import audit
 from orders.services.act_results import ResultStatus
-from orders.services.operators.erasure import erase
+from orders.services.operators import erasing_work
+from orders.services.operators.erasure import continue_erasures, erase
 from tests.support.factories import ago
 from tests.support.finished_orders import finished_order, retain
 
 pytestmark = pytest.mark.django_db
 
 EMAIL = "zelda@customer.example"
+NAME, STREET = 'Zelda "Zee" Quist-Ørsted', "Zilverschoonlaan 12"
 ADMIN = audit.Actor(name="admin")
-SHIP_TO = {"name": "Zelda Q", "street": "Q 1", "city": "Q", "postal_code": "1", "country": "NL"}
+SHIP_TO = {"name": NAME, "street": STREET, "city": "Q", "postal_code": "1", "country": "NL"}
+TRACES = ("zelda", "quist", "zilverschoon")
+"""Parts of her email, name and address, in lower case."""
+OTHER = "mrs.zelda@customer.example"
+"""The email of somebody else, which contains hers."""
+MENTION = f"told {NAME.upper()} ({EMAIL}) of {STREET}."
 
 
 def make_customer() -> User:
-    user = User.objects.create(username=EMAIL, email=EMAIL, first_name="Zelda")
+    """A customer with an account, an order in the archive and one outside, whose traces are wherever they can be."""
+    user = User.objects.create(username=EMAIL, email=EMAIL, first_name="Zelda", last_name="Quist")
     Address.objects.create(user=user, **SHIP_TO)
-    OutgoingMessage.objects.create(
-        kind="sign_up", recipient=EMAIL, state="sent", give_up_at=ago(0), ended_at=ago(0)
-    )
-    audit.record(actor=ADMIN, act="note", target=EMAIL, after={"email": EMAIL})
     for days in (91, 1):
         order_id = finished_order(
             days=days, purchase={"customer": user, "email": EMAIL.title(), "ship_to": SHIP_TO}
         )
-        StepState.objects.filter(process_id=order_id).update(request={"email": EMAIL, "name": "Zelda Q"})
-        Event.objects.filter(order_id=order_id).update(detail={"email": EMAIL})
+        leave_traces_in_order(order_id)
     assert retain()["finished orders"] == 1
+    leave_other_traces(user)
     return user
 
 
+def leave_traces_in_order(order_id: Any) -> None:
+    body = {"email": EMAIL, "ship_to": SHIP_TO}
+    StepState.objects.filter(process_id=order_id).update(request=body, original=body, result=body, error=body)
+    Event.objects.filter(order_id=order_id).update(detail=body)
+    Alert.objects.filter(order_id=order_id).update(message=MENTION, resolution=MENTION)
+    StatusMessage.objects.filter(order_id=order_id).update(body=body, queue=f"q/{EMAIL}")
+    SubmissionKey.objects.filter(order_id=order_id).update(key=f"{EMAIL} {order_id}")
+    OrderProcess.objects.filter(pk=order_id).update(reply_to=f"q/{EMAIL}")
+    SetAside.objects.create(
+        order_id=order_id, client="c", body=body, reason=MENTION, posted_at=ago(9), replayed_at=ago(8)
+    )
+    OutgoingMessage.objects.create(
+        kind="order_link",
+        recipient=EMAIL.upper(),
+        order_id=order_id,
+        arguments=body,
+        error=MENTION,
+        state="sent",
+        give_up_at=ago(0),
+        ended_at=ago(0),
+    )
+    audit.record(
+        actor=ADMIN,
+        act="edit and resubmit",
+        target=f"order {order_id}",
+        reason=MENTION,
+        before=SHIP_TO,
+        after={"ship_to": {"street": "Zilverschoon 13"}},
+    )
+
+
+def leave_other_traces(user: User) -> None:
+    audit.record(actor=ADMIN, act="note", target=EMAIL, reason=MENTION, after={"email": EMAIL, "to": SHIP_TO})
+    group = AlertGroup.objects.create(kind="step_failed", code="no", pattern=f"no {NAME}")
+    GroupNote.objects.create(group=group, by="admin", text=MENTION)
+    action = BulkAction.objects.create(
+        kind="resubmit",
+        selection=f"orders matching {EMAIL}",
+        query={"q": EMAIL},
+        by="admin",
+        reason=MENTION,
+        starts_at=ago(0),
+        total=1,
+    )
+    BulkItem.objects.create(action=action, position=0, order_id=Order.objects.get().pk, result=MENTION)
+    Circuit.objects.create(agent="carrier", cause_message=MENTION, held_reason=MENTION)
+    OutgoingMessage.objects.create(
+        kind="sign_up", recipient=EMAIL, state="sent", give_up_at=ago(0), ended_at=ago(0)
+    )
+    LogEntry.objects.create(user=user, action_flag=CHANGE, object_repr=EMAIL, change_message=MENTION)
+    AccessAttempt.objects.create(username=EMAIL, ip_address="192.0.2.1", failures_since_start=1)
+    AccessLog.objects.create(username=EMAIL, ip_address="192.0.2.1")
+    for values in ({"_auth_user_id": str(user.pk)}, {"emailed": EMAIL.title()}, {"cart": {"nap": 1}}):
+        session = SessionStore()
+        session.update(values)
+        session.save()
+
+
 def stored_text() -> str:
-    """All rows of all our tables, and of the accounts."""
-    tables = [model._meta.db_table for model in (*apps.get_app_config("orders").get_models(), User)]
-    with connection.cursor() as cursor:
-        texts = []
-        for table in tables:
-            cursor.execute(f"SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} AS t")
-            texts.append(cursor.fetchone()[0])
-    return " ".join(texts).lower()
+    """All rows of all tables with all their columns, and what sessions hold, in lower case."""
+    tables = [name for (name,) in fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
+    assert len(tables) > 40
+    texts = [str(row) for table in tables for row in fetch(f"SELECT row::text FROM {table} AS row")]
+    return " ".join([*texts, *(str(session.get_decoded()) for session in Session.objects.all())]).lower()
+
+
+class Killed(BaseException):
+    """Raised where the process dies."""
+
+
+@contextmanager
+def dying(*, after: int) -> Iterator[None]:
+    """Lets that many statements pass; with the next one the process dies, and its transaction is rolled back."""
+    passed = 0
+
+    def pass_or_die(execute: Callable[..., Any], *arguments: Any) -> Any:
+        nonlocal passed
+        passed += 1
+        if passed > after:
+            raise Killed
+        return execute(*arguments)
+
+    with connection.execute_wrapper(pass_or_die):
+        yield
+
+
+def traces() -> list[str]:
+    text = stored_text().replace(OTHER, "")
+    return [trace for trace in TRACES if trace in text]
 
 
 def test_nothing_names_an_erased_customer_and_her_orders_keep_their_amounts() -> None:
     make_customer()
-    assert "zelda" in stored_text()
-    result = erase(email=EMAIL, actor=ADMIN)
+    assert traces() == list(TRACES)
+    result = erase(email=EMAIL, actor=ADMIN, reason=f"{NAME} of {STREET} wrote from {EMAIL}")
     assert result.status is ResultStatus.DONE
-    assert "zelda" not in stored_text()
+    assert traces() == []
     assert (Order.objects.get().total, ArchivedOrder.objects.get().total) == (3_900, 3_900)
+    assert [session.get_decoded() for session in Session.objects.all()] == [{"cart": {"nap": 1}}]
     entry = AuditEntry.objects.get(act="erase")
     assert (entry.actor, entry.result) == ("admin", result.message)
+    assert "orders: 2, accounts: 1" in entry.result
+    assert entry.after["orders"] == 2 and entry.after["accounts"] == 1
     assert erase(email=EMAIL, actor=ADMIN).status is ResultStatus.ALREADY
+    assert AuditEntry.objects.filter(act="erase").count() == 1
+
+
+def test_other_customers_are_left_alone() -> None:
+    make_customer()
+    other = finished_order(days=1, purchase={"email": OTHER})
+    audit.record(actor=ADMIN, act="note", target=OTHER, reason="called Zeldana Quistgaard")
+    erase(email=EMAIL, actor=ADMIN)
+    assert Order.objects.get(pk=other).email == OTHER
+    entry = AuditEntry.objects.get(target=OTHER)
+    assert entry.reason == "called Zeldana Quistgaard"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_erasure_that_is_killed_again_and_again_is_finished_by_the_jobs() -> None:
+    """It dies after ever more statements, so at a different place each time. Her act is recorded once."""
+    make_customer()
+    deaths = 0
+    with dying(after=20), pytest.raises(Killed):
+        erase(email=EMAIL, actor=ADMIN)
+    assert AuditEntry.objects.get(act="erase").result == "Begun (orders: 2, accounts: 1)."
+    assert not User.objects.get(email=EMAIL).is_active
+    while Erasure.objects.filter(finished_at=None).exists():
+        Erasure.objects.update(leased_until=ago(1))  # the lease of the process that died has lapsed
+        with dying(after=6 + deaths):
+            try:
+                continue_erasures()
+            except Killed:
+                deaths += 1
+    assert deaths > 10
+    assert traces() == []
+    entry = AuditEntry.objects.get(act="erase")
+    assert "were erased (orders: 2, accounts: 1" in entry.result
+    assert entry.after["orders"] == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_page_has_no_time_for_is_done_by_the_jobs() -> None:
+    make_customer()
+    result = erase(email=EMAIL, actor=ADMIN, seconds=0)
+    assert "jobs finish it" in result.message
+    assert traces() == list(TRACES)
+    jobs.continue_erasures()
+    assert traces() == []
+    assert AuditEntry.objects.get(act="erase").result.startswith("The customer's data were erased")
+
+
+def test_an_erasure_belongs_to_one_process_at_a_time() -> None:
+    make_customer()
+    erase(email=EMAIL, actor=ADMIN, seconds=0)
+    (erasure,) = Erasure.objects.all()
+    assert erasing_work.lease(erasure.pk)
+    assert "another process" in erase(email=EMAIL, actor=ADMIN).message
+    assert continue_erasures().changed == 0
+    assert traces() == list(TRACES)
+    erasing_work.release(erasure.pk)
+    assert continue_erasures().changed == 1
+    assert continue_erasures().changed == 0
+    assert traces() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_erasure_that_cannot_go_on_is_reported_and_the_others_are_finished() -> None:
+    make_customer()
+    finished_order(days=1, purchase={"email": "ada@customer.example"})
+    for email in (EMAIL, "ada@customer.example"):
+        erase(email=email, actor=ADMIN, seconds=0)
+    Erasure.objects.filter(email=EMAIL).update(walked={"orders_circuit": 5})  # which is no key of that table
+    jobs.continue_erasures()
+    assert RetentionFailure.objects.get().part == "erasures"
+    assert Erasure.objects.filter(finished_at=None).count() == 1
+    Erasure.objects.filter(email=EMAIL).update(walked={}, leased_until=None)
+    jobs.continue_erasures()
+    assert not RetentionFailure.objects.exists()
+    assert traces() == []
+
+
+def test_an_order_that_finishes_during_an_erasure_is_erased_too() -> None:
+    make_customer()
+    erase(email=EMAIL, actor=ADMIN, seconds=0)
+    finished_order(days=1, purchase={"email": EMAIL, "ship_to": SHIP_TO})
+    continue_erasures()
+    assert "orders: 3" in AuditEntry.objects.get(act="erase").result
+    assert traces() == []
 
 
 def test_a_customer_with_an_open_order_is_not_erased() -> None:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django_q.models import Task
 from uuid_utils.compat import uuid7
 
+from orders.engine.runtime.brief_batches import Pace
 from orders.models import (
     Alert,
     ArchivedOrder,
@@ -23,7 +24,6 @@ from orders.models import (
     SweepRecord,
 )
 from orders.retention import moving, records
-from orders.retention.batches import Pace
 from sasweb import logs
 from tests.support.factories import make_alert, make_order
 from tests.support.finished_orders import finished_order, is_stored, retain
@@ -85,7 +85,7 @@ def test_orders_that_stay_do_not_keep_later_ones_from_moving() -> None:
         make_alert_of(finished_order(days=200))
     moved = [finished_order(days=100) for _ in range(3)]
     pace = Pace(size=1, largest=1)
-    assert moving.archive_finished(before=timezone.now() - timedelta(days=90), pace=pace) == 3
+    assert moving.archive_finished(before=timezone.now() - timedelta(days=90), pace=pace).changed == 3
     assert set(ArchivedOrder.objects.values_list("order_id", flat=True)) == set(moved)
 
 
@@ -106,9 +106,9 @@ def test_an_idempotency_key_is_kept_as_long_as_its_order_can_be_found() -> None:
     order_id = finished_order(days=400)
     retain()
     assert SubmissionKey.objects.get().order_id == order_id
-    assert moving.delete_archived(before=timezone.now() - timedelta(days=1)) == 0
+    assert moving.delete_archived(before=timezone.now() - timedelta(days=1)).changed == 0
     assert SubmissionKey.objects.exists()
-    assert moving.delete_archived(before=timezone.now() + timedelta(days=1)) == 1
+    assert moving.delete_archived(before=timezone.now() + timedelta(days=1)).changed == 1
     assert not SubmissionKey.objects.exists()
     assert not ArchivedOrder.objects.exists()
 

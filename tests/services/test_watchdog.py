@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from orders import retention
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.engine.role_health import Trouble
 from orders.engine.runtime.sql import fetch, run
@@ -19,6 +20,7 @@ from orders.models import (
     RoleInstance,
     SubmissionMessage,
 )
+from orders.retention import records
 from orders.services.operators.notifications import notify_operators
 from orders.watchdog.notices import TOLERANCE, Notice
 from orders.watchdog.vitals import LIMIT, Vitals, find_troubles, read_vitals
@@ -132,6 +134,14 @@ def test_a_supervisor_is_missed_once_it_has_not_swept(sweep: float | None, is_tr
     assert codes(find_troubles(WELL._replace(sweep=sweep))) == expected
 
 
+def test_parts_of_retention_that_fail_are_one_trouble() -> None:
+    failing = [("finished orders", "disk"), ("sweeps", "disk")]
+    (trouble,) = find_troubles(WELL._replace(failing=failing))
+    assert codes([trouble]) == [("retention", "part_failed")]
+    assert "fails at finished orders and at 1 more," in trouble.message
+    assert trouble.message.endswith(": disk")
+
+
 # --- the look
 
 
@@ -151,6 +161,32 @@ def test_a_dead_supervisor_is_told_without_the_jobs_and_told_once(clock: Clock, 
     clock.now += 10
     assert [each.look() for each in (watch, other)] == [[], []]
     alert = Alert.objects.get()
+    assert (alert.closed_by, alert.resolution) == ("the web", "it works again")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_operators_get_one_alert_of_retention_that_fails_and_it_is_closed_when_it_works_again(
+    clock: Clock, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept(1)
+    watch = a_watch(clock)
+    with monkeypatch.context() as patch:
+        patch.setitem(records.RULES, "sweeps", replace(records.RULES["sweeps"], condition="at < 'soon'"))
+        for _ in range(2):
+            retention.delete_old_records()
+            clock.now += 10
+            watch.look()
+    alert = Alert.objects.get()
+    assert (alert.kind, alert.subject, alert.closed_at) == ("stalled", "retention", None)
+    assert "retention fails at sweeps" in alert.message
+    assert [call["code"] for call in hook.received] == ["part_failed"]
+    retention.archive_orders()  # another job, which says nothing about this one
+    watch.look()
+    assert Alert.objects.get().closed_at is None
+    retention.delete_old_records()
+    clock.now += 10
+    assert watch.look() == []
+    alert.refresh_from_db()
     assert (alert.closed_by, alert.resolution) == ("the web", "it works again")
 
 

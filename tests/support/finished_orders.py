@@ -5,6 +5,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
+
 from orders import retention
 from orders.engine.runtime.sql import database_now
 from orders.models import Event, Order, OrderLine, OrderProcess, Product, StatusMessage, SubmissionKey
@@ -51,3 +53,15 @@ def is_stored(order_id: UUID) -> bool:
 def retain() -> Mapping[str, int]:
     """Runs both jobs of retention once; returns the number of rows of each part."""
     return {**retention.archive_orders(), **retention.delete_old_records()}
+
+
+def archive(order_id: UUID, *, days: float = 100) -> None:
+    """Makes a finished order that many days older, and moves it to the archive."""
+    age = timedelta(days=days)
+    Order.objects.filter(pk=order_id).update(placed_at=F("placed_at") - age)
+    OrderProcess.objects.filter(pk=order_id).update(
+        created_at=F("created_at") - age, started_at=F("started_at") - age, finished_at=F("finished_at") - age
+    )
+    Event.objects.filter(order_id=order_id).update(at=F("at") - age)
+    retention.archive_orders()
+    assert not is_stored(order_id)

@@ -4,7 +4,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from orders.models import ArchivedOrder
@@ -65,3 +67,23 @@ def test_the_console_shows_and_finds_an_archived_order(desk: Desk) -> None:
         assert str(order_id) in client.get("/console/orders/", {"q": query}).content.decode()
     assert str(order_id) not in client.get("/console/orders/", {"q": "bob@example.org"}).content.decode()
     assert client.post(f"/console/orders/{order_id}/resubmit/").status_code == 404
+
+
+def test_a_page_reads_an_archived_order_once(desk: Desk, ada: Any) -> None:
+    order_id = finished_order(purchase={"customer": ada.user})
+    archive(order_id)
+    browser = Client()
+    browser.force_login(ada.user)
+    pages = (
+        (desk("admin"), f"/console/orders/{order_id}/"),
+        (desk("admin"), f"/console/orders/{order_id}/erase/"),
+        (browser, f"/orders/{order_id}/"),
+        (ada, f"/api/v1/orders/{order_id}"),
+        (ada, f"/api/v1/orders/{order_id}/events"),
+    )
+    read = {}
+    for client, url in pages:
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(url).status_code == 200
+        read[url] = sum('"orders_archivedorder"."document"' in query["sql"] for query in queries)
+    assert read == dict.fromkeys(read, 1)

@@ -31,6 +31,7 @@ def test_an_administrator_erases_the_customer_of_a_finished_order(desk: Desk, da
     assert not User.objects.filter(email=EMAIL).exists()
     entry = AuditEntry.objects.get(act="erase")
     assert EMAIL not in f"{entry.target} {entry.reason}" and entry.reason.endswith("asked for it")
+    assert at not in text, "it is offered again"
     assert "Nothing is stored about this customer" in admin.get(at).content.decode()
     admin.post(at, {"reason": "r", "typed": "erase"})
     assert AuditEntry.objects.filter(act="erase", allowed=True).count() == 1

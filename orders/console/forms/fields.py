@@ -73,11 +73,20 @@ class PageForm(forms.Form):
 
 
 class OrderPageForm(forms.Form):
-    """The query string of a list of orders: `after` is where the page starts."""
+    """The query string of a list of orders: where the page starts, among the stored orders or the archived ones."""
 
     after = forms.CharField(required=False)
+    archived = forms.CharField(required=False)
 
     @property
     def position(self) -> Position | None:
         """Where the page starts; None for the first page, and for a URL that somebody has changed."""
-        return read_position(self.cleaned_data["after"]) if self.is_valid() else None
+        return self._read("after")
+
+    @property
+    def archived_position(self) -> Position | None:
+        """Where the page starts in the archive; None if it starts before the archive, and for a changed URL."""
+        return self._read("archived")
+
+    def _read(self, name: str) -> Position | None:
+        return read_position(self.cleaned_data[name]) if self.is_valid() else None

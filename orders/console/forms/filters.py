@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 
 from orders.console.forms.fields import Key, exact_input, select, text_input
 from orders.selectors.desk import audit
-from orders.selectors.desk.filters import LEAST_PART, LONGEST, NAMES, NOTHING_DONE, OrderFilter
+from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, LONGEST, NAMES, NOTHING_DONE, OrderFilter
 from orders.wording.standings import STANDINGS
 from orders.wording.state_labels import ORDER_STATES, Pill
 
@@ -26,7 +26,7 @@ class OrderFilterForm(forms.Form):
     """
 
     q = forms.CharField(
-        label="Order ID or email",
+        label="Search",
         required=False,
         max_length=LONGEST,
         widget=exact_input(**{"aria-describedby": "f-q-hint"}),
@@ -85,13 +85,12 @@ class OrderFilterForm(forms.Form):
             self.fields[name].widget.choices = [*first, *((item, item) for item in names)]
 
     def clean_q(self) -> str:
-        """Takes an email, an order ID or a part of one."""
+        """Takes an email, an order ID or a part of one, a total, or words."""
         text: str = self.cleaned_data["q"]
-        order_filter = OrderFilter(q=text)
-        if text and not order_filter.digits and not order_filter.email:
+        if 0 < len(text) < LEAST_WORDS:
             raise ValidationError(
-                "Enter an email, an order ID, or at least %(digits)s digits from the end of an order ID.",
-                params={"digits": LEAST_PART},
+                "Enter at least %(least)s characters, or %(digits)s of an order ID.",
+                params={"least": LEAST_WORDS, "digits": LEAST_PART},
             )
         return text
 

@@ -1,5 +1,6 @@
 """`manage.py erase EMAIL [--dry-run]`: makes everything about one customer anonymous."""
 
+import math
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -28,5 +29,10 @@ class Command(ActingCommand):
         if not dry_run:
             self.confirm(f"Erase everything about {email}? This cannot be undone.", yes=options["yes"])
         return self.say(
-            erase(email=email, actor=Actor(name=options["by"] or operator_name()), dry_run=dry_run)
+            erase(
+                email=email,
+                actor=Actor(name=options["by"] or operator_name()),
+                dry_run=dry_run,
+                seconds=math.inf,
+            )
         )

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from orders.models import AlertGroup, OrderProcess
-from orders.selectors.desk import search
+from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.alerts import count_orders_of_group, orders_of_group
 from orders.selectors.desk.filters import NAMES, OrderFilter, describe
 from orders.selectors.desk.standing import RetryLimits
@@ -81,6 +81,13 @@ def count(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -> 
         if number is not None:
             return number
     return len(orders_of(selection, retry_limits=retry_limits, now=now))
+
+
+def count_archived(selection: Selection, *, now: datetime) -> int:
+    """Returns how many archived orders are selected too, counting up to `MOST` + 1. No action takes them."""
+    if selection.order_filter is not None:
+        return archive_search.count(selection.order_filter, most=MOST, now=now)
+    return archive_search.count_ids(selection.ids) if selection.ids else 0
 
 
 def orders_of(selection: Selection, *, retry_limits: RetryLimits, now: datetime) -> list[UUID]:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from orders.fields.email import ERASED
 from orders.models import Alert, StepState
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.order_detail import Detail, order_detail
@@ -63,6 +64,12 @@ class ConsoleOrder:
     def has_ended(self) -> bool:
         """Whether it is processed or compensated."""
         return self.detail.order is not None and self.detail.order.state in ENDED
+
+    @property
+    def can_erase(self) -> bool:
+        """Whether its customer can be erased from its page: it has one, who is not erased, and it has ended."""
+        order = self.detail.order
+        return self.has_ended and order is not None and order.email not in (None, "", ERASED)
 
 
 def console_order(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> ConsoleOrder | None:

@@ -8,10 +8,13 @@ from uuid import UUID
 
 LEAST_PART = 4
 """The fewest digits of a part of an order's id; with eight it is also searched for at the beginning."""
+LEAST_WORDS = 2
+"""The fewest characters of a title, a SKU or an account's name."""
 LONGEST = 254
 NOTHING_DONE = "1"
 
 _AGE = re.compile(r"(\d{1,5})\s*(s|m|min|h|d)")
+_TOTAL = re.compile(r"(?:[A-Z]{3}|[€$£])?\s?(\d{1,9})[.,](\d\d)")
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 
 
@@ -21,8 +24,8 @@ class OrderFilter:
 
     `step` and `agent` are of a step that is under way, waits or failed; `code` is of the order's open alert; `waiting`
     is an agent that one of their steps waits for, or `1` for all orders that only wait; `older` is an age as in 90s,
-    30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, or an email. A filter with a problem matches
-    nothing.
+    30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, an email, a total such as 39.00, or else a
+    SKU, words of a title or an account's name. A filter with a problem matches nothing.
     """
 
     q: str = ""
@@ -68,6 +71,18 @@ class OrderFilter:
     def email(self) -> str:
         """The email in `q`, if it is one."""
         return self.q if "@" in self.q else ""
+
+    @property
+    def total(self) -> int | None:
+        """The total in `q`, in minor units, if it is one: 39.00, €39.00 or EUR 39.00."""
+        match = _TOTAL.fullmatch(self.q)
+        return int(match[1] + match[2]) if match else None
+
+    @property
+    def words(self) -> str:
+        """The words in `q`, if it is nothing else."""
+        is_else = self.digits or self.email or self.total is not None
+        return "" if is_else else self.q
 
 
 NAMES = tuple(field.name for field in fields(OrderFilter) if field.name != "problems")

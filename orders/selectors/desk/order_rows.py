@@ -72,6 +72,7 @@ class OrderRow:
     email: str
     group: int | None
     act: PendingAct | None
+    is_archived: bool = False
 
     @property
     def order_id(self) -> UUID:

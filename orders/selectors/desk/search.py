@@ -1,6 +1,7 @@
 """Orders by a filter: pages, counts that stop at a bound, and all that match. Fast with a million orders stored.
 
-Finished orders are reached only by an index: by state and age, by the end of an id, by email. Where an order stands is
+Finished orders are reached only by an index: by state and age, by the end of an id, by email, total, SKU or account.
+`orders.selectors.desk.archive_search` has the archive behind them. Where an order stands is
 not stored but worked out from its steps, so a search for a standing examines the orders that may stand there, chunk by
 chunk, and at most `MOST_EXAMINED` of them for one page.
 """
@@ -11,20 +12,18 @@ from datetime import datetime
 from itertools import islice
 from uuid import UUID
 
-from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet
-from django.db.models.fields.json import KT
-from django.db.models.functions import Cast, Lower
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Lower
 
 from orders.engine.runtime.sql import fetch
-from orders.models import AgentRequest, Alert, ArchivedOrder, Order, OrderProcess, StepState
-from orders.selectors import archived_orders
+from orders.models import AgentRequest, Alert, Order, OrderLine, OrderProcess, StepState
 from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.filters import NOTHING_DONE, OrderFilter
-from orders.selectors.desk.order_ids import archived_ids_like, ids_like
+from orders.selectors.desk.named import named_by
+from orders.selectors.desk.order_ids import ids_like
 from orders.selectors.desk.order_rows import (
     OrderProgress,
     OrderRow,
-    archived_order_row,
     order_progress,
     order_rows,
 )
@@ -62,54 +61,7 @@ class OrderPage:
 def page(
     order_filter: OrderFilter, *, after: Position | None, limit: int, retry_limits: RetryLimits, now: datetime
 ) -> OrderPage:
-    """One page of orders: six queries, a few more when their standing has to be worked out first. A search for an id or
-    an email also finds archived orders."""
-    if order_filter.q and not order_filter.problems:
-        return _page_with_archived(order_filter, after, limit, retry_limits, now)
-    return _stored_page(order_filter, after, limit, retry_limits, now)
-
-
-def _page_with_archived(
-    order_filter: OrderFilter, after: Position | None, limit: int, retry_limits: RetryLimits, now: datetime
-) -> OrderPage:
-    stored = _stored_page(order_filter, after, limit, retry_limits, now)
-    archived = archived_matches(order_filter)
-    if after is not None:
-        archived = archived.filter(older_than(after, time="created_at", order_id="order_id"))
-    if stored.after is not None:  # the rest comes on the pages that follow
-        archived = archived.exclude(older_than(stored.after, time="created_at", order_id="order_id"))
-    archived_rows = [
-        archived_order_row(archived_orders.opened(row), retry_limits=retry_limits, now=now)
-        for row in archived.select_related("customer")[: limit + 1]
-    ]
-    matches = sorted([*stored.orders, *archived_rows], key=lambda row: row.order.position, reverse=True)
-    more = len(matches) > limit
-    return OrderPage(
-        orders=matches[:limit], after=matches[limit - 1].order.position if more else stored.after
-    )
-
-
-def archived_matches(order_filter: OrderFilter) -> QuerySet[ArchivedOrder]:
-    """The archived orders that match, newest first. All have ended, so most filters match none."""
-    narrower = (order_filter.step, order_filter.agent, order_filter.code, order_filter.waiting)
-    if any(narrower) or order_filter.priority or order_filter.older:
-        return ArchivedOrder.objects.none()
-    if order_filter.email:
-        rows = archived_orders.of_email(order_filter.email)
-    else:
-        rows = ArchivedOrder.objects.filter(pk__in=archived_ids_like(order_filter.digits))
-    if order_filter.kind:
-        state, _ = STATE_OF.get(StandingKind(order_filter.kind), ("none", ""))
-        rows = rows.filter(state=state)
-    # The time of its process, so that an order that is archived between two pages keeps its place.
-    created_at = Cast(KT("document__process__created_at"), DateTimeField())
-    rows = rows.annotate(created_at=created_at).order_by("-created_at", "-order_id")
-    return rows.filter(state=order_filter.state) if order_filter.state else rows
-
-
-def _stored_page(
-    order_filter: OrderFilter, after: Position | None, limit: int, retry_limits: RetryLimits, now: datetime
-) -> OrderPage:
+    """One page of stored orders: six queries, a few more when their standing has to be worked out first."""
     matches: list[OrderProgress] = []
     examined = 0
     behind = after
@@ -338,4 +290,13 @@ def _searched(orders: QuerySet[OrderProcess], order_filter: OrderFilter) -> Quer
             lower_email=order_filter.email.lower()
         )
         return orders.filter(order_id__in=placed.values("id"))
-    return orders.filter(order_id__in=ids_like(order_filter.digits))
+    if order_filter.digits:
+        return orders.filter(order_id__in=ids_like(order_filter.digits))
+    if order_filter.total is not None:
+        return orders.filter(order_id__in=Order.objects.filter(total=order_filter.total).values("id"))
+    named = named_by(order_filter.words)
+    matches = Q(order_id__in=OrderLine.objects.filter(product_id__in=named.skus).values("order_id"))
+    if named.customers:
+        by_customer = Q(order_id__in=Order.objects.filter(customer_id__in=named.customers).values("id"))
+        matches = matches | by_customer if named.skus else by_customer
+    return orders.filter(matches)

@@ -1,59 +1,43 @@
-"""Makes everything that is stored about one customer anonymous, as one audited act. Orders keep their amounts."""
+"""Makes everything that is stored about one customer anonymous, as one audited act. Orders keep their amounts.
+
+An erasure goes in brief transactions, so it may take as long as it needs and locks nothing for long (docs/adr/0026).
+`Erasure` keeps what it needs to go on: when its process dies its lease lapses, and the jobs continue it, or whoever
+asks for it again.
+"""
 
 import hashlib
+import json
 import re
+import time
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.db import transaction
-from knox.models import get_token_model
+from django.contrib.auth.models import User
+from django.db import DatabaseError, transaction
+from django.db.models.functions import Now
 
-from orders.engine.runtime.sql import fetch, run
+from orders.engine.runtime.brief_batches import Walk
+from orders.engine.runtime.sql import database_now, fetch, run
+from orders.fields.email import ERASED
+from orders.models import Address, Erasure
 from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
 from orders.services.audit import Actor
 from orders.services.operators.acts import already, done, refused
+from orders.services.operators.erasing_orders import find_names, find_orders
+from orders.services.operators.erasing_work import StuckErasureError, lease, release, work_on
 
-ERASED = "erased@erased.invalid"
-ACCOUNT = "erased-{}"
-STATEMENTS = (
-    """UPDATE orders_order SET email = %(erased)s, payment_method = 'erased',
-              ship_to = jsonb_build_object('country', ship_to -> 'country') WHERE id = ANY(%(ids)s)""",
-    """UPDATE orders_stepstate SET request = '{}', original = NULL, result = NULL, error = NULL
-        WHERE order_id = ANY(%(ids)s)""",
-    "UPDATE orders_event SET detail = '{}' WHERE order_id = ANY(%(ids)s)",
-    "UPDATE orders_statusmessage SET body = '{}' WHERE order_id = ANY(%(ids)s)",
-    "UPDATE orders_alert SET message = 'erased' WHERE order_id = ANY(%(ids)s)",
-    """UPDATE orders_setaside SET body = '{}', reason = 'erased' WHERE order_id = ANY(%(ids)s)""",
-    """UPDATE orders_archivedorder SET email = %(erased)s, document = jsonb_build_object(
-              'process', document -> 'process', 'lines', document -> 'lines',
-              'order', (document -> 'order') || jsonb_build_object(
-                  'email', %(erased)s::text, 'payment_method', 'erased',
-                  'ship_to', jsonb_build_object('country', document #> '{order,ship_to,country}')),
-              'steps', (SELECT coalesce(jsonb_agg(step || '{"request": {}, "original": null, "result": null,
-                  "error": null}'), '[]') FROM jsonb_array_elements(document -> 'steps') AS step),
-              'events', (SELECT coalesce(jsonb_agg(event || '{"detail": {}}'), '[]')
-                  FROM jsonb_array_elements(document -> 'events') AS event),
-              'statuses', '[]'::jsonb, 'alerts', '[]'::jsonb)
-        WHERE order_id = ANY(%(ids)s)""",
-    """UPDATE orders_outgoingmessage SET recipient = %(erased)s, arguments = '{}', error = ''
-        WHERE lower(recipient) = lower(%(email)s) OR order_id = ANY(%(ids)s)""",
-    """UPDATE orders_auditentry
-          SET actor = regexp_replace(actor, %(pattern)s, %(short)s, 'gi'),
-              target = regexp_replace(target, %(pattern)s, %(short)s, 'gi'),
-              result = regexp_replace(result, %(pattern)s, %(short)s, 'gi'),
-              reason = regexp_replace(reason, %(pattern)s, %(short)s, 'gi'),
-              before = regexp_replace(before::text, %(pattern)s, %(short)s, 'gi')::jsonb,
-              after = regexp_replace(after::text, %(pattern)s, %(short)s, 'gi')::jsonb
-        WHERE concat(actor, target, result, reason, before, after) ~* %(pattern)s""",
-)
+PSEUDONYM = "erased-{}"
+BRIEF_SECONDS = 8.0
+"""How long a page works on an erasure. The jobs do the rest."""
+JOB_SECONDS = 60.0
+"""How long a job works on erasures."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Holdings:
-    """What is stored about a customer: her finished orders, archived or not, those that are open, and her account."""
+    """What is stored about a customer: her finished orders, archived or not, those that are open, and her accounts."""
 
     finished: list[UUID]
     unfinished: list[UUID]
@@ -62,48 +46,58 @@ class Holdings:
 
 def find_holdings(email: str) -> Holdings:
     """What is stored about the customer with this email, in whatever case it was written."""
-    User = get_user_model()
     accounts = list(User.objects.filter(email__iexact=email, is_staff=False).values_list("pk", flat=True))
-    rows = fetch(
-        """
-        SELECT o.id, coalesce(p.process_state IN ('processed', 'compensated'), false)
-          FROM orders_order AS o LEFT JOIN orders_orderprocess AS p ON p.order_id = o.id
-         WHERE lower(o.email) = lower(%(email)s) OR o.customer_id = ANY(%(accounts)s)
-         UNION ALL
-        SELECT order_id, true FROM orders_archivedorder
-         WHERE lower(email) = lower(%(email)s) OR customer_id = ANY(%(accounts)s)
-         UNION ALL
-        SELECT order_id, false FROM orders_submissionmessage WHERE lower(body ->> 'email') = lower(%(email)s)
-         UNION ALL
-        SELECT order_id, false FROM orders_setaside
-         WHERE replayed_at IS NULL AND lower(body ->> 'email') = lower(%(email)s)
-        """,
-        {"email": email, "accounts": accounts},
-    )
+    orders = find_orders(email, accounts)
     return Holdings(
-        finished=sorted(order_id for order_id, is_finished in rows if is_finished),
-        unfinished=sorted(order_id for order_id, is_finished in rows if not is_finished),
+        finished=sorted(order_id for order_id, is_finished in orders if is_finished),
+        unfinished=sorted(order_id for order_id, is_finished in orders if not is_finished),
         accounts=accounts,
     )
 
 
-def erase(*, email: str, actor: Actor, reason: str = "", dry_run: bool = False) -> Result:
-    """Erases a customer, and records it without her email. Refused while an order of hers is not finished."""
+def erase(
+    *, email: str, actor: Actor, reason: str = "", dry_run: bool = False, seconds: float = BRIEF_SECONDS
+) -> Result:
+    """Erases a customer, and records it without her email. Refused while an order of hers is not finished.
+
+    Works for about `seconds`, and leaves the rest to the jobs. Asked again meanwhile, it goes on.
+    """
     if email.lower() == ERASED:  # what the orders of all erased customers have
         return already("Nothing is stored about this customer.")
     with transaction.atomic():
-        holdings = find_holdings(email)
-        result = _result(holdings, dry_run)
-        if dry_run or result.status is not ResultStatus.DONE:
-            return result
-        _erase(email, holdings)
-        pseudonym = _pseudonym(email)
-        reason = re.sub(re.escape(email), pseudonym, reason, flags=re.IGNORECASE)
-        audit.record(actor=actor, act="erase", target=pseudonym, result=result.message, reason=reason)
-    return result
+        fetch("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [_pseudonym(email)])
+        erasure = Erasure.objects.filter(pseudonym=_pseudonym(email), finished_at=None).first()
+        if erasure is None:
+            holdings = find_holdings(email)
+            result = _forecast(holdings)
+            if dry_run or result.status is not ResultStatus.DONE:
+                return result
+            erasure = _begin(email, holdings, actor, reason)
+    if dry_run:
+        return done("The customer's data would be erased: that has begun, and goes on.")
+    return _go_on(erasure.pk, ends=time.monotonic() + seconds)
 
 
-def _result(holdings: Holdings, dry_run: bool) -> Result:
+def continue_erasures(seconds: float = JOB_SECONDS) -> Walk:
+    """Goes on with the erasures that nobody works on; returns how many it finished.
+
+    One that fails does not stop the others. Raises `StuckErasureError` and database errors, afterwards.
+    """
+    ends = time.monotonic() + seconds
+    unfinished = list(Erasure.objects.filter(finished_at=None).order_by("id").values_list("pk", flat=True))
+    errors: list[Exception] = []
+    for erasure_id in unfinished:
+        try:
+            _go_on(erasure_id, ends=ends)
+        except (StuckErasureError, DatabaseError) as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+    finished = Erasure.objects.filter(pk__in=unfinished).exclude(finished_at=None).count()
+    return Walk(changed=finished, left_behind=0, after=None)
+
+
+def _forecast(holdings: Holdings) -> Result:
     if holdings.unfinished:
         orders = ", ".join(str(order_id) for order_id in holdings.unfinished[:3])
         return refused(
@@ -112,29 +106,71 @@ def _result(holdings: Holdings, dry_run: bool) -> Result:
         )
     if not holdings.finished and not holdings.accounts:
         return already("Nothing is stored about this customer.")
-    erased = "would be erased" if dry_run else "were erased"
-    counts = f"orders: {len(holdings.finished)}, accounts: {len(holdings.accounts)}"
-    return done(f"The customer's data {erased} ({counts}). The orders' amounts are kept.")
+    counts = _counts(len(holdings.finished), len(holdings.accounts))
+    return done(f"The customer's data would be erased ({counts}). The orders' amounts are kept.")
+
+
+def _counts(orders: int, accounts: int) -> str:
+    return f"orders: {orders}, accounts: {accounts}"
 
 
 def _pseudonym(email: str) -> str:
     """A name for an erased customer that tells nobody who she was without the secret key."""
     text = f"{settings.SECRET_KEY}{email.lower()}"
-    return ACCOUNT.format(hashlib.sha256(text.encode()).hexdigest()[:12])
+    return PSEUDONYM.format(hashlib.sha256(text.encode()).hexdigest()[:12])
 
 
-def _erase(email: str, holdings: Holdings) -> None:
-    run("SET LOCAL sasweb.erasing = 'on'")
-    values = {"ids": holdings.finished, "email": email, "erased": ERASED, "short": _pseudonym(email)}
-    values["pattern"] = re.escape(email)
-    for statement in STATEMENTS:
-        run(statement, values)
-    run("SET LOCAL sasweb.erasing = 'off'")
-    for user in get_user_model().objects.filter(pk__in=holdings.accounts):
-        user.addresses.all().delete()
-        get_token_model().objects.filter(user=user).delete()
-        user.username = ACCOUNT.format(f"{user.pk}-{_pseudonym(email)[-12:]}")
-        user.email = user.first_name = user.last_name = ""
-        user.is_active = False
-        user.set_unusable_password()
-        user.save()
+def _begin(email: str, holdings: Holdings, actor: Actor, reason: str) -> Erasure:
+    """Records the act and what names the customer before anything is erased. Her accounts are closed at once."""
+    users = User.objects.filter(pk__in=holdings.accounts)
+    names = find_names(email, holdings.accounts)
+    names |= {user.get_full_name() for user in users if user.first_name and user.last_name}
+    for address in Address.objects.filter(user__in=users):
+        names |= {address.name, address.street}
+    users.update(is_active=False)
+    short = _pseudonym(email)
+    for term in sorted({email, *names} - {""}, key=len, reverse=True):
+        reason = re.sub(re.escape(term), short, reason, flags=re.IGNORECASE)
+    counts = _counts(len(holdings.finished), len(holdings.accounts))
+    entry = audit.record(actor=actor, act="erase", target=short, result=f"Begun ({counts}).", reason=reason)
+    return Erasure.objects.create(
+        pseudonym=short, entry=entry.pk, email=email, terms=sorted(names), accounts=holdings.accounts
+    )
+
+
+def _go_on(erasure_id: int, *, ends: float) -> Result:
+    if not lease(erasure_id):
+        return done("The customer's data is being erased by another process.")
+    erasure = Erasure.objects.get(pk=erasure_id)
+    if not work_on(erasure, ends=ends):
+        release(erasure_id)
+        return done("The customer's data is being erased. The jobs finish it within minutes.")
+    return _finish(erasure_id)
+
+
+def _finish(erasure_id: int) -> Result:
+    """Completes the entry in the audit log. From here on nothing that is stored names the customer."""
+    with transaction.atomic():
+        erasure = Erasure.objects.select_for_update().get(pk=erasure_id)
+        message = (
+            f"The customer's data were erased ({_counts(erasure.orders, len(erasure.accounts))},"
+            f" other records: {erasure.mentions}). The orders' amounts are kept."
+        )
+        if erasure.finished_at is not None:  # another process was faster
+            return done("The customer's data were erased. The orders' amounts are kept.")
+        report = {
+            "orders": erasure.orders,
+            "accounts": len(erasure.accounts),
+            "other_records": erasure.mentions,
+            "finished_at": str(database_now()),
+        }
+        run("SET LOCAL sasweb.erasing = 'on'")
+        run(
+            "UPDATE orders_auditentry SET result = %s, after = %s::jsonb WHERE id = %s",
+            [message, json.dumps(report), erasure.entry],
+        )
+        run("SET LOCAL sasweb.erasing = 'off'")
+        Erasure.objects.filter(pk=erasure_id).update(
+            finished_at=Now(), email="", terms=[], accounts=[], walked={}
+        )
+    return done(message)

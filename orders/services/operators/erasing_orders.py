@@ -1,0 +1,114 @@
+"""Erases customers from their orders: the statements for a few orders at a time, archived or not.
+
+Requests, results and details are emptied rather than searched, because a remote service may have written anything into
+them. Rows, amounts and times stay.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from orders.engine.runtime.brief_batches import Chunk
+from orders.engine.runtime.sql import fetch, run
+from orders.fields.email import ERASED
+from orders.services.operators.erasing_mentions import replaced
+
+_HERS = """
+    SELECT o.id, coalesce(p.process_state IN ('processed', 'compensated'), false) AS is_finished
+      FROM orders_order AS o LEFT JOIN orders_orderprocess AS p ON p.order_id = o.id
+     WHERE (lower(o.email) = lower(%(email)s) OR o.customer_id = ANY(%(accounts)s)) AND o.email <> %(erased)s
+     UNION ALL
+    SELECT order_id, true FROM orders_archivedorder
+     WHERE (lower(email) = lower(%(email)s) OR customer_id = ANY(%(accounts)s)) AND email <> %(erased)s
+"""
+_NOT_INSERTED = """
+    SELECT order_id, false FROM orders_submissionmessage WHERE lower(body ->> 'email') = lower(%(email)s)
+     UNION ALL
+    SELECT order_id, false FROM orders_setaside
+     WHERE replayed_at IS NULL AND lower(body ->> 'email') = lower(%(email)s)
+"""
+_STATEMENTS = (
+    """UPDATE orders_order SET email = %(erased)s, payment_method = 'erased',
+              ship_to = jsonb_build_object('country', ship_to -> 'country') WHERE id = ANY(%(ids)s)""",
+    """UPDATE orders_stepstate SET request = '{}', original = NULL, result = NULL, error = NULL
+        WHERE order_id = ANY(%(ids)s)""",
+    "UPDATE orders_event SET detail = '{}' WHERE order_id = ANY(%(ids)s)",
+    f"UPDATE orders_statusmessage SET body = '{{}}', queue = {replaced('queue')} WHERE order_id = ANY(%(ids)s)",
+    f"""UPDATE orders_orderprocess SET reply_to = {replaced("reply_to")}
+         WHERE order_id = ANY(%(ids)s) AND reply_to ~* %(pattern)s""",
+    "UPDATE orders_alert SET message = 'erased', resolution = '' WHERE order_id = ANY(%(ids)s)",
+    "UPDATE orders_setaside SET body = '{}', reason = 'erased' WHERE order_id = ANY(%(ids)s)",
+    "UPDATE orders_bulkitem SET result = 'erased' WHERE order_id = ANY(%(ids)s) AND result <> ''",
+    """UPDATE orders_submissionkey SET key = 'erased ' || order_id
+        WHERE order_id = ANY(%(ids)s) AND key ~* %(pattern)s""",
+    """UPDATE orders_outgoingmessage SET recipient = %(erased)s, arguments = '{}', error = ''
+        WHERE order_id = ANY(%(ids)s)""",
+    """UPDATE orders_archivedorder SET email = %(erased)s, document = jsonb_build_object(
+              'process', (document -> 'process') || jsonb_build_object('reply_to',
+                  regexp_replace(coalesce(document #>> '{process,reply_to}', ''), %(pattern)s, %(short)s, 'gi')),
+              'lines', document -> 'lines',
+              'order', (document -> 'order') || jsonb_build_object(
+                  'email', %(erased)s::text, 'payment_method', 'erased',
+                  'ship_to', jsonb_build_object('country', document #> '{order,ship_to,country}')),
+              'steps', (SELECT coalesce(jsonb_agg(step || '{"request": {}, "original": null, "result": null,
+                  "error": null}'), '[]') FROM jsonb_array_elements(document -> 'steps') AS step),
+              'events', (SELECT coalesce(jsonb_agg(event || '{"detail": {}}'), '[]')
+                  FROM jsonb_array_elements(document -> 'events') AS event),
+              'statuses', '[]'::jsonb, 'alerts', '[]'::jsonb)
+        WHERE order_id = ANY(%(ids)s)""",
+)
+# What operators did to her orders: what was entered and changed may be her name and address.
+_ACTS = """
+    UPDATE orders_auditentry SET result = 'erased', reason = '', before = NULL, after = NULL
+     WHERE target = ANY(%(targets)s)
+"""
+
+
+def find_orders(email: str, accounts: Sequence[int]) -> list[tuple[UUID, bool]]:
+    """The orders and submissions of a customer that are not erased yet, and whether each is finished."""
+    parameters = {"email": email, "accounts": list(accounts), "erased": ERASED}
+    return fetch(f"{_HERS} UNION ALL {_NOT_INSERTED}", parameters)
+
+
+def find_names(email: str, accounts: Sequence[int]) -> set[str]:
+    """The names and streets to which the orders of a customer that are not erased yet were sent."""
+    rows = fetch(
+        f"""
+        WITH hers AS ({_HERS}), ship_to AS (
+            SELECT ship_to FROM orders_order WHERE id IN (SELECT id FROM hers)
+             UNION ALL
+            SELECT document #> '{{order,ship_to}}' FROM orders_archivedorder WHERE order_id IN (SELECT id FROM hers)
+        )
+        SELECT DISTINCT ship_to ->> 'name', ship_to ->> 'street' FROM ship_to
+        """,
+        {"email": email, "accounts": list(accounts), "erased": ERASED},
+    )
+    return {text for row in rows for text in row if text}
+
+
+def choose_orders(email: str, accounts: Sequence[int], after: UUID, size: int) -> Chunk:
+    """The next finished orders of a customer that are not erased yet, by id."""
+    rows = fetch(
+        f"SELECT id FROM ({_HERS}) AS hers WHERE is_finished AND id > %(after)s ORDER BY id LIMIT %(size)s",
+        {"email": email, "accounts": list(accounts), "erased": ERASED, "after": after, "size": size},
+    )
+    ids = [row[0] for row in rows]
+    return Chunk(keys=ids, last=ids[-1] if len(ids) == size else None)
+
+
+def erase_orders(ids: Sequence[UUID], values: Mapping[str, Any]) -> int:
+    """Erases the customer from these orders, whose processes it locks; returns how many there are.
+
+    `values` are `pattern`, which matches what names her, and `short`, what stands in its place.
+    """
+    fetch(
+        "SELECT order_id FROM orders_orderprocess WHERE order_id = ANY(%s) ORDER BY order_id FOR UPDATE",
+        [list(ids)],
+    )
+    parameters = {**values, "ids": list(ids), "erased": ERASED}
+    for statement in _STATEMENTS:
+        run(statement, parameters)
+    run("SET LOCAL sasweb.erasing = 'on'")
+    run(_ACTS, {"targets": [f"order {order_id}" for order_id in ids]})
+    run("SET LOCAL sasweb.erasing = 'off'")
+    return len(ids)
