@@ -29,7 +29,7 @@ def main() -> int:
     if os.environ.get("PYTHONHASHSEED") != "0":  # the order of a set is part of what a seed decides
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], environment)
-    from tests.simulation.lives import World
+    from tests.simulation.lives import World  # noqa: PLC0415 (it starts Django, which is too early before this)
 
     began = time.perf_counter()
     reports: list[Report] = []
@@ -48,7 +48,9 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bin/simulate", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0, help="for how long lives are begun (default: 1)")
+    parser.add_argument(
+        "--minutes", type=float, default=1.0, help="for how long lives are begun (default: 1)"
+    )
     parser.add_argument("--seed", type=int, help="live one life, with this seed")
     parser.add_argument(
         "--first", type=int, default=random.randrange(10**6), help="the seed of the first life (default: any)"
@@ -82,7 +84,10 @@ def _print(report: "Report") -> None:
     )
     if report.failure:
         faults = ", ".join(f"{number} × {what}" for what, number in sorted(report.faults.items()))
-        print(f"FAILED with seed {report.seed} and {report.orders} orders:\n{report.failure}\n{faults}", flush=True)
+        print(
+            f"FAILED with seed {report.seed} and {report.orders} orders:\n{report.failure}\n{faults}",
+            flush=True,
+        )
 
 
 def _summarise(reports: "list[Report]", seconds: float) -> int:

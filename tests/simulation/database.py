@@ -1,4 +1,4 @@
-"""The database of a simulation: real PostgreSQL, whose clock is the kernel's, and whose sessions the kernel interleaves.
+"""The database of a simulation: real PostgreSQL, with the kernel's clock, and with sessions that the kernel interleaves.
 
 `clock_timestamp()` and the like are shadowed by functions that read the session's own setting, which goes along with
 every statement. Before each statement and each commit the running task pauses, so that others may come between.
@@ -61,9 +61,9 @@ class Cut(OperationalError):
 class Database:
     """The simulated database, from the side of the tasks and of the kernel.
 
-    `statement` is how long a statement takes on average, in seconds, and `density` the share of them before which others
-    may run. `slowness` multiplies the time that statements take. `commits_to_cut` is how many of the next commits are cut, each
-    before or after it happens. `deafness` is the share of wake-ups that are lost.
+    `statement` is how long a statement takes on average, in seconds, and `density` the share of them before which
+    others may run. `slowness` multiplies the time that statements take. `commits_to_cut` is how many of the next
+    commits are cut, each before or after it happens. `deafness` is the share of wake-ups that are lost.
     """
 
     def __init__(self, kernel: Kernel, *, url: str, statement: float, density: float) -> None:
@@ -97,7 +97,9 @@ class Database:
         if not task.backend:
             return
         self.monitor.execute("SELECT pg_terminate_backend(%s)", [task.backend])
-        while self.monitor.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [task.backend]).fetchone():
+        while self.monitor.execute(
+            "SELECT 1 FROM pg_stat_activity WHERE pid = %s", [task.backend]
+        ).fetchone():
             pass
         task.backend = 0
         task.transaction_since = None
@@ -119,7 +121,12 @@ class Database:
     # The hooks
 
     def on_statement(
-        self, execute: Callable[..., Any], statement: str, parameters: Any, many: bool, context: dict[str, Any]
+        self,
+        execute: Callable[..., Any],
+        statement: str,
+        parameters: Any,
+        many: bool,
+        context: dict[str, Any],
     ) -> Any:
         """Wraps every statement of Django's cursors."""
         task = self._kernel.current()
@@ -217,9 +224,9 @@ class Database:
         self._kernel.locks_may_be_free = True
         topics = self._wakeups.pop(task, set())
         for ear, topic, hear in self._ears:
-            if topic.value in topics and not ear.process.is_dead:
-                if self._kernel.chance.random() >= self.deafness:
-                    hear()
+            is_heard = topic.value in topics and self._kernel.chance.random() >= self.deafness
+            if is_heard and not ear.process.is_dead:
+                hear()
         self.on_commit()
 
 

@@ -17,7 +17,14 @@ class Faults:
     """Makes something go wrong every now and then until it is told to stop."""
 
     def __init__(
-        self, kernel: Kernel, database: Database, services: RemoteServices, roles: Roles, *, pause: float, keyless: bool
+        self,
+        kernel: Kernel,
+        database: Database,
+        services: RemoteServices,
+        roles: Roles,
+        *,
+        pause: float,
+        keyless: bool,
     ) -> None:
         self.done: Counter[str] = Counter()
         self.are_over = False
@@ -116,7 +123,13 @@ class Faults:
         name, faults = chance.choice(
             [
                 ("slow", {"latency_ms": [100, 2000]}),
-                ("failing", {"error_rate": chance.choice([0.1, 0.5]), "error_status": chance.choice([500, 502, 503, 429])}),
+                (
+                    "failing",
+                    {
+                        "error_rate": chance.choice([0.1, 0.5]),
+                        "error_status": chance.choice([500, 502, 503, 429]),
+                    },
+                ),
                 ("forgetful", {"lost_reply_rate": 0.5}),
                 ("hanging", {"hang_rate": chance.choice([0.05, 0.5])}),
                 ("refusing", {"refuse_rate": 0.05}),

@@ -40,7 +40,7 @@ class Process:
     @property
     def has_ended(self) -> bool:
         """Whether it was killed, or has come to its end."""
-        return self.is_dead or bool(self.tasks) and self.tasks[0].has_ended
+        return self.is_dead or (bool(self.tasks) and self.tasks[0].has_ended)
 
 
 class Task(threading.Thread):
@@ -72,7 +72,7 @@ class Task(threading.Thread):
         self.go.acquire()
         try:
             self._work()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 (the kernel raises it)
             self.error = error
         self.has_ended = True
         self._kernel.hand_back()

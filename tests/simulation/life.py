@@ -1,6 +1,7 @@
 """One life: a system is born, takes orders while everything fails, and is watched until nothing is left to do."""
 
 import random
+import secrets
 import time
 import traceback
 from collections import Counter
@@ -109,7 +110,7 @@ class Life:
                 self._live()
             except Violation as violation:
                 self.report.failure = str(violation)
-            except Exception:
+            except Exception:  # noqa: BLE001 (whatever it is, the seed repeats it)
                 self.report.failure = traceback.format_exc()
         self.report.steps = self._kernel.steps
         self.report.statements = self._database.statements
@@ -182,7 +183,8 @@ class Life:
         lines = []
         for order_id, process in rows.fetchall():
             steps = self._database.monitor.execute(
-                "SELECT to_jsonb(s) - 'request' - 'result' FROM orders_stepstate AS s WHERE order_id = %s", [order_id]
+                "SELECT to_jsonb(s) - 'request' - 'result' FROM orders_stepstate AS s WHERE order_id = %s",
+                [order_id],
             )
             lines += [str(process), *(str(step) for (step,) in steps), *watch.orders[order_id].story]
         circuits = self._database.monitor.execute("SELECT to_jsonb(c) FROM orders_circuit AS c")
@@ -218,8 +220,6 @@ class Life:
 @contextmanager
 def _named_by_the_seed() -> Iterator[None]:
     """Nothing random that the seed does not decide."""
-    import secrets
-
     numbers = count(1)
     original = secrets.token_hex
     secrets.token_hex = lambda nbytes=None: f"{next(numbers):0{2 * (nbytes or 8)}x}"

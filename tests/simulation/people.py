@@ -123,7 +123,9 @@ class People:
     def _any_order(self) -> UUID | None:
         """An order, more likely one that needs a person."""
         if self._kernel.chance.random() < 0.6:
-            rows = fetch("SELECT order_id FROM orders_orderprocess WHERE process_state = 'error' ORDER BY 1 LIMIT 50")
+            rows = fetch(
+                "SELECT order_id FROM orders_orderprocess WHERE process_state = 'error' ORDER BY 1 LIMIT 50"
+            )
             if rows:
                 order_id: UUID = self._kernel.chance.choice(rows)[0]
                 return order_id
@@ -141,7 +143,9 @@ class People:
         return customers.cancel(order_id=order_id, by=CLIENT).status.value
 
     def _pay_again(self, order_id: UUID) -> object:
-        rows = fetch("SELECT order_id FROM orders_stepstate WHERE state = 'failed' AND name = 'authorise-payment' ORDER BY 1")
+        rows = fetch(
+            "SELECT order_id FROM orders_stepstate WHERE state = 'failed' AND name = 'authorise-payment' ORDER BY 1"
+        )
         if rows:
             order_id = self._kernel.chance.choice(rows)[0]
         return customers.pay_again(order_id=order_id, payment_method="card_ok", by=CLIENT).status.value
@@ -214,4 +218,3 @@ class People:
 
 def _parts(items: list[tuple[int, str, int]], size: int) -> list[list[tuple[int, str, int]]]:
     return [items[start : start + size] for start in range(0, len(items), size)] or [[]]
-

@@ -5,7 +5,6 @@ A call goes on when its caller dies, as it does at a real service.
 
 import asyncio
 import json
-import math
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -106,7 +105,9 @@ class RemoteServices:
             for service in FAULTY:
                 self.loop.call_soon_threadsafe(lambda name=service: self.trouble(name, **faults))
 
-    async def ask(self, handler: Callable[[Any], Awaitable[web.Response]], incoming: Incoming) -> web.Response:
+    async def ask(
+        self, handler: Callable[[Any], Awaitable[web.Response]], incoming: Incoming
+    ) -> web.Response:
         """Has a call handled in the sandbox's loop, and waits for it in the caller's.
 
         Raises `aiohttp.ServerDisconnectedError` if it is cut. A caller that gives up disconnects.

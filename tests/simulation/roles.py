@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -24,7 +25,9 @@ SHIFT = 40.0
 class Roles:
     """The processes that run. `world` is the process of everything that is not part of the product."""
 
-    def __init__(self, kernel: Kernel, database: Database, services: RemoteServices, counts: dict[str, int]) -> None:
+    def __init__(
+        self, kernel: Kernel, database: Database, services: RemoteServices, counts: dict[str, int]
+    ) -> None:
         self.processes: list[Process] = []
         self.world = Process("world")
         self._kernel = kernel
@@ -110,6 +113,4 @@ class Roles:
 
 def configure(**changes: Any) -> None:
     """Replaces settings of this process."""
-    import dataclasses
-
-    settings.CONFIG = dataclasses.replace(settings.CONFIG, **changes)
+    settings.CONFIG = replace(settings.CONFIG, **changes)

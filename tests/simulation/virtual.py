@@ -135,7 +135,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         def work() -> None:
             try:
                 result = func(*args)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 (the loop raises it)
                 self.call_soon_threadsafe(_settle, future, None, error)
             else:
                 self.call_soon_threadsafe(_settle, future, result, None)

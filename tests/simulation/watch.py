@@ -1,7 +1,6 @@
 """The invariants, checked after every commit for the orders that it changed, and at the end for all.
 
-The numbers are those of docs/failure-modes.md. `tests.support.invariants` checks the same at the end of the other tests;
-where both need a rule, it is theirs.
+The numbers are those of docs/failure-modes.md. `tests.support.invariants` checks them at the end of other tests.
 """
 
 from collections import Counter
@@ -26,7 +25,11 @@ STEPS = """
 SELECT order_id, name, state, attempt, answered, generation, compensation_generation, outcome, complete_by
   FROM orders_stepstate WHERE order_id = ANY(%s) ORDER BY order_id, position
 """
-EVENTS = "SELECT order_id, kind, step, attempt, detail, actor_kind, actor_name FROM orders_event WHERE id = ANY(%s) ORDER BY id"
+EVENTS = """
+SELECT order_id, kind, step, attempt, detail, actor_kind, actor_name
+  FROM orders_event WHERE id = ANY(%s) ORDER BY id
+"""
+NEW = OrderState("pending", "complete", {})
 
 
 class Violation(AssertionError):
@@ -37,7 +40,7 @@ class Violation(AssertionError):
 class KnownOrder:
     """What the committed events of an order have said so far, and its steps as they were last seen."""
 
-    state: OrderState = OrderState("pending", "complete", {})
+    state: OrderState = NEW
     transitions: set[tuple[str, str, int]] = field(default_factory=set)
     completed: set[str] = field(default_factory=set)
     compensated: set[str] = field(default_factory=set)
@@ -103,7 +106,9 @@ class Watch:
             if self._workflow.by_name[name].compensation.value == "reverse" and name in known.completed
         ]
         if step in known.completed and set(later) - known.compensated:
-            self._fail(f"I10: {step} was compensated before {set(later) - known.compensated}", order_id, known)
+            self._fail(
+                f"I10: {step} was compensated before {set(later) - known.compensated}", order_id, known
+            )
 
     def _check(
         self, known: KnownOrder, order_id: UUID, process: list[Any], steps: Iterable[tuple[Any, ...]]
@@ -126,7 +131,11 @@ class Watch:
                 self._fail(f"I7: {name} runs without an end", order_id, known)
             if state == "processed" and status not in FINISHED:
                 self._fail(f"I1: processed with {name} {status}", order_id, known)
-            if state == "compensated" and outcome in ("done", "unknown") and status not in ("compensated", "skipped"):
+            if (
+                state == "compensated"
+                and outcome in ("done", "unknown")
+                and status not in ("compensated", "skipped")
+            ):
                 declared = self._workflow.by_name[name]
                 if declared.compensation.value == "reverse":
                     self._fail(f"I1: compensated with {name} {status} {outcome}", order_id, known)

@@ -39,7 +39,10 @@ class OrderState(NamedTuple):
 
     def as_stored(self) -> "OrderState":
         """The state without what only its history tells."""
-        steps = {name: ("failed" if state == REFUSED else state, tries) for name, (state, tries) in self.steps.items()}
+        steps = {
+            name: ("failed" if state == REFUSED else state, tries)
+            for name, (state, tries) in self.steps.items()
+        }
         return self._replace(steps=steps)
 
 

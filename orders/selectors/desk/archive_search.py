@@ -115,9 +115,7 @@ def _position(row: ArchivedOrder) -> Position:
     return Position(row.placed_at, row.order_id)
 
 
-def _newest(
-    order_filter: OrderFilter, behind: Position, size: int, now: datetime
-) -> list[ArchivedOrder]:
+def _newest(order_filter: OrderFilter, behind: Position, size: int, now: datetime) -> list[ArchivedOrder]:
     """The newest that match, read state by state: the index on states has each state's orders by age."""
     newest: list[ArchivedOrder] = []
     for rows in _matching(order_filter, now):
