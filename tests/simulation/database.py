@@ -1,4 +1,4 @@
-"""The database of a simulation: real PostgreSQL, with the kernel's clock, and with sessions that the kernel interleaves.
+"""The database of a simulation: real PostgreSQL, with the clock of the kernel, which interleaves its sessions.
 
 `clock_timestamp()` and the like are shadowed by functions that read the session's own setting, which goes along with
 every statement. Before each statement and each commit the running task pauses, so that others may come between.
