@@ -23,7 +23,7 @@ from tests.simulation.people import Clients, People
 from tests.simulation.remotes import RemoteServices
 from tests.simulation.roles import Roles, configure
 from tests.simulation.virtual import Clock
-from tests.simulation.watch import Violation, Watch, check_effects
+from tests.simulation.watch import Violation, Watch
 
 ENDS_WITHIN = 180.0
 """Seconds after the last fault in which every order must have ended (P4)."""
@@ -214,7 +214,7 @@ class Life:
             raise Violation(f"I13: messages left: {left}")
         if self._database.deadlocks:
             raise Violation("rule 12: deadlocks:\n" + "\n".join(self._database.deadlocks))
-        check_effects(watch, services.ledgers(), states, keyless=self._plan.keyless)
+        watch.check_effects(services.ledgers(), states)
 
 
 @contextmanager

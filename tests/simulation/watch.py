@@ -4,20 +4,20 @@ The numbers are those of docs/failure-modes.md. `tests.support.invariants` check
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from orders.engine.contracts import Workflow
+from orders.engine.contracts import Compensation, Workflow
 from tests.simulation.database import Database
-from tests.support.invariants import ONCE_AN_ATTEMPT
+from tests.support.invariants import FORWARD, ONCE_AN_ATTEMPT, Ledgers
 from tests.support.replay import OrderState, after
 
-FORWARD = {"reserve": "warehouse", "authorise": "payments", "create": "carrier", "capture": "payments"}
 FINISHED = frozenset({"completed", "skipped"})
 PROCESSES = """
-SELECT p.order_id, p.process_state, p.goal, p.locked_by, p.complete_by,
+SELECT p.order_id, p.process_state, p.goal,
        (SELECT count(*) FROM orders_alert AS a WHERE a.order_id = p.order_id AND a.closed_at IS NULL)
   FROM orders_orderprocess AS p WHERE p.order_id = ANY(%s)
 """
@@ -29,11 +29,35 @@ EVENTS = """
 SELECT order_id, kind, step, attempt, detail, actor_kind, actor_name
   FROM orders_event WHERE id = ANY(%s) ORDER BY id
 """
+ANSWERS = frozenset(
+    {
+        "step_completed",
+        "step_refused",
+        "step_declined",
+        "step_failed",
+        "step_compensated",
+        "compensation_failed",
+    }
+)
+"""What an answer leads to. It counts for the step's latest attempt alone."""
 NEW = OrderState("pending", "complete", {})
 
 
 class Violation(AssertionError):
     """Raised when an invariant does not hold."""
+
+
+class SeenStep(NamedTuple):
+    """A step as it is stored; before it was stored, what it starts as."""
+
+    name: str
+    state: str = "not_started"
+    attempt: int = 0
+    answered: int = 0
+    generation: int = 1
+    compensation_generation: int = 1
+    outcome: str = "none"
+    complete_by: datetime | None = None
 
 
 @dataclass
@@ -44,7 +68,9 @@ class KnownOrder:
     transitions: set[tuple[str, str, int]] = field(default_factory=set)
     completed: set[str] = field(default_factory=set)
     compensated: set[str] = field(default_factory=set)
-    steps: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    steps: dict[str, SeenStep] = field(default_factory=dict)
+    by_hand: set[str] = field(default_factory=set)
+    """The steps that an operator has skipped or settled."""
     is_unprocessable: bool = False
     story: list[str] = field(default_factory=list)
 
@@ -70,9 +96,9 @@ class Watch:
         events = monitor.execute(EVENTS, [[event_id for _, event_id in rows if event_id]]).fetchall()
         for order_id, kind, *event in events:
             self._note_event(self.orders.setdefault(order_id, KnownOrder()), order_id, kind, *event)
-        steps: dict[UUID, list[tuple[Any, ...]]] = {}
+        steps: dict[UUID, list[SeenStep]] = {}
         for order_id, *step in monitor.execute(STEPS, [changed]):
-            steps.setdefault(order_id, []).append(tuple(step))
+            steps.setdefault(order_id, []).append(SeenStep._make(step))
         for order_id, *process in monitor.execute(PROCESSES, [changed]):
             self._check(self.orders.setdefault(order_id, KnownOrder()), order_id, process, steps[order_id])
 
@@ -85,6 +111,8 @@ class Watch:
             if (kind, step, attempt) in known.transitions:
                 self._fail("I5: made twice", order_id, known)
             known.transitions.add((kind, step, attempt))
+        if kind in ANSWERS and attempt != known.state.steps.get(step, ("", 0))[1]:
+            self._fail(f"I4: {step} took the answer of attempt {attempt}", order_id, known)
         if kind == "step_started":
             missing = set(self._workflow.by_name[step].after) - known.completed
             if missing:
@@ -95,6 +123,8 @@ class Watch:
             self._check_reverse_order(known, order_id, step)
         elif kind in ("step_compensated", "settled_compensated"):
             known.compensated.add(step)
+        if kind == "step_skipped" or kind.startswith("settled"):
+            known.by_hand.add(step)
         if kind == "error" and "reason" in detail:
             known.is_unprocessable = True
         known.state = after(known.state, kind, step, attempt, detail)
@@ -103,7 +133,7 @@ class Watch:
         later = [
             name
             for name in self._workflow.dependents[step]
-            if self._workflow.by_name[name].compensation.value == "reverse" and name in known.completed
+            if self._workflow.by_name[name].compensation is Compensation.REVERSE and name in known.completed
         ]
         if step in known.completed and set(later) - known.compensated:
             self._fail(
@@ -111,43 +141,62 @@ class Watch:
             )
 
     def _check(
-        self, known: KnownOrder, order_id: UUID, process: list[Any], steps: Iterable[tuple[Any, ...]]
+        self, known: KnownOrder, order_id: UUID, process: list[Any], steps: Iterable[SeenStep]
     ) -> None:
-        state, goal, _, _, open_alerts = process
+        state, goal, open_alerts = process
         started: dict[str, tuple[str, int]] = {}
         for step in steps:
-            name, status, attempt, answered, generation, compensation_generation, outcome, complete_by = step
-            before = known.steps.get(name)
-            if before is not None and (
-                attempt < before[2]
-                or answered < before[3]
-                or generation < before[4]
-                or compensation_generation < before[5]
-            ):
-                self._fail(f"I4: {name} went from {before} to {step}", order_id, known)
-            if answered > attempt or attempt > (before[2] if before else 0) + 1:
-                self._fail(f"I4: {name} went from {before} to {step}", order_id, known)
-            if status == "running" and complete_by is None:
-                self._fail(f"I7: {name} runs without an end", order_id, known)
-            if state == "processed" and status not in FINISHED:
-                self._fail(f"I1: processed with {name} {status}", order_id, known)
-            if (
-                state == "compensated"
-                and outcome in ("done", "unknown")
-                and status not in ("compensated", "skipped")
-            ):
-                declared = self._workflow.by_name[name]
-                if declared.compensation.value == "reverse":
-                    self._fail(f"I1: compensated with {name} {status} {outcome}", order_id, known)
-            known.steps[name] = step
-            if attempt:
-                started[name] = (status, attempt)
-        if (state == "error") != (open_alerts == 1) or open_alerts > 1:
+            if fault := self._fault_of(step, known.steps.get(step.name, SeenStep(step.name)), state):
+                self._fail(fault, order_id, known)
+            known.steps[step.name] = step
+            if step.attempt:
+                started[step.name] = (step.state, step.attempt)
+        if open_alerts != int(state == "error"):
             self._fail(f"I9: {state} with {open_alerts} open alerts", order_id, known)
         stored = OrderState(_settled(state), goal, started)
         replayed = known.state.as_stored()
         if not known.is_unprocessable and replayed._replace(state=_settled(replayed.state)) != stored:
             self._fail(f"I12: stored {stored}, replayed {known.state}", order_id, known)
+
+    def _fault_of(self, step: SeenStep, before: SeenStep, state: str) -> str:
+        """What is wrong with a step of an order in this state; empty if nothing is."""
+        grows = ("attempt", "answered", "generation", "compensation_generation")
+        if any(getattr(step, name) < getattr(before, name) for name in grows):
+            return f"I4: went from {before} to {step}"
+        if not step.answered <= step.attempt <= before.attempt + 1:
+            return f"I4: went from {before} to {step}"
+        if step.state == "running" and step.complete_by is None:
+            return f"I7: runs without an end: {step}"
+        if state == "processed" and step.state not in FINISHED:
+            return f"I1: processed with {step}"
+        is_left = step.outcome in ("done", "unknown") and step.state not in ("compensated", "skipped")
+        is_reversible = self._workflow.by_name[step.name].compensation is Compensation.REVERSE
+        if state == "compensated" and is_left and is_reversible:
+            return f"I1: compensated with {step}"
+        return ""
+
+    def check_effects(self, ledgers: Ledgers, states: Mapping[UUID, str]) -> None:
+        """I2: at most one effect for a key; one of each for a Processed order, none left for a Compensated one.
+
+        A step that an operator has skipped or settled may have its effect, or not.
+        """
+        for service, entries in ledgers.items():
+            doubled = [key for key, times in Counter(entry["key"] for entry in entries).items() if times > 1]
+            if doubled:
+                raise Violation(f"I2: {service} did these more than once: {doubled}")
+        effects = _net_effects(ledgers)
+        step_of = {step.operation: step.name for step in self._workflow.steps}
+        for order_id, state in states.items():
+            known, net = self.orders[order_id], effects.get(str(order_id), Counter())
+            if any(times not in (0, 1) for times in net.values()):
+                self._fail(f"I2: {net}", order_id, known)
+            left = {operation for operation in +net if step_of[operation] not in known.by_hand}
+            if state == "processed" and left != {
+                each for each in FORWARD if step_of[each] not in known.by_hand
+            }:
+                self._fail(f"I2: processed with {net}", order_id, known)
+            if state == "compensated" and left:
+                self._fail(f"I2: compensated with {net}", order_id, known)
 
     def _fail(self, what: str, order_id: UUID, known: KnownOrder) -> None:
         story = "\n    ".join(known.story)
@@ -159,37 +208,15 @@ def _settled(state: str) -> str:
     return "open" if state in ("pending", "processing") else state
 
 
-def check_effects(
-    watch: Watch, ledgers: dict[str, list[dict[str, Any]]], states: dict[UUID, str], *, keyless: bool
-) -> None:
-    """I2: at most one effect for a key; one of each for a Processed order, none left for a Compensated one.
-
-    A step that an operator skipped has none, and one that an operator settled has what the ledger said then.
-    """
-    step_of = {operation: step.name for step in watch._workflow.steps for operation in [step.operation]}
-    forward: dict[str, Counter[str]] = {}
-    operation_of: dict[str, str] = {}
-    for service, entries in ledgers.items():
-        doubled = [key for key, times in Counter(entry["key"] for entry in entries).items() if times > 1]
-        if doubled:
-            raise Violation(f"I2: {service} did these more than once: {doubled}")
-        operation_of |= {entry["key"]: entry["operation"] for entry in entries}
-    for entries in ledgers.values():
-        for entry in entries:
-            net = forward.setdefault(entry["order_id"], Counter())
-            if entry["operation"] in FORWARD:
-                net[entry["operation"]] += 1
-            else:
-                net[operation_of[entry["key"].rpartition("/")[0]]] -= 1
-    for order_id, state in states.items():
-        known = watch.orders[order_id]
-        net = +forward.get(str(order_id), Counter())
-        by_hand = {line.split()[1] for line in known.story if line.startswith(("step_skipped", "settled"))}
-        wanted = Counter(op for op in FORWARD if step_of[op] not in by_hand)
-        if any(times not in (0, 1) for times in net.values()):
-            raise Violation(f"I2: {order_id} has {net}")
-        without = Counter({op: times for op, times in net.items() if step_of[op] not in by_hand})
-        if state == "processed" and without != wanted:
-            raise Violation(f"I2: {order_id} is processed with {net}\n    " + "\n    ".join(known.story))
-        if state == "compensated" and without:
-            raise Violation(f"I2: {order_id} is compensated with {net}\n    " + "\n    ".join(known.story))
+def _net_effects(ledgers: Ledgers) -> dict[str, Counter[str]]:
+    """How often each order's operations were done and not reversed."""
+    entries = [entry for of_service in ledgers.values() for entry in of_service]
+    operation_of = {entry["key"]: entry["operation"] for entry in entries}
+    effects: dict[str, Counter[str]] = {}
+    for entry in entries:
+        net = effects.setdefault(entry["order_id"], Counter())
+        if entry["operation"] in FORWARD:
+            net[entry["operation"]] += 1
+        else:
+            net[operation_of[entry["key"].rpartition("/")[0]]] -= 1
+    return effects

@@ -1,0 +1,49 @@
+"""A short simulation; `bin/simulate` runs long ones."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+SEED = int(os.environ.get("SAS_SEED", "20261124"))
+BOUND = 900.0
+"""Seconds that the lives may take on a busy machine."""
+
+
+def simulate(reports: Path, *options: str) -> list[dict[str, Any]]:
+    """Runs `bin/simulate`; returns the reports of the lives, by their seeds."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.simulation", "--minutes", "60", "--json", str(reports), *options],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-8_000:]}\n{done.stderr[-4_000:]}"
+    return sorted(map(json.loads, reports.read_text().splitlines()), key=lambda report: int(report["seed"]))
+
+
+@pytest.mark.pattern("C2", "C3", "C9", "C10", "A3", "A7", "V6", "O2", "T1", "F21", "F22", "F23", "F33")
+def test_the_lives_of_ten_thousand_orders_violate_no_invariant(tmp_path: Path) -> None:
+    """Every role is killed and stopped, every connection cut, while operators and customers act on the same orders."""
+    reports = simulate(
+        tmp_path / "reports", "--first", str(SEED), "--lives", "4", "--orders", "2500", "--processes", "2"
+    )
+    assert [report["failure"] for report in reports] == [""] * 4
+    assert sum(sum(report["states"].values()) for report in reports) == 10_000
+    assert all(report["checks"] > 100 for report in reports)
+
+
+def test_a_seed_repeats_a_life_exactly(tmp_path: Path) -> None:
+    lives = [
+        simulate(tmp_path / name, "--seed", str(SEED + 1), "--orders", "150") for name in ("first", "second")
+    ]
+    first, second = ({**life[0], "took": 0, "worked": 0} for life in lives)
+    assert first == second
+    assert first["steps"] > 1_000
