@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from orders.engine.runtime import brief_batches
 from sasweb import database
 from tests.support.two_sessions import BAD_PLANS, Session
 
@@ -46,6 +47,12 @@ def unlisted_static_files(settings: Any) -> None:
     The product lists them all whenever middleware is loaded, and each test client loads it anew.
     """
     settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(autouse=True)
+def unhurried_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives a brief batch of retention and erasure ten seconds: on a busy machine any may take more than 100 ms."""
+    monkeypatch.setattr(brief_batches, "LONGEST", 10.0)
 
 
 @pytest.fixture

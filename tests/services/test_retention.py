@@ -9,7 +9,8 @@ from django.utils import timezone
 from django_q.models import Task
 from uuid_utils.compat import uuid7
 
-from orders.engine.runtime.brief_batches import Pace
+from orders.engine.runtime import brief_batches
+from orders.engine.runtime.brief_batches import LONGEST, Pace
 from orders.models import (
     Alert,
     ArchivedOrder,
@@ -131,7 +132,10 @@ def test_a_part_that_fails_does_not_stop_the_others(monkeypatch: pytest.MonkeyPa
     assert done["jobs"] == 1
 
 
-def test_a_slow_batch_is_followed_by_a_smaller_one_and_a_quick_one_by_a_larger_one() -> None:
+def test_a_slow_batch_is_followed_by_a_smaller_one_and_a_quick_one_by_a_larger_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(brief_batches, "LONGEST", LONGEST)
     pace = Pace(size=100, largest=110)
     pace.note(0.06)
     assert pace.size == 50

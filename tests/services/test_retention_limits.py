@@ -37,6 +37,14 @@ STOPWATCH = """
 
 
 @pytest.fixture(autouse=True)
+def limit(unhurried_batches: None, monkeypatch: pytest.MonkeyPatch) -> float:
+    """Ten times the real limit, so that a busy machine alone does not exceed it. What is slow here is slower, too."""
+    limit = 10 * LONGEST
+    monkeypatch.setattr(brief_batches, "LONGEST", limit)
+    return limit
+
+
+@pytest.fixture(autouse=True)
 def no_triggers() -> Iterator[None]:
     yield
     connection.close()
@@ -50,10 +58,10 @@ def make_slow(order_id: UUID | None = None, *, seconds: float) -> None:
     run(SLOW_DELETE.format(seconds=seconds, condition=condition))
 
 
-def test_no_batch_that_moves_orders_lasts_longer_than_a_lock_may_be_held() -> None:
-    """All orders in one batch would take 0.6 s, so it is given up and made smaller."""
+def test_no_batch_that_moves_orders_lasts_longer_than_a_lock_may_be_held(limit: float) -> None:
+    """All orders in one batch would take 4 s, so it is given up and made smaller."""
     orders = {finished_order() for _ in range(40)}
-    make_slow(seconds=0.015)
+    make_slow(seconds=0.1)
     run(STOPWATCH)
     pace = Pace(size=40, largest=40)
     walk = moving.archive_finished(before=timezone.now(), pace=pace)
@@ -61,7 +69,7 @@ def test_no_batch_that_moves_orders_lasts_longer_than_a_lock_may_be_held() -> No
     assert set(ArchivedOrder.objects.values_list("order_id", flat=True)) == orders
     assert pace.size < 10
     ((longest, batches),) = fetch("SELECT max(seconds), count(DISTINCT seconds) FROM lasted")
-    assert longest <= LONGEST
+    assert longest <= limit
     assert batches > 4
 
 

@@ -204,14 +204,14 @@ class Life:
         if set(states) != set(clients.acknowledged):
             lost = set(clients.acknowledged) - set(states)
             raise Violation(f"I1: lost {lost}, nobody ordered {set(states) - set(clients.acknowledged)}")
-        left = {
+        messages = {
             table: number
             for table in ("orders_submissionmessage", "orders_agentrequest", "orders_agentreply")
             for (number,) in self._database.monitor.execute(f"SELECT count(*) FROM {table}")
             if number
         }
-        if left:
-            raise Violation(f"I13: messages left: {left}")
+        if messages:
+            raise Violation(f"I13: messages left: {messages}")
         if self._database.deadlocks:
             raise Violation("rule 12: deadlocks:\n" + "\n".join(self._database.deadlocks))
         watch.check_effects(services.ledgers(), states)

@@ -129,8 +129,8 @@ class People:
             if rows:
                 order_id: UUID = self._kernel.chance.choice(rows)[0]
                 return order_id
-        known = self._clients.acknowledged
-        return self._kernel.chance.choice(known[-400:]) if known else None
+        orders = self._clients.acknowledged
+        return self._kernel.chance.choice(orders[-400:]) if orders else None
 
     def _any_step(self, order_id: UUID) -> StepState:
         steps = list(StepState.objects.filter(process_id=order_id).order_by("position"))

@@ -103,60 +103,60 @@ class Watch:
             self._check(self.orders.setdefault(order_id, KnownOrder()), order_id, process, steps[order_id])
 
     def _note_event(
-        self, known: KnownOrder, order_id: UUID, kind: str, step: str, attempt: int, detail: Any, *actor: str
+        self, order: KnownOrder, order_id: UUID, kind: str, step: str, attempt: int, detail: Any, *actor: str
     ) -> None:
         self.events[kind] += 1
-        known.story.append(f"{kind} {step} {attempt} by {actor[1]} {detail or ''}")
+        order.story.append(f"{kind} {step} {attempt} by {actor[1]} {detail or ''}")
         if kind in ONCE_AN_ATTEMPT:
-            if (kind, step, attempt) in known.transitions:
-                self._fail("I5: made twice", order_id, known)
-            known.transitions.add((kind, step, attempt))
-        if kind in ANSWERS and attempt != known.state.steps.get(step, ("", 0))[1]:
-            self._fail(f"I4: {step} took the answer of attempt {attempt}", order_id, known)
+            if (kind, step, attempt) in order.transitions:
+                self._fail("I5: made twice", order_id, order)
+            order.transitions.add((kind, step, attempt))
+        if kind in ANSWERS and attempt != order.state.steps.get(step, ("", 0))[1]:
+            self._fail(f"I4: {step} took the answer of attempt {attempt}", order_id, order)
         if kind == "step_started":
-            missing = set(self._workflow.by_name[step].after) - known.completed
+            missing = set(self._workflow.by_name[step].after) - order.completed
             if missing:
-                self._fail(f"I3: {step} was started before {missing}", order_id, known)
+                self._fail(f"I3: {step} was started before {missing}", order_id, order)
         elif kind in ("step_completed", "step_skipped", "settled_done"):
-            known.completed.add(step)
+            order.completed.add(step)
         elif kind == "compensation_started":
-            self._check_reverse_order(known, order_id, step)
+            self._check_reverse_order(order, order_id, step)
         elif kind in ("step_compensated", "settled_compensated"):
-            known.compensated.add(step)
+            order.compensated.add(step)
         if kind == "step_skipped" or kind.startswith("settled"):
-            known.by_hand.add(step)
+            order.by_hand.add(step)
         if kind == "error" and "reason" in detail:
-            known.is_unprocessable = True
-        known.state = after(known.state, kind, step, attempt, detail)
+            order.is_unprocessable = True
+        order.state = after(order.state, kind, step, attempt, detail)
 
-    def _check_reverse_order(self, known: KnownOrder, order_id: UUID, step: str) -> None:
+    def _check_reverse_order(self, order: KnownOrder, order_id: UUID, step: str) -> None:
         later = [
             name
             for name in self._workflow.dependents[step]
-            if self._workflow.by_name[name].compensation is Compensation.REVERSE and name in known.completed
+            if self._workflow.by_name[name].compensation is Compensation.REVERSE and name in order.completed
         ]
-        if step in known.completed and set(later) - known.compensated:
+        if step in order.completed and set(later) - order.compensated:
             self._fail(
-                f"I10: {step} was compensated before {set(later) - known.compensated}", order_id, known
+                f"I10: {step} was compensated before {set(later) - order.compensated}", order_id, order
             )
 
     def _check(
-        self, known: KnownOrder, order_id: UUID, process: list[Any], steps: Iterable[SeenStep]
+        self, order: KnownOrder, order_id: UUID, process: list[Any], steps: Iterable[SeenStep]
     ) -> None:
         state, goal, open_alerts = process
         started: dict[str, tuple[str, int]] = {}
         for step in steps:
-            if fault := self._fault_of(step, known.steps.get(step.name, SeenStep(step.name)), state):
-                self._fail(fault, order_id, known)
-            known.steps[step.name] = step
+            if fault := self._fault_of(step, order.steps.get(step.name, SeenStep(step.name)), state):
+                self._fail(fault, order_id, order)
+            order.steps[step.name] = step
             if step.attempt:
                 started[step.name] = (step.state, step.attempt)
         if open_alerts != int(state == "error"):
-            self._fail(f"I9: {state} with {open_alerts} open alerts", order_id, known)
+            self._fail(f"I9: {state} with {open_alerts} open alerts", order_id, order)
         stored = OrderState(_settled(state), goal, started)
-        replayed = known.state.as_stored()
-        if not known.is_unprocessable and replayed._replace(state=_settled(replayed.state)) != stored:
-            self._fail(f"I12: stored {stored}, replayed {known.state}", order_id, known)
+        replayed = order.state.as_stored()
+        if not order.is_unprocessable and replayed._replace(state=_settled(replayed.state)) != stored:
+            self._fail(f"I12: stored {stored}, replayed {order.state}", order_id, order)
 
     def _fault_of(self, step: SeenStep, before: SeenStep, state: str) -> str:
         """What is wrong with a step of an order in this state; empty if nothing is."""
@@ -187,19 +187,19 @@ class Watch:
         effects = _net_effects(ledgers)
         step_of = {step.operation: step.name for step in self._workflow.steps}
         for order_id, state in states.items():
-            known, net = self.orders[order_id], effects.get(str(order_id), Counter())
+            order, net = self.orders[order_id], effects.get(str(order_id), Counter())
             if any(times not in (0, 1) for times in net.values()):
-                self._fail(f"I2: {net}", order_id, known)
-            left = {operation for operation in +net if step_of[operation] not in known.by_hand}
-            if state == "processed" and left != {
-                each for each in FORWARD if step_of[each] not in known.by_hand
+                self._fail(f"I2: {net}", order_id, order)
+            standing = {operation for operation in +net if step_of[operation] not in order.by_hand}
+            if state == "processed" and standing != {
+                each for each in FORWARD if step_of[each] not in order.by_hand
             }:
-                self._fail(f"I2: processed with {net}", order_id, known)
-            if state == "compensated" and left:
-                self._fail(f"I2: compensated with {net}", order_id, known)
+                self._fail(f"I2: processed with {net}", order_id, order)
+            if state == "compensated" and standing:
+                self._fail(f"I2: compensated with {net}", order_id, order)
 
-    def _fail(self, what: str, order_id: UUID, known: KnownOrder) -> None:
-        story = "\n    ".join(known.story)
+    def _fail(self, what: str, order_id: UUID, order: KnownOrder) -> None:
+        story = "\n    ".join(order.story)
         raise Violation(f"{what}\n  order {order_id}\n    {story}")
 
 

@@ -83,5 +83,5 @@ def test_the_oldest_orders_that_wait_are_read_by_age() -> None:
         False,
     )
     assert "process_ready_by_age" in ready.indexes and not ready.sorts
-    (vital,) = plans_of(read_vitals)
+    vital, _ = plans_of(read_vitals)
     assert "process_ready_by_age" in vital.indexes

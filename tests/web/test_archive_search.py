@@ -12,8 +12,9 @@ from django.contrib.auth.models import User
 from orders.console.forms.filters import OrderFilterForm
 from orders.models import ArchivedOrder, BulkItem, Order, OrderLine, OrderProcess, Product
 from orders.selectors.desk import archive_search
-from orders.selectors.desk.archive_search import NEWEST, ArchivePosition
+from orders.selectors.desk.archive_search import NEWEST
 from orders.selectors.desk.supervisor import retry_limits
+from orders.selectors.paging import read_position
 from tests.support.factories import ahead
 from tests.support.finished_orders import finished_order, retain
 from tests.web.conftest import Desk
@@ -40,7 +41,7 @@ def ids_of_list(*, limit: int = 50, **query: str) -> list[UUID]:
         if (page.after, page.archived_after) == (None, None):
             return ids
         after = page.after
-        archived_after = page.archived_after and ArchivePosition.read(str(page.archived_after))
+        archived_after = page.archived_after and read_position(str(page.archived_after))
 
 
 def an_order(*, days: float, sku: str = "", **purchase: Any) -> UUID:
@@ -132,12 +133,12 @@ def test_pages_of_stored_and_archived_orders_follow_one_another_without_gap_or_o
     "text", ["", "x", "_", f"2026-01-01_{UUID(int=1)}", "2026-01-01T00:00:00Z_x", f"soon_{UUID(int=1)}"]
 )
 def test_a_position_that_cannot_be_read_is_none(desk: Desk, text: str) -> None:
-    assert ArchivePosition.read(text) is None
+    assert read_position(text) is None
     assert desk("viewer").get("/console/orders/", {"archived": text}).status_code == 200
 
 
 def test_a_position_is_read_as_it_was_written() -> None:
-    assert ArchivePosition.read(str(NEWEST)) == NEWEST
+    assert read_position(str(NEWEST)) == NEWEST
 
 
 def test_the_page_says_what_is_archived_and_does_not_let_it_be_selected(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from uuid_utils.compat import uuid7
 from orders.console import order_views
 from orders.console.forms.filters import OrderFilterForm
 from orders.models import ArchivedOrder, AuditEntry, OrderProcess, SubmissionMessage
-from orders.selectors.desk import search
+from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.paging import read_position
 from orders.services.order_ids import derived_order_id
@@ -112,19 +112,20 @@ def test_each_filter_finds_exactly_its_orders() -> None:
 def every_page(*, between: Callable[[], object] = lambda: None, **query: str) -> list[UUID]:
     """The orders on all pages of a query's list, page by page, with something happening in between."""
     seen: list[UUID] = []
-    text = ""
+    after, archived_after = "", ""
     while True:
-        page = search.page(
+        page = archive_search.page(
             OrderFilterForm(query).filter,
-            after=read_position(text),
+            after=read_position(after),
+            archived_after=read_position(archived_after),
             limit=3,
             retry_limits=retry_limits(),
             now=ahead(0),
         )
         seen += [order.order_id for order in page.orders]
-        if page.after is None:
+        if page.after is None and page.archived_after is None:
             return seen
-        text = str(page.after)
+        after, archived_after = str(page.after or ""), str(page.archived_after or "")
         between()
 
 

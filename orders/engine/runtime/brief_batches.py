@@ -78,12 +78,13 @@ def in_batches(
     start: Any,
     pace: Pace | None = None,
     seconds: float = MOST_SECONDS,
-    patience: float = LONGEST,
+    patience: float | None = None,
 ) -> Walk:
     """Walks from behind `start` until the end, or until `seconds` have passed: at least one batch.
 
     `choose(after, size)` returns at most `size` keys; `work(keys)` returns how many rows it changed. A batch of one key
-    may take `patience` seconds. Raises what `choose` and `work` raise, except that they took too long.
+    may take `patience` seconds, `LONGEST` by default. Raises what `choose` and `work` raise, except that they took
+    too long.
     """
     pace = pace or Pace()
     changed = left_behind = given_up = tries = 0
@@ -95,7 +96,7 @@ def in_batches(
             chunk = choose(after, pace.size)
             keys, began = chunk.keys, time.monotonic()
             if keys:
-                with brief_transaction(LONGEST if len(keys) > 1 else patience):
+                with brief_transaction(patience if len(keys) == 1 else None):
                     in_batch = work(keys)
                 changed += in_batch  # only now: the commit may fail, too
                 pace.note(time.monotonic() - began)
@@ -117,12 +118,13 @@ def in_batches(
 
 
 @contextmanager
-def brief_transaction(seconds: float = LONGEST) -> Iterator[None]:
-    """A transaction that the server ends within that time, whatever its client does.
+def brief_transaction(seconds: float | None = None) -> Iterator[None]:
+    """A transaction that the server ends within that time, `LONGEST` by default, whatever its client does.
 
     Its commit does not wait for the disk, which could take longer: a crash may undo it, as a whole, and whoever works
     in batches does it again. In a caller's transaction the caller's limits apply.
     """
+    limit = LONGEST if seconds is None else seconds
     is_own = not connection.in_atomic_block
     with transaction.atomic():
         if is_own:
@@ -132,7 +134,7 @@ def brief_transaction(seconds: float = LONGEST) -> Iterator[None]:
                 SELECT set_config('transaction_timeout', '0', true), set_config('transaction_timeout', %s, true),
                        set_config('statement_timeout', %s, true), set_config('synchronous_commit', 'off', true)
                 """,
-                [f"{seconds * share * 1000:.0f}ms" for share in (TRANSACTION_SHARE, STATEMENT_SHARE)],
+                [f"{limit * share * 1000:.0f}ms" for share in (TRANSACTION_SHARE, STATEMENT_SHARE)],
             )
         yield
 
