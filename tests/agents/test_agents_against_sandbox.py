@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -85,19 +85,6 @@ CASES = [
     ),
 ]
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.step)
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    sandbox = Sandbox(tmp_path_factory.mktemp("sandbox"))
-    yield sandbox
-    sandbox.end()
-
-
-@pytest.fixture
-def sandbox(running: Sandbox) -> Iterator[Sandbox]:
-    yield running
-    running.ask("DELETE", "/_faults")
 
 
 def forward(step: str, **changes: Any) -> Request:

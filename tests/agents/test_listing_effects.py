@@ -1,7 +1,7 @@
 """The agents list their services' effects, page by page, against the real sandbox and against bad answers."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -58,19 +58,6 @@ CASES = [
     ),
 ]  # fmt: skip
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.step)
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    sandbox = Sandbox(tmp_path_factory.mktemp("sandbox"))
-    yield sandbox
-    sandbox.end()
-
-
-@pytest.fixture
-def sandbox(running: Sandbox) -> Iterator[Sandbox]:
-    yield running
-    running.ask("DELETE", "/_faults")
 
 
 def request_of(case: Case) -> Request:
