@@ -114,7 +114,7 @@ class OrderCursor(serializers.Field[Position, str, str, Any]):
     """A cursor that is a position in a list of orders, which the OpenAPI document does not reveal."""
 
     default_error_messages = {
-        "invalid": "This is no cursor of this list. Start without one, and follow `next`."
+        "invalid": "This is not a valid cursor for this list. Start without one, and follow `next`."
     }
 
     def to_internal_value(self, data: str) -> Position:

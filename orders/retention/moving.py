@@ -84,7 +84,8 @@ def _lock_movable(ids: Sequence[UUID], before: datetime) -> list[UUID]:
     """Locks those of these orders that may move, in key order, and looks again at what they are now.
 
     An order that somebody holds is left for the next pass. Whoever writes a step has locked its process row, so what
-    is read after the lock stays true.
+    is read after the lock stays true. A step that was refused stays failed in an order that was compensated; one that
+    failed and may have had its effect keeps its order here.
     """
     locked = fetch(
         """
@@ -104,7 +105,8 @@ def _lock_movable(ids: Sequence[UUID], before: datetime) -> list[UUID]:
           FROM unnest(%s::uuid[]) AS ids (id)
          WHERE NOT EXISTS (SELECT FROM orders_alert WHERE order_id = ids.id AND closed_at IS NULL)
            AND NOT EXISTS (SELECT FROM orders_stepstate
-                            WHERE order_id = ids.id AND (state = 'failed' OR complete_by IS NOT NULL))
+                            WHERE order_id = ids.id
+                              AND ((state = 'failed' AND outcome IN ('done', 'unknown')) OR complete_by IS NOT NULL))
         """,
         [[row[0] for row in locked]],
     )

@@ -214,7 +214,7 @@ def test_an_erasure_that_is_killed_again_and_again_is_finished_by_the_jobs() -> 
 def test_what_a_page_has_no_time_for_is_done_by_the_jobs() -> None:
     make_customer()
     result = erase(email=EMAIL, actor=ADMIN, seconds=0)
-    assert "jobs finish it" in result.message
+    assert "continues in the background" in result.message
     assert traces() == list(TRACES)
     jobs.continue_erasures()
     assert traces() == []

@@ -71,6 +71,14 @@ def test_no_unfinished_order_moves_however_old(state: str) -> None:
     assert is_stored(order.order_id)
 
 
+def test_an_order_that_was_compensated_after_a_refusal_moves() -> None:
+    """The refused step stays failed for good, and has nothing to compensate."""
+    order_id = finished_order(state="compensated")
+    StepState.objects.filter(process_id=order_id, position=1).update(state="failed", outcome="refused")
+    assert retain()["finished orders"] == 1
+    assert not is_stored(order_id)
+
+
 def test_an_order_with_an_open_alert_or_a_failed_step_stays() -> None:
     alerted, failed = finished_order(), finished_order()
     Alert.objects.filter(order_id=alerted).delete()

@@ -74,5 +74,5 @@ def test_a_cursor_of_an_earlier_release_is_refused_with_a_clear_message(ada: API
     (error,) = problem["errors"]
     assert error == {
         "parameter": "cursor",
-        "detail": "This is no cursor of this list. Start without one, and follow `next`.",
+        "detail": "This is not a valid cursor for this list. Start without one, and follow `next`.",
     }

@@ -118,9 +118,7 @@ def _remarks(report: AgentReport) -> list[str]:
     if report.is_full:
         remarks.append(f"the rest, after {len(report.discrepancies):,} discrepancies")
     if report.unclear:
-        remarks.append(
-            f"{counted(report.unclear, 'step')} of which it cannot say if it did them: {report.reason}"
-        )
+        remarks.append(f"{counted(report.unclear, 'step')} that it can say nothing about: {report.reason}")
     if report.foreign:
         remarks.append(f"{counted(report.foreign, 'effect')} under keys that are not ours")
     if report.awaited:

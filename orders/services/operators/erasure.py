@@ -100,10 +100,7 @@ def continue_erasures(seconds: float = JOB_SECONDS) -> Walk:
 def _forecast(holdings: Holdings) -> Result:
     if holdings.unfinished:
         orders = ", ".join(str(order_id) for order_id in holdings.unfinished[:3])
-        return refused(
-            f"Nothing was erased, because {len(holdings.unfinished)} of the customer's orders"
-            f" are not finished: {orders}."
-        )
+        return refused(f"Nothing was erased: the customer has unfinished orders ({orders}).")
     if not holdings.finished and not holdings.accounts:
         return already("Nothing is stored about this customer.")
     counts = _counts(len(holdings.finished), len(holdings.accounts))
@@ -144,7 +141,9 @@ def _go_on(erasure_id: int, *, ends: float) -> Result:
     erasure = Erasure.objects.get(pk=erasure_id)
     if not work_on(erasure, ends=ends):
         release(erasure_id)
-        return done("The customer's data is being erased. The jobs finish it within minutes.")
+        return done(
+            "The customer's data is being erased. This continues in the background, and takes a few minutes."
+        )
     return _finish(erasure_id)
 
 
