@@ -8,14 +8,14 @@ from django.db import connection
 from django.utils import timezone
 
 from orders.engine.runtime import brief_batches
-from orders.engine.runtime.brief_batches import LONGEST, Pace
+from orders.engine.runtime.brief_batches import Pace
 from orders.engine.runtime.sql import fetch, run
 from orders.models import ArchivedOrder, RetentionFailure
 from orders.retention import moving
 from tests.support.factories import make_alert
 from tests.support.finished_orders import finished_order, is_stored, retain
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("brief_limit")]
 
 SLOW_DELETE = """
     CREATE FUNCTION slow_delete() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -37,14 +37,6 @@ STOPWATCH = """
 
 
 @pytest.fixture(autouse=True)
-def limit(unhurried_batches: None, monkeypatch: pytest.MonkeyPatch) -> float:
-    """Ten times the real limit, so that a busy machine alone does not exceed it. What is slow here is slower, too."""
-    limit = 10 * LONGEST
-    monkeypatch.setattr(brief_batches, "LONGEST", limit)
-    return limit
-
-
-@pytest.fixture(autouse=True)
 def no_triggers() -> Iterator[None]:
     yield
     connection.close()
@@ -58,7 +50,7 @@ def make_slow(order_id: UUID | None = None, *, seconds: float) -> None:
     run(SLOW_DELETE.format(seconds=seconds, condition=condition))
 
 
-def test_no_batch_that_moves_orders_lasts_longer_than_a_lock_may_be_held(limit: float) -> None:
+def test_no_batch_that_moves_orders_lasts_longer_than_a_lock_may_be_held(brief_limit: float) -> None:
     """All orders in one batch would take 4 s, so it is given up and made smaller."""
     orders = {finished_order() for _ in range(40)}
     make_slow(seconds=0.1)
@@ -69,7 +61,7 @@ def test_no_batch_that_moves_orders_lasts_longer_than_a_lock_may_be_held(limit: 
     assert set(ArchivedOrder.objects.values_list("order_id", flat=True)) == orders
     assert pace.size < 10
     ((longest, batches),) = fetch("SELECT max(seconds), count(DISTINCT seconds) FROM lasted")
-    assert longest <= limit
+    assert longest <= brief_limit
     assert batches > 4
 
 
