@@ -7,7 +7,8 @@ replaced, connections cut, wake-ups lost, and remote services troubled (`faults`
 (`remotes`). After every commit the invariants are checked for the orders that it changed (`watch`), and at the end of a
 life for all of them.
 
-A seed decides everything, so it repeats a failure exactly.
+A seed decides everything that the simulation decides. A short life is repeated exactly, which a test holds; in a long
+one something outside still differs now and then (docs/testing.md).
 
     bin/simulate --minutes 10                    many lives, each with a seed of its own
     bin/simulate --seed 7 --trace trace.txt      one life, step by step
