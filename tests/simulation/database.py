@@ -35,13 +35,13 @@ SHADOWS = "".join(
     """
     for name in CLOCKS
 )
-WATCHED = {"orders_orderprocess": "order_id", "orders_stepstate": "order_id", "orders_event": "order_id"}
+WATCHED = ("orders_orderprocess", "orders_stepstate", "orders_event")
 CHANGES = "CREATE UNLOGGED TABLE public.simulation_change (order_id uuid, event_id bigint);" + "".join(
     f"""
     CREATE FUNCTION public.note_{table}() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         INSERT INTO public.simulation_change
-        SELECT {column}, {"id" if table == "orders_event" else "NULL"} FROM changed;
+        SELECT order_id, {"id" if table == "orders_event" else "NULL"} FROM changed;
         RETURN NULL;
     END $$;
     CREATE TRIGGER note_insert AFTER INSERT ON {table} REFERENCING NEW TABLE AS changed
@@ -49,7 +49,7 @@ CHANGES = "CREATE UNLOGGED TABLE public.simulation_change (order_id uuid, event_
     CREATE TRIGGER note_update AFTER UPDATE ON {table} REFERENCING NEW TABLE AS changed
         FOR EACH STATEMENT EXECUTE FUNCTION public.note_{table}();
     """
-    for table, column in WATCHED.items()
+    for table in WATCHED
 )
 """Notes which orders each transaction changes, so that the invariants are checked for those alone."""
 
@@ -165,7 +165,7 @@ class Database:
         fate = self._fate_of_commit()
         if fate == "before":
             self._kernel.note(f"cut before commit: {task.name}")
-            self._cut(task, wrapper)
+            self._cut(task)
         self._kernel.enter_database()
         try:
             original(wrapper)
@@ -177,7 +177,7 @@ class Database:
         self._has_committed(task)
         if fate == "after":
             self._kernel.note(f"cut after commit: {task.name}")
-            self._cut(task, wrapper)
+            self._cut(task)
         self.interleave(share=0.2)
 
     def rollback(self, original: Callable[[BaseDatabaseWrapper], None], wrapper: BaseDatabaseWrapper) -> None:
@@ -216,7 +216,7 @@ class Database:
             return self._kernel.chance.choice(["before", "after"])
         return ""
 
-    def _cut(self, task: Task, wrapper: BaseDatabaseWrapper) -> None:
+    def _cut(self, task: Task) -> None:
         self.end_session(task)
         raise Cut("the connection was cut")
 

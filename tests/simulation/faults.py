@@ -144,7 +144,4 @@ class Faults:
         return "remote services fixed"
 
     def _after(self, seconds: float, work: Callable[[], None]) -> None:
-        def later() -> None:
-            work()
-
-        self._kernel.spawn(self._roles.world, "end of a fault", later, after=seconds)
+        self._kernel.spawn(self._roles.world, "end of a fault", work, after=seconds)
