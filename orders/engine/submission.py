@@ -13,6 +13,7 @@ from django.db import transaction
 from orders.engine import alerts, state_store
 from orders.engine.admission import Admission
 from orders.engine.channels import status, submissions
+from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.contracts import (
     AcceptedOrder,
@@ -46,6 +47,7 @@ class Submitter:
         self._actor = Actor(ActorKind.SUBMISSION, config.instance)
         self._intake = intake
         self._isolation = Isolation(config.batch)
+        self._messages = LowWater("orders_submissionmessage")
         self.health = RoleHealth(role=ActorKind.SUBMISSION, instance=config.instance, troubles=self.troubles)
 
     def run_once(self) -> Counts:
@@ -65,7 +67,10 @@ class Submitter:
         if self._admission.troubles:
             return Counts()
         with transaction.atomic():
-            messages = submissions.take(scope.limit, only=scope.only, without=scope.without)
+            self._messages.refresh()
+            messages = submissions.take(
+                scope.limit, only=scope.only, without=scope.without, start=self._messages.start
+            )
             if not messages:
                 return Counts()
             scope.touched.extend(submission.order_id for _, submission in messages)

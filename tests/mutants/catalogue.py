@@ -3,6 +3,7 @@
 from tests.mutants.keys import KEYS
 from tests.mutants.mutant import CHANNELS, ENGINE, Mutant
 from tests.mutants.reconciliation import RECONCILIATION
+from tests.mutants.snapshots import SNAPSHOTS
 from tests.mutants.watchdog import WATCHDOG
 
 MUTANTS = (
@@ -246,20 +247,6 @@ MUTANTS = (
         test="tests/engine/test_credit_of_many_schedulers.py",
     ),
     Mutant(
-        name="low-water-at-the-first-visible-row",
-        path=f"{ENGINE}/channels/low_water.py",
-        old="self.start = settled + 1 if first is None else min(first, settled + 1)",
-        new="self.start = last + 1 if first is None else first",
-        test="tests/store/test_low_water.py",
-    ),
-    Mutant(
-        name="low-water-for-ever",
-        path=f"{ENGINE}/channels/low_water.py",
-        old="[0 if reads_all else self.start]",
-        new="[self.start]",
-        test="tests/store/test_low_water.py",
-    ),
-    Mutant(
         name="waiting-retries-beyond-the-budget",
         path=f"{ENGINE}/state_store/claims.py",
         old="LIMIT least(agents.room, steps.most)",
@@ -288,6 +275,7 @@ MUTANTS = (
         new="    if False:",
         test="tests/services/test_erasing.py::test_a_customer_with_an_open_order_is_not_erased",
     ),
+    *SNAPSHOTS,
     *WATCHDOG,
     *RECONCILIATION,
     # Operators (F33)

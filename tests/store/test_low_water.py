@@ -1,9 +1,9 @@
 """Where a queue's rows begin: what was deleted is not read again, and what commits late is not missed."""
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
-from orders.engine.channels import leases, replies
+from orders.engine.channels import leases, replies, submissions
 from orders.engine.channels.low_water import READ_ALL_PERIOD, REFRESH_PERIOD, SETTLED_AFTER, LowWater
 from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
@@ -11,7 +11,9 @@ from orders.engine.circuits.store import Viewpoint
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import AgentReply
 from tests.support.factories import make_order, make_reply, step_of
-from tests.support.two_sessions import NewSession, Session
+from tests.support.plans import blocks_of
+from tests.support.two_sessions import NewSession, hold_snapshot
+from tests.support.wait import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,9 +45,8 @@ class Queue:
 def test_what_has_been_deleted_is_passed_over_once_nothing_can_appear_there() -> None:
     queue = Queue()
     first, last = queue.post(), queue.post()
-    queue.pass_time(SETTLED_AFTER / 2)
     assert queue.low_water.start == 0
-    queue.pass_time(SETTLED_AFTER)
+    queue.pass_time(SETTLED_AFTER + REFRESH_PERIOD)
     assert queue.low_water.start == first
     AgentReply.objects.filter(pk=first).delete()
     queue.pass_time(2 * REFRESH_PERIOD)
@@ -85,15 +86,8 @@ def test_a_row_of_a_transaction_that_took_too_long_is_found_within_a_minute(new_
     assert queue.low_water.start == late
 
 
-def _blocks(sql: str) -> int:
-    """The blocks that a statement reads."""
-    ((plan,),) = fetch(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}")
-    root = plan[0]["Plan"]
-    return int(root["Shared Hit Blocks"] + root["Shared Read Blocks"])
-
-
-def _blocks_of_reads(requests: int, replies_from: int) -> list[int]:
-    """The blocks that a scheduler's credit, its look at the replies and a host's claim read."""
+def _blocks_of_reads(requests: int, replies_from: int, submissions_from: int) -> list[int]:
+    """The blocks that a scheduler's credit, its look at the replies, a host's claim and submission read."""
     acts = [
         lambda: grant_credit(
             ["kitchen"],
@@ -103,22 +97,45 @@ def _blocks_of_reads(requests: int, replies_from: int) -> list[int]:
         ),
         lambda: replies.peek(200, start=replies_from),
         lambda: leases.claim(room={"kitchen": 10}, me="agents:1", seconds=8.0, start=requests),
+        lambda: submissions.take(200, start=submissions_from),
     ]
-    blocks = []
-    for act in acts:
-        statements: list[str] = []
-        with (
-            connection.execute_wrapper(
-                lambda execute, sql, params, many, context, into=statements: (
-                    into.append(context["cursor"].mogrify(sql, params)),
-                    execute(sql, params, many, context),
-                )[1]
-            ),
-            transaction.atomic(),
-        ):
-            act()
-        blocks.append(sum(_blocks(sql) for sql in statements))
-    return blocks
+    return [blocks_of(act) for act in acts]
+
+
+def test_a_reader_does_not_wait_for_the_limit_if_all_transactions_have_ended(new_session: NewSession) -> None:
+    """Somebody who only holds a snapshot takes no ids, so nobody waits for him.
+
+    A transaction of another database on this server delays it, so it is tried until there is none.
+    """
+    hold_snapshot(new_session())
+
+    def is_passed_over_early() -> bool:
+        queue = Queue()
+        posted = queue.post()
+        AgentReply.objects.all().delete()
+        queue.pass_time(3 * REFRESH_PERIOD)
+        return queue.low_water.start > posted
+
+    until(is_passed_over_early)
+
+
+@pytest.mark.parametrize("others_commit", [False, True], ids=["the newest of all", "older than others"])
+def test_a_transaction_that_has_taken_an_id_is_waited_for(
+    new_session: NewSession, others_commit: bool
+) -> None:
+    """A snapshot's upper bound says nothing about it: that is the newest transaction which has ended."""
+    queue, session = Queue(), new_session()
+    queue.pass_time(2 * SETTLED_AFTER)
+    session.begin()
+    late = session.do(queue.post)
+    if others_commit:
+        queue.post()
+        AgentReply.objects.all().delete()
+    for _ in range(int(SETTLED_AFTER / REFRESH_PERIOD) - 2):
+        queue.pass_time(REFRESH_PERIOD)
+        assert queue.low_water.start <= late
+    session.commit()
+    assert queue.peek() == [late]
 
 
 @pytest.mark.pattern("F26")
@@ -138,18 +155,22 @@ def test_reads_do_not_meet_what_was_deleted_while_a_snapshot_is_held(new_session
         SELECT gen_random_uuid(), n, 1, false, 'done', '{}', 1, 'agents:1' FROM generate_series(1, 20000) AS n
         """
     )
-    _hold_snapshot(new_session())
-    ((request, reply),) = fetch(
-        "SELECT (SELECT max(id) FROM orders_agentrequest), (SELECT max(id) FROM orders_agentreply)"
+    run(
+        """
+        INSERT INTO orders_submissionmessage (order_id, client, body)
+        SELECT gen_random_uuid(), 'guest', '{}' FROM generate_series(1, 20000)
+        """
+    )
+    hold_snapshot(new_session())
+    ((request, reply, submission),) = fetch(
+        """
+        SELECT (SELECT max(id) FROM orders_agentrequest), (SELECT max(id) FROM orders_agentreply),
+               (SELECT max(id) FROM orders_submissionmessage)
+        """
     )
     run("DELETE FROM orders_agentrequest")
     run("DELETE FROM orders_agentreply")
-    run("ANALYZE orders_agentrequest, orders_agentreply")
-    assert min(_blocks_of_reads(0, 0)) > 300
-    assert max(_blocks_of_reads(request + 1, reply + 1)) < 300
-
-
-def _hold_snapshot(session: Session) -> None:
-    session.begin()
-    session.do(lambda: run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-    session.do(lambda: fetch("SELECT count(*) FROM orders_agentrequest"))
+    run("DELETE FROM orders_submissionmessage")
+    run("ANALYZE orders_agentrequest, orders_agentreply, orders_submissionmessage")
+    assert min(_blocks_of_reads(0, 0, 0)) > 200
+    assert max(_blocks_of_reads(request + 1, reply + 1, submission + 1)) < 200

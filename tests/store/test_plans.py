@@ -4,6 +4,7 @@ The SQL is captured from the functions themselves, and PostgreSQL explains how i
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -28,8 +29,10 @@ __all__ = ["full_tables"]
 
 
 @pytest.mark.pattern("C2")
-def test_a_claim_finds_due_and_ready_orders_by_their_own_indexes() -> None:
-    due, ready = plans_of(lambda: state_store.claim(50, CAKES, database_now()))[1:]
+@pytest.mark.parametrize("since", [None, timedelta(minutes=970)], ids=["all", "the latest"])
+def test_a_claim_finds_due_and_ready_orders_by_their_own_indexes(since: timedelta | None) -> None:
+    now = database_now()
+    due, ready = plans_of(lambda: state_store.claim(50, CAKES, now, since=since and now - since))
     assert (due.indexes, due.scanned_whole, due.sorts) == ({"process_waiting"}, set(), False)
     assert (ready.indexes, ready.scanned_whole, ready.sorts) == ({"process_ready_by_age"}, set(), False)
 
@@ -102,9 +105,13 @@ def test_hot_tables_keep_room_for_updates_and_are_vacuumed_early() -> None:
 
 
 @pytest.mark.pattern("V1", "V7")
-def test_a_sweep_finds_overdue_steps_and_orders_by_their_own_indexes() -> None:
+@pytest.mark.parametrize("since", [None, timedelta(days=1)], ids=["all", "the latest"])
+def test_a_sweep_finds_overdue_steps_and_orders_by_their_own_indexes(since: timedelta | None) -> None:
+    now = database_now()
     order_ids: set[UUID] = set()
-    _, overdue = plans_of(lambda: order_ids.update(state_store.overdue(500, database_now())))
+    (overdue,) = plans_of(
+        lambda: order_ids.update(state_store.overdue(500, now, since=since and now - since))
+    )
     assert len(order_ids) == 10
     assert overdue.indexes == {"step_in_flight", "process_overdue"}
     assert overdue.scanned_whole == set()

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from pytest_django.plugin import DjangoDbBlocker
 
 from orders.engine.runtime.sql import fetch, run
@@ -154,6 +154,25 @@ def plans_of(act: Callable[[], object]) -> list[Plan]:
     with connection.execute_wrapper(note):
         act()
     return [Plan(sql, params) for sql, params in ran if not sql.lstrip().startswith(NO_PLAN)]
+
+
+def blocks_of(act: Callable[[], object]) -> int:
+    """The blocks that the statements of an act read, each run once more after it, under the settings it has made."""
+    statements: list[str] = []
+
+    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        statements.append(context["cursor"].mogrify(sql, params))
+        return execute(sql, params, many, context)
+
+    blocks = 0
+    with transaction.atomic():
+        with connection.execute_wrapper(note):
+            act()
+        for sql in statements:
+            if not sql.lstrip().startswith(NO_PLAN):
+                ((plan,),) = fetch(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}")
+                blocks += plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"]
+    return blocks
 
 
 def some_orders(number: int) -> list[UUID]:

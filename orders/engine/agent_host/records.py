@@ -96,6 +96,7 @@ class HostRecords:
         """
         me, seconds = self._config.instance, self._config.lease
         with transaction.atomic():
+            self._requests.refresh()
             posted_count = leases.complete(results.answers, me=me)
             released_count = leases.release(results.handed_over, me=me) if results.handed_over else 0
             state_store.record_events(results.notes)
@@ -125,7 +126,6 @@ class HostRecords:
         """Renews leases; returns those confirmed, and whether a request waits that may have killed its hosts."""
         with transaction.atomic():
             confirmed = leases.renew(held, me=self._config.instance, seconds=self._config.lease)
-            self._requests.refresh()
             leases.delete_expired(start=self._requests.start)
             if leases.free_lapsed(start=self._requests.start):
                 wake(Topic.AGENTS)

@@ -7,26 +7,41 @@ A read that starts at the beginning of an index meets every message of that time
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from orders.engine.runtime.sql import TRANSACTION_LIMIT, fetch
 
 SETTLED_AFTER = TRANSACTION_LIMIT + 1.0
 """Seconds after which the transaction that took an id has ended, so that its row is visible or never will be."""
-REFRESH_PERIOD = SETTLED_AFTER / 10
+REFRESH_PERIOD = 0.25
+"""Seconds between two readings. So long a transaction may hesitate between taking an id and writing for the first time,
+when it gets its number. Should one hesitate for longer, its row is found when all is read again."""
 READ_ALL_PERIOD = 60.0
 """Seconds between two reads from the very beginning, in case a transaction took longer than it may."""
+
+
+class Reading(NamedTuple):
+    """The last id that had been given out at a moment, by this process's clock.
+
+    `before` is above the numbers of all transactions that had a number then; None until there is such a number.
+    """
+
+    at: float
+    last_id: int
+    before: int | None = None
 
 
 class LowWater:
     """An id, `start`, below which a queue has no rows and will have none.
 
     Ids are given out in order but not committed in order, so a row may appear below others that are visible already.
+    The ids of a reading are settled once every transaction that was under way then has ended: the server knows the
+    oldest that has not (whoever only holds a snapshot is none of them), and lets none last longer than its limit.
     """
 
     def __init__(
         self,
-        table: Literal["orders_agentrequest", "orders_agentreply"],
+        table: Literal["orders_agentrequest", "orders_agentreply", "orders_submissionmessage"],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -35,27 +50,39 @@ class LowWater:
         self._clock = clock
         self._refreshed_at = -REFRESH_PERIOD
         self._read_all_at = clock()
-        self._given_out: deque[tuple[float, int]] = deque()
+        self._readings: deque[Reading] = deque()
+        self._last_id: int | None = None
+        self._settled_id: int | None = None
 
     def refresh(self) -> None:
-        """Reads where the rows begin, if it has not been read lately."""
+        """Reads where the rows begin, if it has not been read lately. Called at most once in a transaction."""
         now = self._clock()
         if now - self._refreshed_at < REFRESH_PERIOD:
             return
         reads_all = now - self._read_all_at >= READ_ALL_PERIOD
-        rows = fetch(
+        ((first, last_id, oldest),) = fetch(
             f"""
             SELECT (SELECT id FROM {self._table} WHERE id >= %s ORDER BY id LIMIT 1),
-                   coalesce(pg_sequence_last_value('{self._table}_id_seq'), 0)
+                   coalesce(pg_sequence_last_value('{self._table}_id_seq'), 0),
+                   pg_snapshot_xmin(pg_current_snapshot())::text::bigint
             """,
             [0 if reads_all else self.start],
         )
-        first, last = rows[0]
         self._refreshed_at = now
         self._read_all_at = now if reads_all else self._read_all_at
-        self._given_out.append((self._clock(), last))
-        while len(self._given_out) > 1 and now - self._given_out[1][0] >= SETTLED_AFTER:
-            self._given_out.popleft()
-        since, settled = self._given_out[0]
-        if now - since >= SETTLED_AFTER:
-            self.start = settled + 1 if first is None else min(first, settled + 1)
+        while self._readings and self._is_settled(self._readings[0], now, oldest):
+            self._settled_id = self._readings.popleft().last_id
+        if self._readings and self._readings[-1].before is None:
+            # Numbers are given out in order. This transaction gets its own now at the latest, and began after the last
+            # reading.
+            ((number,),) = fetch("SELECT pg_current_xact_id()::text::bigint")
+            self._readings.append(self._readings.pop()._replace(before=number))
+        if last_id != self._last_id:
+            self._readings.append(Reading(self._clock(), last_id))
+            self._last_id = last_id
+        if self._settled_id is not None:
+            self.start = self._settled_id + 1 if first is None else min(first, self._settled_id + 1)
+
+    def _is_settled(self, reading: Reading, now: float, oldest: int) -> bool:
+        has_ended = reading.before is not None and oldest >= reading.before
+        return has_ended or now - reading.at >= SETTLED_AFTER

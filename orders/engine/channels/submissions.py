@@ -64,13 +64,13 @@ def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
 
 
 def take(
-    limit: int, *, only: Collection[UUID] | None = None, without: Collection[UUID] = ()
+    limit: int, *, only: Collection[UUID] | None = None, without: Collection[UUID] = (), start: int = 0
 ) -> list[tuple[int, Submission]]:
     """Locks up to `limit` messages, oldest first: all, those of some orders only, or those without some orders.
 
-    Skips those that another instance has locked.
+    Only those with an id of at least `start`. Skips those that another instance has locked.
     """
-    messages = SubmissionMessage.objects.select_for_update(skip_locked=True)
+    messages = SubmissionMessage.objects.select_for_update(skip_locked=True).filter(id__gte=start)
     if only is not None:
         messages = messages.filter(order_id__in=only)
     if without:

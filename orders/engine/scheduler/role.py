@@ -31,6 +31,7 @@ from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now, ran_out_of_time
+from orders.engine.runtime.whole_reads import WholeReads
 from orders.engine.scheduler.order_pass import OrderPass
 from orders.engine.scheduler.progress import ENDED
 from orders.vocabulary import ActorKind, EventKind, ProcessState, StatusKind
@@ -86,6 +87,7 @@ class Scheduler:
         )
         self._requests = LowWater("orders_agentrequest")
         self._replies = LowWater("orders_agentreply")
+        self._ready = WholeReads()
         self._passes = 0
         self._tidied_at = 0.0
 
@@ -132,6 +134,7 @@ class Scheduler:
                 order.advance(now, credit.take)
             self._write(orders, credit)
             charge_credit(credit, rules=self._config.breaker, now=now)
+        self._ready.confirm()
         changed = sum(order.row_changed() for order in orders)
         return Counts(
             busy=workload.replies > 0 or workload.is_held_up or (workload.is_full and changed > 0),
@@ -169,7 +172,7 @@ class Scheduler:
         rows += probes
         locked = {row.order_id for row in rows}
         if len(rows) < limit:
-            claimed = state_store.claim(limit - len(rows), self.workflows(), now, without=scope.without)
+            claimed = self._claim(scope, limit - len(rows), now)
             rows += [row for row in claimed if row.order_id not in locked]
         scope.touched.extend(row.order_id for row in rows)
         held = {order_id for _, order_id in waiting} - locked - scope.without
@@ -180,6 +183,12 @@ class Scheduler:
             is_held_up=is_held_up,
             is_full=len(rows) >= limit or len(waited) >= max(most, 1),
         )
+
+    def _claim(self, scope: Scope, limit: int, now: datetime) -> list[ProcessRow]:
+        def look(since: datetime | None) -> list[ProcessRow]:
+            return state_store.claim(limit, self.workflows(), now, without=scope.without, since=since)
+
+        return self._ready.read(look, limit=limit, now=now)
 
     def _gather_only(self, scope: Scope, now: datetime, credit: Credit) -> Workload:
         """Locks the orders that a failed pass had touched, for a pass of their own."""

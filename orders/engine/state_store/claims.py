@@ -103,9 +103,16 @@ def lock_one(order_id: UUID) -> ProcessRow | None:
 
 
 def claim(
-    limit: int, workflows: Workflows, now: datetime, *, without: Collection[UUID] = ()
+    limit: int,
+    workflows: Workflows,
+    now: datetime,
+    *,
+    without: Collection[UUID] = (),
+    since: datetime | None = None,
 ) -> list[ProcessRow]:
     """Locks up to `limit` orders that need a scheduler: those whose wait is over and those that are ready (C2).
+
+    Of the ready ones only those placed at `since` or later, if it is given.
 
     Orders whose wait is over fill what the ready ones leave, and get an eighth at least. So thousands of retries that
     are due at once do not hold up new orders (F30), and new orders do not hold up the others for ever.
@@ -125,10 +132,10 @@ def claim(
     may_be_more = len(rows) == few
     # After a quiet day the planner expects few ready orders, and would sort all of a sudden crowd at every claim.
     run("SET LOCAL enable_sort = off")
-    ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True).order_by(
-        "-priority", "created_at"
-    )
-    rows += _rows(ready[: limit - len(rows)])
+    ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True)
+    if since is not None:
+        ready = ready.filter(created_at__gte=since)
+    rows += _rows(ready.order_by("-priority", "created_at")[: limit - len(rows)])
     if may_be_more and len(rows) < limit:
         rows += _rows(due.exclude(order_id__in=[row.order_id for row in rows])[: limit - len(rows)])
     return rows
@@ -229,18 +236,22 @@ def unannounced(limit: int, workflows: Workflows) -> list[ProcessRow]:
     return [ProcessRow._make(row) for row in rows]
 
 
-def overdue(limit: int, now: datetime, *, passed_over: Collection[UUID] = ()) -> list[UUID]:
+def overdue(
+    limit: int, now: datetime, *, passed_over: Collection[UUID] = (), since: datetime | None = None
+) -> list[UUID]:
     """Up to `limit` orders past their own complete-by time or a step's (V1), the longest overdue first.
 
-    Nothing is locked yet. `passed_over` are orders that the caller could not lock before, and leaves out.
+    Nothing is locked yet. `passed_over` are orders that the caller could not lock before, and leaves out. If `since` is
+    given, only those whose time was up then or later.
     """
+    began = "" if since is None else "AND complete_by >= %(since)s"
     late = fetch(
-        """
+        f"""
         SELECT order_id
           FROM (
                (SELECT order_id, complete_by
                   FROM orders_stepstate
-                 WHERE complete_by <= %(now)s
+                 WHERE complete_by <= %(now)s {began}
                    AND order_id <> ALL(%(passed_over)s::uuid[])
                  ORDER BY complete_by
                  LIMIT %(limit)s)
@@ -248,7 +259,7 @@ def overdue(limit: int, now: datetime, *, passed_over: Collection[UUID] = ()) ->
                (SELECT order_id, complete_by
                   FROM orders_orderprocess
                  WHERE process_state = 'processing'
-                   AND complete_by <= %(now)s
+                   AND complete_by <= %(now)s {began}
                    AND order_id <> ALL(%(passed_over)s::uuid[])
                  ORDER BY complete_by
                  LIMIT %(limit)s)
@@ -257,7 +268,7 @@ def overdue(limit: int, now: datetime, *, passed_over: Collection[UUID] = ()) ->
          ORDER BY min(complete_by)
          LIMIT %(limit)s
         """,
-        {"now": now, "limit": limit, "passed_over": list(passed_over)},
+        {"now": now, "limit": limit, "passed_over": list(passed_over), "since": since},
     )
     return [order_id for (order_id,) in late]
 

@@ -27,6 +27,7 @@ from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
+from orders.engine.runtime.whole_reads import WholeReads
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
 from orders.engine.supervisor.finding import Finding, has_overrun, in_error, is_late
@@ -76,6 +77,7 @@ class Supervisor:
         self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
         self._isolation = Isolation(config.batch)
         self._versions = VersionWatch()
+        self._overdue = WholeReads()
         self.health = RoleHealth(
             role=ActorKind.SUPERVISOR,
             instance=config.instance,
@@ -160,11 +162,7 @@ class Supervisor:
         with transaction.atomic():
             leadership.check(LEASE, term=self._term or 0)
             now = database_now()
-            overdue_ids = (
-                list(scope.only)
-                if scope.only is not None
-                else state_store.overdue(scope.limit, now, passed_over=self._passed_over | scope.without)
-            )
+            overdue_ids = self._find_overdue(scope, now) if scope.only is None else list(scope.only)
             rows = state_store.lock(overdue_ids, self.workflows())
             self._passed_over |= set(overdue_ids) - {row.order_id for row in rows}
             scope.touched.extend(row.order_id for row in rows)
@@ -173,6 +171,7 @@ class Supervisor:
             findings = [self._examine(row, steps[row.order_id], now, unavailable) for row in rows]
             self._explain(findings)
             self._write(findings)
+        self._overdue.confirm()
         rulings = Counter(event.kind for finding in findings for event in finding.events)
         done = {
             "found": len(findings),
@@ -181,6 +180,14 @@ class Supervisor:
             "steps_timed_out": rulings[EventKind.STEP_TIMED_OUT] + rulings[EventKind.COMPENSATION_TIMED_OUT],
         }
         return Counts(busy=len(overdue_ids) >= scope.limit and scope.only is None, done=done)
+
+    def _find_overdue(self, scope: Scope, now: datetime) -> list[UUID]:
+        passed_over = self._passed_over | scope.without
+
+        def look(since: datetime | None) -> list[UUID]:
+            return state_store.overdue(scope.limit, now, passed_over=passed_over, since=since)
+
+        return self._overdue.read(look, limit=scope.limit, now=now)
 
     def _examine(
         self, row: ProcessRow, steps: Iterable[StepRow], now: datetime, unavailable: Collection[str]

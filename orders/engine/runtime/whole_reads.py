@@ -1,0 +1,57 @@
+"""When a list that is ordered by time is read from its beginning, and when only what is new in it.
+
+While a snapshot is held anywhere in the cluster (a backup, a long report), the entries of rows that have left a list
+cannot be cleaned up, and they lie at its beginning: orders that were ready, steps that were under way. Each read from
+there meets all of them.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from orders.engine.runtime.sql import TRANSACTION_LIMIT
+
+T = TypeVar("T")
+
+SETTLED_AFTER = timedelta(seconds=TRANSACTION_LIMIT + 1.0)
+"""After this time a row that was written with the time of its transaction is visible, or never will be."""
+SHARE = 20
+"""Reads from the beginning take up to this part of one process's time. A quick one is followed by another at once, so
+nothing changes until the dead entries are many."""
+
+
+class WholeReads:
+    """Reads one list, of which this process takes what it finds.
+
+    What a read has left because it was full, or has not taken because its transaction failed, is read from the
+    beginning again. All else that is older than `since`, such as an order that an operator resubmits, with the time it
+    was placed at, is found by the next whole read.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since: datetime | None = None
+        self._next_at = 0.0
+        self._whole: datetime | None = None
+
+    def read(self, look: Callable[[datetime | None], list[T]], *, limit: int, now: datetime) -> list[T]:
+        """Returns what `look` gives, at most `limit`: of all times with None, else from the given one on.
+
+        `now` is the database's time from before the read.
+        """
+        began = self._clock()
+        self._whole = None
+        if self._since is not None and began < self._next_at:
+            return look(self._since)
+        self._since = None
+        rows = look(None)
+        ended = self._clock()
+        self._next_at = ended + SHARE * (ended - began)
+        self._whole = now if len(rows) < limit else None
+        return rows
+
+    def confirm(self) -> None:
+        """Notes that what was found has been taken: the transaction has been committed."""
+        if self._whole is not None:
+            self._since, self._whole = self._whole - SETTLED_AFTER, None

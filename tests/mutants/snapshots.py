@@ -1,0 +1,41 @@
+"""Reads that must not meet what was deleted while a snapshot is held, and must not miss anything either."""
+
+from tests.mutants.mutant import ENGINE, Mutant
+
+SNAPSHOTS = (
+    Mutant(
+        name="low-water-at-the-first-visible-row",
+        path=f"{ENGINE}/channels/low_water.py",
+        old="self.start = self._settled_id + 1 if first is None else min(first, self._settled_id + 1)",
+        new="self.start = last_id + 1 if first is None else first",
+        test="tests/store/test_low_water.py",
+    ),
+    Mutant(
+        name="low-water-without-waiting-for-transactions",
+        path=f"{ENGINE}/channels/low_water.py",
+        old="return has_ended or now - reading.at >= SETTLED_AFTER",
+        new="return True",
+        test="tests/store/test_low_water.py",
+    ),
+    Mutant(
+        name="low-water-only-at-the-limit",
+        path=f"{ENGINE}/channels/low_water.py",
+        old="return has_ended or now - reading.at >= SETTLED_AFTER",
+        new="return now - reading.at >= SETTLED_AFTER",
+        test="tests/store/test_low_water.py",
+    ),
+    Mutant(
+        name="whole-read-confirmed-before-its-commit",
+        path=f"{ENGINE}/runtime/whole_reads.py",
+        old="self._whole = now if len(rows) < limit else None",
+        new="self._since = now - SETTLED_AFTER if len(rows) < limit else None",
+        test="tests/store/test_reads_under_a_snapshot.py",
+    ),
+    Mutant(
+        name="low-water-for-ever",
+        path=f"{ENGINE}/channels/low_water.py",
+        old="[0 if reads_all else self.start]",
+        new="[self.start]",
+        test="tests/store/test_low_water.py",
+    ),
+)
