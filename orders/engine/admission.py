@@ -62,10 +62,8 @@ class Admission:
         self.workflows = {key: workflow for key, workflow in self._declared.items() if key not in refused}
 
 
-def describe_changes(before: Definition | None, after: Definition) -> str:
+def describe_changes(before: Definition, after: Definition) -> str:
     """What has changed from one definition to another, as a list in words. Pure."""
-    if before is None:
-        return "its definition is another"
     changes = [f"step {name} is new" for name in after if name not in before]
     changes += [f"step {name} is missing" for name in before if name not in after]
     for name in after:

@@ -19,9 +19,9 @@ RETENTION = "retention"
 class Vitals(NamedTuple):
     """Ages in seconds, by the database's clock; None where there is nothing.
 
-    `sweep` is the last sweep's; `waiting` is, for each role, that of the oldest thing that waits for it, and `seen`
-    that of its last heartbeat. `late` alerts have been due for delivery for `LIMIT` seconds and nobody has tried;
-    `undelivered` ones could not be delivered.
+    `sweep` is the last sweep's; `seen` is, for each role, that of its last heartbeat, and `waiting` that of the oldest
+    thing that waits for it, if it has not been seen for `LIMIT` seconds. `late` alerts have been due for delivery for
+    `LIMIT` seconds and nobody has tried; `undelivered` ones could not be delivered.
     """
 
     sweep: float | None
@@ -33,41 +33,59 @@ class Vitals(NamedTuple):
     """The parts of the periodic jobs that failed when they last ran, each with its error."""
 
 
+_VITALS = """
+    WITH seen AS MATERIALIZED (
+        SELECT (SELECT max(seen_at) FROM orders_roleinstance WHERE role = 'submission') AS submission,
+               (SELECT max(seen_at) FROM orders_roleinstance WHERE role = 'scheduler') AS scheduler,
+               (SELECT max(seen_at) FROM orders_agentinstance) AS agents,
+               clock_timestamp() - %(limit)s * interval '1 second' AS late
+    ), moments AS (
+        SELECT (SELECT swept_at FROM orders_leaderlease WHERE name = 'supervisor') AS sweep,
+               CASE WHEN submission > late THEN NULL
+                    ELSE (SELECT posted_at FROM orders_submissionmessage ORDER BY id LIMIT 1)
+                END AS message,
+               CASE WHEN scheduler > late THEN NULL
+                    ELSE (SELECT posted_at FROM orders_agentreply ORDER BY id LIMIT 1)
+                END AS reply,
+               CASE WHEN scheduler > late THEN NULL
+                    ELSE (SELECT created_at
+                            FROM orders_orderprocess
+                           WHERE process_state = 'pending' AND not_before IS NULL
+                           ORDER BY priority DESC, created_at
+                           LIMIT 1)
+                END AS new_order,
+               CASE WHEN agents > late THEN NULL
+                    ELSE (SELECT posted_at FROM orders_agentrequest ORDER BY id LIMIT 1)
+                END AS request,
+               submission, scheduler, agents
+          FROM seen
+    )
+    SELECT extract(epoch FROM clock_timestamp() - sweep)::float8,
+           extract(epoch FROM clock_timestamp() - message)::float8,
+           extract(epoch FROM clock_timestamp() - least(reply, new_order))::float8,
+           extract(epoch FROM clock_timestamp() - request)::float8,
+           extract(epoch FROM clock_timestamp() - submission)::float8,
+           extract(epoch FROM clock_timestamp() - scheduler)::float8,
+           extract(epoch FROM clock_timestamp() - agents)::float8,
+           (SELECT count(*)::int
+              FROM orders_outgoingmessage
+             WHERE priority = 0 AND due_at < clock_timestamp() - %(limit)s * interval '1 second'),
+           (SELECT count(*)::int
+              FROM orders_outgoingmessage
+             WHERE priority = 0 AND due_at IS NOT NULL AND error <> ''
+               AND created_at < clock_timestamp() - %(limit)s * interval '1 second')
+      FROM moments
+"""
+
+
 def read_vitals() -> Vitals:
-    """Reads the vitals, in two statements that touch a few rows of each queue."""
+    """Reads the vitals, in two statements that touch a few rows of each queue.
+
+    Queues of roles that report are not read: while somebody holds a snapshot, that would meet all that was deleted.
+    """
     (row,) = fetch(
-        """
-        WITH moments AS (
-            SELECT (SELECT swept_at FROM orders_leaderlease WHERE name = 'supervisor') AS sweep,
-                   (SELECT posted_at FROM orders_submissionmessage ORDER BY id LIMIT 1) AS submission,
-                   (SELECT posted_at FROM orders_agentreply ORDER BY id LIMIT 1) AS reply,
-                   (SELECT created_at
-                      FROM orders_orderprocess
-                     WHERE process_state = 'pending' AND not_before IS NULL
-                     ORDER BY priority DESC, created_at
-                     LIMIT 1) AS new_order,
-                   (SELECT posted_at FROM orders_agentrequest ORDER BY id LIMIT 1) AS request,
-                   (SELECT max(seen_at) FROM orders_roleinstance WHERE role = 'submission') AS submission_seen,
-                   (SELECT max(seen_at) FROM orders_roleinstance WHERE role = 'scheduler') AS scheduler_seen,
-                   (SELECT max(seen_at) FROM orders_agentinstance) AS agents_seen
-        )
-        SELECT extract(epoch FROM clock_timestamp() - sweep)::float8,
-               extract(epoch FROM clock_timestamp() - submission)::float8,
-               extract(epoch FROM clock_timestamp() - least(reply, new_order))::float8,
-               extract(epoch FROM clock_timestamp() - request)::float8,
-               extract(epoch FROM clock_timestamp() - submission_seen)::float8,
-               extract(epoch FROM clock_timestamp() - scheduler_seen)::float8,
-               extract(epoch FROM clock_timestamp() - agents_seen)::float8,
-               (SELECT count(*)::int
-                  FROM orders_outgoingmessage
-                 WHERE priority = 0 AND due_at < clock_timestamp() - %s * interval '1 second'),
-               (SELECT count(*)::int
-                  FROM orders_outgoingmessage
-                 WHERE priority = 0 AND due_at IS NOT NULL AND error <> ''
-                   AND created_at < clock_timestamp() - %s * interval '1 second')
-          FROM moments
-        """,
-        [LIMIT, LIMIT],
+        _VITALS,
+        {"limit": LIMIT},
     )
     sweep, submissions, orders, requests, submission, scheduler, agents, late, undelivered = row
     return Vitals(

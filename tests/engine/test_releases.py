@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
+from orders.engine.admission import Admission
 from orders.engine.contracts import Compensation, Workflow, Workflows
 from orders.engine.scheduler.role import Scheduler
 from orders.engine.submission import Submitter
@@ -172,6 +173,7 @@ def test_the_supervisor_leaves_the_orders_of_a_refused_version_alone() -> None:
 
 def test_new_orders_stay_in_the_queue_while_their_workflow_is_refused() -> None:
     Product.objects.create(sku="tidal-lines", title="Tidal Lines", artist="A", price=3900)
+    Admission(versions(CAKE)).check()
     make_order(fingerprint=CAKE.fingerprint)
     changed = with_another_step(CAKE)
     new = post()

@@ -11,7 +11,7 @@ SNAPSHOTS = (
         test="tests/store/test_low_water.py",
     ),
     Mutant(
-        name="low-water-without-waiting-for-transactions",
+        name="low-water-before-transactions-end",
         path=f"{ENGINE}/channels/low_water.py",
         old="return has_ended or now - reading.at >= SETTLED_AFTER",
         new="return True",
@@ -25,7 +25,7 @@ SNAPSHOTS = (
         test="tests/store/test_low_water.py",
     ),
     Mutant(
-        name="whole-read-confirmed-before-its-commit",
+        name="whole-read-counts-uncommitted",
         path=f"{ENGINE}/runtime/whole_reads.py",
         old="self._whole = now if len(rows) < limit else None",
         new="self._since = now - SETTLED_AFTER if len(rows) < limit else None",

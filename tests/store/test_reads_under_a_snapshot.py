@@ -10,6 +10,8 @@ from orders.engine import state_store
 from orders.engine.runtime import whole_reads
 from orders.engine.runtime.sql import database_now, run
 from orders.engine.scheduler import role
+from orders.engine.state_store import definitions
+from orders.watchdog.vitals import read_vitals
 from tests.support.factories import ago, make_order
 from tests.support.plans import blocks_of
 from tests.support.roles import a_scheduler, a_supervisor, stored
@@ -60,6 +62,16 @@ def test_a_look_at_what_is_new_does_not_meet_what_was_ready_or_under_way_before(
     assert blocks_of(lambda: numbers.append(len(state_store.claim(50, CAKES, now, since=since)))) < 100
     assert blocks_of(lambda: numbers.append(len(state_store.overdue(50, now, since=since)))) < 100
     assert numbers == [1, 1]
+
+
+@pytest.mark.usefixtures("dead_entries")
+def test_checks_that_find_nothing_on_an_ordinary_day_do_not_look_at_the_orders() -> None:
+    """The check for a changed workflow has no other definition to look for, and the watchdog sees its roles alive."""
+    a_scheduler().health.beat()
+    assert blocks_of(lambda: definitions.other_definitions(CAKES)) < 100
+    assert blocks_of(read_vitals) < 100
+    run("UPDATE orders_roleinstance SET seen_at = clock_timestamp() - interval '1 hour'")
+    assert blocks_of(read_vitals) > 300
 
 
 @pytest.fixture

@@ -2,6 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+from django.db import OperationalError
+
 from orders.engine.runtime.whole_reads import SETTLED_AFTER, SHARE, WholeReads
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -60,6 +63,20 @@ def test_what_a_full_read_has_left_is_looked_for_at_once() -> None:
     ready.length = 9
     assert ready.read() is None
     assert ready.read() is not None
+
+
+def test_a_whole_read_that_fails_is_as_costly_as_it_was_and_what_is_new_goes_on() -> None:
+    ready = List(cost=5.0)
+
+    def fail(_: datetime | None) -> list[int]:
+        ready.time += ready.cost
+        raise OperationalError("canceling statement due to statement timeout")
+
+    with pytest.raises(OperationalError):
+        ready.reads.read(fail, limit=10, now=NOON)
+    assert ready.read() == NOON - SETTLED_AFTER
+    ready.time += SHARE * ready.cost
+    assert ready.read() is None
 
 
 def test_a_read_whose_transaction_failed_is_repeated() -> None:

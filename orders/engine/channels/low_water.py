@@ -17,7 +17,9 @@ REFRESH_PERIOD = 0.25
 """Seconds between two readings. So long a transaction may hesitate between taking an id and writing for the first time,
 when it gets its number. Should one hesitate for longer, its row is found when all is read again."""
 READ_ALL_PERIOD = 60.0
-"""Seconds between two reads from the very beginning, in case a transaction took longer than it may."""
+READ_ALL_SHARE = 100
+"""Seconds between two reads from the very beginning, in case a transaction took longer than it may; and the part of one
+process's time that they may take."""
 
 
 class Reading(NamedTuple):
@@ -49,7 +51,7 @@ class LowWater:
         self._table = table
         self._clock = clock
         self._refreshed_at = -REFRESH_PERIOD
-        self._read_all_at = clock()
+        self._read_all_at = clock() + READ_ALL_PERIOD
         self._readings: deque[Reading] = deque()
         self._last_id: int | None = None
         self._settled_id: int | None = None
@@ -59,17 +61,21 @@ class LowWater:
         now = self._clock()
         if now - self._refreshed_at < REFRESH_PERIOD:
             return
-        reads_all = now - self._read_all_at >= READ_ALL_PERIOD
-        ((first, last_id, oldest),) = fetch(
-            f"""
-            SELECT (SELECT id FROM {self._table} WHERE id >= %s ORDER BY id LIMIT 1),
-                   coalesce(pg_sequence_last_value('{self._table}_id_seq'), 0),
-                   pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-            """,
-            [0 if reads_all else self.start],
-        )
+        reads_all = now >= self._read_all_at
+        try:
+            ((first, last_id, oldest),) = fetch(
+                f"""
+                SELECT (SELECT id FROM {self._table} WHERE id >= %s ORDER BY id LIMIT 1),
+                       coalesce(pg_sequence_last_value('{self._table}_id_seq'), 0),
+                       pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+                """,
+                [0 if reads_all else self.start],
+            )
+        finally:
+            if reads_all:
+                ended = self._clock()
+                self._read_all_at = ended + max(READ_ALL_PERIOD, READ_ALL_SHARE * (ended - now))
         self._refreshed_at = now
-        self._read_all_at = now if reads_all else self._read_all_at
         while self._readings and self._is_settled(self._readings[0], now, oldest):
             self._settled_id = self._readings.popleft().last_id
         if self._readings and self._readings[-1].before is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from orders.engine.runtime.sql import TRANSACTION_LIMIT
+from orders.engine.runtime.sql import DATABASE_TROUBLE, TRANSACTION_LIMIT
 
 T = TypeVar("T")
 
@@ -26,7 +26,8 @@ class WholeReads:
 
     What a read has left because it was full, or has not taken because its transaction failed, is read from the
     beginning again. All else that is older than `since`, such as an order that an operator resubmits, with the time it
-    was placed at, is found by the next whole read.
+    was placed at, is found by the next whole read. A whole read that does not end in the time that a transaction may
+    last is not repeated at once either, so that what is new goes on.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,10 +45,15 @@ class WholeReads:
         self._whole = None
         if self._since is not None and began < self._next_at:
             return look(self._since)
+        try:
+            rows = look(None)
+        except DATABASE_TROUBLE:
+            self._since = self._since or now - SETTLED_AFTER
+            raise
+        finally:
+            ended = self._clock()
+            self._next_at = ended + SHARE * (ended - began)
         self._since = None
-        rows = look(None)
-        ended = self._clock()
-        self._next_at = ended + SHARE * (ended - began)
         self._whole = now if len(rows) < limit else None
         return rows
 

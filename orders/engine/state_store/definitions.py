@@ -10,10 +10,10 @@ from orders.engine.runtime.sql import fetch, recordset, run
 
 
 class OtherDefinition(NamedTuple):
-    """A definition that orders are on, other than this release's of the same version. `steps` is None if unknown."""
+    """A definition that orders are on, other than this release's of the same version."""
 
     key: WorkflowKey
-    steps: dict[str, dict[str, Any]] | None
+    steps: dict[str, dict[str, Any]]
 
 
 class Stranded(NamedTuple):
@@ -53,19 +53,25 @@ def other_definitions(workflows: Workflows) -> list[OtherDefinition]:
     """For each version that this release has changed, the definition of it that an unfinished order is on.
 
     A version is not changed any more once an order has started with this release's definition: someone has decided so.
-    Then only the orders on the other definition wait.
+    Then only the orders on the other definition wait. Whoever lets orders start with a definition has recorded it, so
+    usually there is none to look for.
     """
     rows = fetch(
         """
-        SELECT workflow.name, workflow.version, known.definition::text
+        SELECT DISTINCT ON (workflow.name, workflow.version)
+               workflow.name, workflow.version, known.definition::text
           FROM unnest(%s::text[], %s::smallint[], %s::text[]) AS workflow (name, version, fingerprint)
+          JOIN orders_workflowdefinition AS known
+            ON known.name = workflow.name
+           AND known.version = workflow.version
+           AND known.fingerprint <> workflow.fingerprint
          CROSS JOIN LATERAL (
-                   SELECT fingerprint
+                   SELECT 1
                      FROM orders_orderprocess AS p
                     WHERE p.process_state IN ('pending', 'processing', 'error')
                       AND p.workflow = workflow.name
                       AND p.version = workflow.version
-                      AND p.fingerprint NOT IN (workflow.fingerprint, '')
+                      AND p.fingerprint = known.fingerprint
                       AND NOT EXISTS (
                               SELECT 1
                                 FROM orders_orderprocess AS own
@@ -75,16 +81,10 @@ def other_definitions(workflows: Workflows) -> list[OtherDefinition]:
                           )
                     LIMIT 1
                ) AS other
-          LEFT JOIN orders_workflowdefinition AS known
-            ON known.name = workflow.name
-           AND known.version = workflow.version
-           AND known.fingerprint = other.fingerprint
         """,
         columns_of(workflows),
     )
-    return [
-        OtherDefinition((name, version), json.loads(text) if text else None) for name, version, text in rows
-    ]
+    return [OtherDefinition((name, version), json.loads(text)) for name, version, text in rows]
 
 
 def stranded_orders(*, roles: Sequence[str]) -> list[Stranded]:

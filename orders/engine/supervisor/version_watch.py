@@ -10,7 +10,9 @@ from orders.engine.state_store import definitions
 from orders.vocabulary import ActorKind, AlertKind
 
 PERIOD = 10.0
-"""Seconds between two looks."""
+SHARE = 100
+"""Seconds between two looks, and the part of the supervisor's time that they may take: a look meets every order that is
+under way, and while somebody holds a snapshot every one that has been."""
 PATIENCE = 60.0
 """Seconds before operators are told. A deployment may take that long. A new leader goes on with the open alerts."""
 CODE = "workflow_missing"
@@ -22,16 +24,19 @@ class VersionWatch:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.troubles: list[Trouble] = []
         self._clock = clock
-        self._looked_at: float | None = None
+        self._next_at: float | None = None
         self._since: dict[str, float] = {}
 
     def look(self) -> None:
         """Looks for such orders, if it is time to. Raises database errors."""
         now = self._clock()
-        if self._looked_at is not None and now - self._looked_at < PERIOD:
+        if self._next_at is not None and now < self._next_at:
             return
-        self._looked_at = now
-        stranded = definitions.stranded_orders(roles=[ActorKind.SCHEDULER.value])
+        try:
+            stranded = definitions.stranded_orders(roles=[ActorKind.SCHEDULER.value])
+        finally:
+            ended = self._clock()
+            self._next_at = ended + max(PERIOD, SHARE * (ended - now))
         titles = {title_of(orders.key): orders for orders in stranded}
         self._since = {title: self._since.get(title, now) for title in titles}
         reported = alerts.open_subjects(AlertKind.RELEASE, code=CODE) if titles else ()
