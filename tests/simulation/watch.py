@@ -43,8 +43,9 @@ ANSWERS = frozenset(
 NEW = OrderState("pending", "complete", {})
 
 
-class Violation(AssertionError):
-    """Raised when an invariant does not hold."""
+class Violation(BaseException):
+    """Raised when an invariant does not hold. It is no `Exception`, which the product would take for an order's own
+    fault and isolate (rule 11)."""
 
 
 class SeenStep(NamedTuple):
