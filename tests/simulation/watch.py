@@ -68,6 +68,7 @@ class KnownOrder:
     state: OrderState = NEW
     transitions: set[tuple[str, str, int]] = field(default_factory=set)
     completed: set[str] = field(default_factory=set)
+    skipped: set[str] = field(default_factory=set)
     compensated: set[str] = field(default_factory=set)
     steps: dict[str, SeenStep] = field(default_factory=dict)
     by_hand: set[str] = field(default_factory=set)
@@ -115,11 +116,13 @@ class Watch:
         if kind in ANSWERS and attempt != order.state.steps.get(step, ("", 0))[1]:
             self._fail(f"I4: {step} took the answer of attempt {attempt}", order_id, order)
         if kind == "step_started":
-            missing = set(self._workflow.by_name[step].after) - order.completed
+            missing = set(self._workflow.by_name[step].after) - order.completed - order.skipped
             if missing:
                 self._fail(f"I3: {step} was started before {missing}", order_id, order)
-        elif kind in ("step_completed", "step_skipped", "settled_done"):
+        elif kind in ("step_completed", "settled_done"):
             order.completed.add(step)
+        elif kind == "step_skipped":
+            order.skipped.add(step)
         elif kind == "compensation_started":
             self._check_reverse_order(order, order_id, step)
         elif kind in ("step_compensated", "settled_compensated"):
