@@ -73,7 +73,6 @@ class KnownOrder:
     steps: dict[str, SeenStep] = field(default_factory=dict)
     by_hand: set[str] = field(default_factory=set)
     """The steps that an operator has skipped or settled."""
-    is_unprocessable: bool = False
     story: list[str] = field(default_factory=list)
 
 
@@ -130,7 +129,7 @@ class Watch:
         if kind == "step_skipped" or kind.startswith("settled"):
             order.by_hand.add(step)
         if kind == "error" and "reason" in detail:
-            order.is_unprocessable = True
+            self._fail(f"rule 11: a pass failed with {detail['reason']}", order_id, order)
         order.state = after(order.state, kind, step, attempt, detail)
 
     def _check_reverse_order(self, order: KnownOrder, order_id: UUID, step: str) -> None:
@@ -159,7 +158,7 @@ class Watch:
             self._fail(f"I9: {state} with {open_alerts} open alerts", order_id, order)
         stored = OrderState(_settled(state), goal, started)
         replayed = order.state.as_stored()
-        if not order.is_unprocessable and replayed._replace(state=_settled(replayed.state)) != stored:
+        if replayed._replace(state=_settled(replayed.state)) != stored:
             self._fail(f"I12: stored {stored}, replayed {order.state}", order_id, order)
 
     def _fault_of(self, step: SeenStep, before: SeenStep, state: str) -> str:
