@@ -3,6 +3,7 @@
 from tests.mutants.keys import KEYS
 from tests.mutants.mutant import CHANNELS, ENGINE, Mutant
 from tests.mutants.reconciliation import RECONCILIATION
+from tests.mutants.simulation import SIMULATION
 from tests.mutants.snapshots import SNAPSHOTS
 from tests.mutants.watchdog import WATCHDOG
 
@@ -294,5 +295,6 @@ MUTANTS = (
         "        __import__('django.db').db.connection.connection.commit()\n",
         test="tests/services/test_bulk_runner.py::test_a_runner_that_ends_at_any_statement_repeats_nothing_and_loses_nothing",
     ),
+    *SIMULATION,
 )
 BY_NAME = {mutant.name: mutant for mutant in MUTANTS}

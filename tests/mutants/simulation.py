@@ -1,0 +1,82 @@
+"""Bugs that a developer could introduce, and that the simulation must find: no test of its own is written for any.
+
+Each dies in a life of a few hundred orders. The guards that other tests hold one by one are in the other modules.
+"""
+
+from tests.mutants.mutant import CHANNELS, ENGINE, Mutant
+
+LIVES = "tests/mutants/short_lives.py::test_a_short_life_violates_no_invariant"
+
+SIMULATION = (
+    # Two at one order (C2, I5)
+    Mutant(
+        name="orders-with-replies-are-not-locked",
+        path=f"{ENGINE}/state_store/claims.py",
+        old="        OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)\n"
+        "        .filter(_supported(workflows), order_id__in=order_ids)\n",
+        new="        OrderProcess.objects.filter(_supported(workflows), order_id__in=order_ids)\n",
+        test=LIVES,
+    ),
+    Mutant(
+        name="people-act-without-the-lock",
+        path=f"{ENGINE}/state_store/claims.py",
+        old="OrderProcess.objects.select_for_update(no_key=True)\n        .filter(order_id=order_id)",
+        new="OrderProcess.objects.filter(order_id=order_id)",
+        test=LIVES,
+    ),
+    # What commits together (rule 1)
+    Mutant(
+        name="the-history-follows-the-commit",
+        path=f"{ENGINE}/scheduler/role.py",
+        old="        state_store.record_events(events)\n        # Other",
+        new="        transaction.on_commit(lambda: state_store.record_events(events))\n        # Other",
+        test=LIVES,
+    ),
+    # The order of steps, and of their attempts (I3, I4, I10)
+    Mutant(
+        name="one-finished-predecessor-is-enough",
+        path=f"{ENGINE}/scheduler/progress.py",
+        old="elif all(rows[earlier].state in FINISHED for earlier in declared.after):",
+        new="elif not declared.after or any(rows[earlier].state in FINISHED for earlier in declared.after):",
+        test=LIVES,
+    ),
+    Mutant(
+        name="a-retry-is-the-same-attempt",
+        path=f"{ENGINE}/scheduler/order_pass.py",
+        old="            attempt=step.attempt + 1,",
+        new="            attempt=max(step.attempt, 1),",
+        test=LIVES,
+    ),
+    Mutant(
+        name="only-what-runs-is-compensated-first",
+        path=f"{ENGINE}/scheduler/compensation.py",
+        old="reversals_open & set(workflow.dependents[name])\n",
+        new="{later for later in workflow.dependents[name] if rows[later].state == StepStatus.RUNNING}\n",
+        test=LIVES,
+    ),
+    # Effects (I2)
+    Mutant(
+        name="a-new-key-after-a-failure",
+        path=f"{ENGINE}/scheduler/order_pass.py",
+        old="key = step.compensation_key() if compensates else step.key()",
+        new='key = step.compensation_key() if compensates else f"{step.key()}/{step.failure_count}"',
+        test=LIVES,
+    ),
+    Mutant(
+        name="what-an-agent-has-begun-is-recalled",
+        path=f"{CHANNELS}/requests.py",
+        old="           AND deliveries = settled_deliveries\n"
+        "           AND (deliveries = 0 OR NOT is_repeat)\n"
+        "         ORDER BY id\n",
+        new="         ORDER BY id\n",
+        test=LIVES,
+    ),
+    # Alerts (I9)
+    Mutant(
+        name="an-alert-outlives-its-error",
+        path="orders/services/order_lock.py",
+        old="    alerts.close_alerts([row.order_id], by=by, resolution=resolution)\n",
+        new="",
+        test=LIVES,
+    ),
+)
