@@ -78,6 +78,7 @@ class Database:
         self._density = density
         self._ears: list[tuple[Task, Topic, Callable[[], None]]] = []
         self._wakeups: dict[Task, set[str]] = {}
+        self._writers: set[Task] = set()
         self.monitor = psycopg.connect(url, autocommit=True, options=OPTIONS)
         self.sessions = Sessions(self.monitor)
         kernel.waits_for_lock = lambda task: self.sessions.waits_for_lock(task.backend)
@@ -99,8 +100,7 @@ class Database:
             return
         self.sessions.end(task.backend)
         task.backend = 0
-        task.transaction_since = None
-        self._wakeups.pop(task, None)
+        self._forget_transaction(task)
         self._kernel.locks_may_be_free = True
 
     def interleave(self, share: float = 1.0) -> None:
@@ -130,20 +130,43 @@ class Database:
         self.statements += 1
         if not wrapper.autocommit and task.transaction_since is None:
             task.transaction_since = self._kernel.now
-        clock = f"SET simulation.now = '{self.now().isoformat()}'; "
         cursor = context["cursor"].cursor
         assert not many and not isinstance(cursor, psycopg.ServerCursor), statement
         self._kernel.enter_database()
         try:
-            result = execute(clock + statement, parameters, many, context)
-            cursor.nextset()
+            result = self._execute_on_time(task, execute, statement, parameters, context)
             self._note_result(task, statement, cursor)
+        except Exception:
+            task.session_time = None
+            raise
         finally:
             self._kernel.leave_database()
+        if statement.startswith("ROLLBACK"):
+            task.session_time = None
+        if writes_orders(statement):
+            self._writers.add(task)
         if "pg_notify" in statement and parameters and parameters[0] == PG_CHANNEL:
             self._wakeups.setdefault(task, set()).update(parameters[1])
         if wrapper.autocommit:
             self._has_committed(task)
+        return result
+
+    def _execute_on_time(
+        self,
+        task: Task,
+        execute: Callable[..., Any],
+        statement: str,
+        parameters: Any,
+        context: dict[str, Any],
+    ) -> Any:
+        """Runs a statement, and first tells the session the time if it has changed."""
+        now = self._kernel.now
+        if task.session_time == now:
+            return execute(statement, parameters, False, context)
+        clock = f"SET simulation.now = '{self.now().isoformat()}'; "
+        result = execute(clock + statement, parameters, False, context)
+        context["cursor"].cursor.nextset()
+        task.session_time = now
         return result
 
     def _note_result(self, task: Task, statement: str, cursor: psycopg.Cursor[Any]) -> None:
@@ -172,6 +195,9 @@ class Database:
         self._kernel.enter_database()
         try:
             original(wrapper)
+        except Exception:
+            task.session_time = None
+            raise
         finally:
             self._kernel.leave_database()
             task.transaction_since = None
@@ -190,8 +216,7 @@ class Database:
             original(wrapper)
         finally:
             if task is not None:
-                task.transaction_since = None
-                self._wakeups.pop(task, None)
+                self._forget_transaction(task)
                 self._kernel.locks_may_be_free = True
 
     def connect(self, original: Callable[..., Any], wrapper: BaseDatabaseWrapper, parameters: Any) -> Any:
@@ -215,9 +240,15 @@ class Database:
         task = self._kernel.current()
         if task is not None:
             task.backend = connection.connection.info.backend_pid
-            task.transaction_since = None
+            self._forget_transaction(task)
             if self.on_statement not in connection.execute_wrappers:
                 connection.execute_wrappers.append(self.on_statement)
+
+    def _forget_transaction(self, task: Task) -> None:
+        task.transaction_since = None
+        task.session_time = None
+        self._wakeups.pop(task, None)
+        self._writers.discard(task)
 
     def _fate_of_commit(self) -> str:
         if self.commits_to_cut and self._kernel.chance.random() < 0.3:
@@ -236,7 +267,15 @@ class Database:
             is_heard = topic.value in topics and self._kernel.chance.random() >= self.deafness
             if is_heard and not ear.process.is_dead:
                 hear()
-        self.on_commit()
+        if task in self._writers:
+            self._writers.remove(task)
+            self.on_commit()
+
+
+@functools.cache
+def writes_orders(statement: str) -> bool:
+    """Whether a statement may change what the invariants are about."""
+    return not statement.lstrip().startswith("SELECT") and any(table in statement for table in WATCHED)
 
 
 @contextmanager

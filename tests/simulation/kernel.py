@@ -15,7 +15,7 @@ from typing import TextIO
 
 REAL_MONOTONIC = time.monotonic
 REAL_SLEEP = time.sleep
-PATIENCE = 0.003
+PATIENCE = 0.01
 """Real seconds for which a running task is left alone before the kernel looks whether it waits for a lock."""
 LONGEST_PATIENCE = 0.05
 """The same, for a task that has been looked at and does not wait for a lock: its statement takes long."""
@@ -58,6 +58,8 @@ class Task(threading.Thread):
         self.backend = 0
         """The process id of its session at the server; 0 if it has none."""
         self.transaction_since: float | None = None
+        self.session_time: float | None = None
+        """What its session's clock says, if that is known."""
         self.pace = 1.0
         """How often others may come between its statements, and how long these take, compared with other tasks."""
         self.is_in_database = False

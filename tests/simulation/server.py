@@ -28,6 +28,7 @@ SETTINGS = {
     "bgwriter_lru_maxpages": "0",
     "checkpoint_timeout": "1d",
     "max_wal_size": "32GB",
+    "track_counts": "off",
     "io_method": "sync",
     "synchronize_seqscans": "off",
     "jit": "off",
