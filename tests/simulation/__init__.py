@@ -7,9 +7,9 @@ replaced, connections cut, wake-ups lost, and remote services troubled (`faults`
 (`remotes`). After every commit the invariants are checked for the orders that it changed (`watch`), and at the end of a
 life for all of them.
 
-A seed decides everything that the simulation decides. A short life is repeated exactly, which a test holds; in a long
-one something outside still differs now and then (docs/testing.md).
+A seed replays a life, and so a failure, exactly. Each life has a PostgreSQL server of its own (`server`), so that no
+other life changes where its rows lie.
 
     bin/simulate --minutes 10                    many lives, each with a seed of its own
-    bin/simulate --seed 7 --trace trace.txt      one life, step by step
+    bin/simulate --seed 7 --trace traces         one life, step by step
 """

@@ -31,6 +31,8 @@ def main() -> int:
         os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], environment)
     from tests.simulation.lives import World  # noqa: PLC0415 (it starts Django, which is too early before this)
 
+    if options.trace:
+        options.trace.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     reports: list[Report] = []
     with World() as world:
@@ -60,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--processes", type=int, default=os.cpu_count() or 1, help="lives at once (default: one a core)"
     )
-    parser.add_argument("--trace", type=Path, help="write every step of a life to this file")
+    parser.add_argument("--trace", type=Path, help="write every step of each life to a file in this folder")
     parser.add_argument("--json", type=Path, help="append the reports to this file, one a line")
     return parser
 

@@ -6,6 +6,7 @@ every statement. Before each statement and each commit the running task pauses, 
 
 import functools
 import math
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -19,13 +20,11 @@ from django.db.backends.signals import connection_created
 
 from orders.engine.channels.wakeups import PG_CHANNEL, Topic
 from tests.simulation.kernel import Kernel, Task
+from tests.simulation.sessions import Sessions
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
 """What the database's clock says when a simulation starts."""
-OPTIONS = (
-    "-c search_path=public,pg_catalog -c synchronous_commit=off -c transaction_timeout=0 "
-    "-c idle_in_transaction_session_timeout=0 -c deadlock_timeout=10ms"
-)
+OPTIONS = "-c search_path=public,pg_catalog -c transaction_timeout=0 -c idle_in_transaction_session_timeout=0"
 CLOCKS = ("clock_timestamp", "statement_timestamp", "transaction_timestamp", "now")
 SHADOWS = "".join(
     f"""
@@ -73,15 +72,18 @@ class Database:
         self.down_until = -math.inf
         self.on_commit: Callable[[], None] = lambda: None
         self.statements = 0
-        self.deadlocks: list[str] = []
         self._kernel = kernel
         self._url = url
         self._statement = statement
         self._density = density
         self._ears: list[tuple[Task, Topic, Callable[[], None]]] = []
         self._wakeups: dict[Task, set[str]] = {}
+        self._writers: set[Task] = set()
         self.monitor = psycopg.connect(url, autocommit=True, options=OPTIONS)
-        kernel.waits_for_lock = self._waits_for_lock
+        self.sessions = Sessions(self.monitor)
+        kernel.waits_for_lock = lambda task: self.sessions.waits_for_lock(task.backend)
+        kernel.halt_session = lambda task: self.sessions.halt(task.backend)
+        kernel.resume_session = lambda task: self.sessions.resume(task.backend)
         kernel.end_session = self.end_session
 
     def now(self) -> datetime:
@@ -96,19 +98,10 @@ class Database:
         """Ends the task's session at the server, which rolls its transaction back."""
         if not task.backend:
             return
-        self.monitor.execute("SELECT pg_terminate_backend(%s)", [task.backend])
-        while self.monitor.execute(
-            "SELECT 1 FROM pg_stat_activity WHERE pid = %s", [task.backend]
-        ).fetchone():
-            pass
+        self.sessions.end(task.backend)
         task.backend = 0
-        task.transaction_since = None
-        self._wakeups.pop(task, None)
+        self._forget_transaction(task)
         self._kernel.locks_may_be_free = True
-
-    def _waits_for_lock(self, task: Task) -> bool:
-        query = "SELECT 1 FROM pg_locks WHERE pid = %s AND NOT granted"
-        return self.monitor.execute(query, [task.backend]).fetchone() is not None
 
     def interleave(self, share: float = 1.0) -> None:
         """Lets others run, for about as long as the statements since the last time have taken."""
@@ -137,24 +130,57 @@ class Database:
         self.statements += 1
         if not wrapper.autocommit and task.transaction_since is None:
             task.transaction_since = self._kernel.now
-        clock = f"SET simulation.now = '{self.now().isoformat()}'; "
         cursor = context["cursor"].cursor
         assert not many and not isinstance(cursor, psycopg.ServerCursor), statement
         self._kernel.enter_database()
         try:
-            result = execute(clock + statement, parameters, many, context)
-            cursor.nextset()
-        except OperationalError as error:
-            if isinstance(error.__cause__, psycopg.errors.DeadlockDetected):
-                self.deadlocks.append(f"{task.name}: {statement.strip()[:200]}\n{error}")
+            result = self._execute_on_time(task, execute, statement, parameters, context)
+            self._note_result(task, statement, cursor)
+        except Exception:
+            task.session_time = None
             raise
         finally:
             self._kernel.leave_database()
+        if statement.startswith("ROLLBACK"):
+            task.session_time = None
+        if writes_orders(statement):
+            self._writers.add(task)
         if "pg_notify" in statement and parameters and parameters[0] == PG_CHANNEL:
             self._wakeups.setdefault(task, set()).update(parameters[1])
         if wrapper.autocommit:
             self._has_committed(task)
         return result
+
+    def _execute_on_time(
+        self,
+        task: Task,
+        execute: Callable[..., Any],
+        statement: str,
+        parameters: Any,
+        context: dict[str, Any],
+    ) -> Any:
+        """Runs a statement, and first tells the session the time if it has changed."""
+        now = self._kernel.now
+        if task.session_time == now:
+            return execute(statement, parameters, False, context)
+        clock = f"SET simulation.now = '{self.now().isoformat()}'; "
+        result = execute(clock + statement, parameters, False, context)
+        context["cursor"].cursor.nextset()
+        task.session_time = now
+        return result
+
+    def _note_result(self, task: Task, statement: str, cursor: psycopg.Cursor[Any]) -> None:
+        """Writes a checksum of the result to the trace: where two lives part, their results differ first."""
+        result = cursor.pgresult
+        if self._kernel.is_traced and result is not None:
+            rows = [
+                [result.get_value(row, column) for column in range(result.nfields)]
+                for row in range(result.ntuples)
+            ]
+            start = " ".join(statement.split()[:4])
+            if not start.startswith(("SAVEPOINT", "RELEASE")):  # which are named by the thread's address
+                checksum = zlib.crc32(repr(rows).encode())
+                self._kernel.note(f"    {task.name}: {start}… -> {cursor.rowcount}, {checksum:08x}")
 
     def commit(self, original: Callable[[BaseDatabaseWrapper], None], wrapper: BaseDatabaseWrapper) -> None:
         """Wraps every commit."""
@@ -169,6 +195,9 @@ class Database:
         self._kernel.enter_database()
         try:
             original(wrapper)
+        except Exception:
+            task.session_time = None
+            raise
         finally:
             self._kernel.leave_database()
             task.transaction_since = None
@@ -187,8 +216,7 @@ class Database:
             original(wrapper)
         finally:
             if task is not None:
-                task.transaction_since = None
-                self._wakeups.pop(task, None)
+                self._forget_transaction(task)
                 self._kernel.locks_may_be_free = True
 
     def connect(self, original: Callable[..., Any], wrapper: BaseDatabaseWrapper, parameters: Any) -> Any:
@@ -201,14 +229,26 @@ class Database:
             raise Cut("connection refused")
         return original(wrapper, parameters)
 
+    def close(self, original: Callable[[BaseDatabaseWrapper], None], wrapper: BaseDatabaseWrapper) -> None:
+        """Wraps every end of a connection, and waits until the server has noticed it."""
+        backend = wrapper.connection.info.backend_pid if wrapper.connection is not None else 0
+        original(wrapper)
+        self.sessions.wait_for_the_end_of(backend)
+
     def connected(self, connection: BaseDatabaseWrapper, **_: Any) -> None:
         """Notes a task's new session."""
         task = self._kernel.current()
         if task is not None:
             task.backend = connection.connection.info.backend_pid
-            task.transaction_since = None
+            self._forget_transaction(task)
             if self.on_statement not in connection.execute_wrappers:
                 connection.execute_wrappers.append(self.on_statement)
+
+    def _forget_transaction(self, task: Task) -> None:
+        task.transaction_since = None
+        task.session_time = None
+        self._wakeups.pop(task, None)
+        self._writers.discard(task)
 
     def _fate_of_commit(self) -> str:
         if self.commits_to_cut and self._kernel.chance.random() < 0.3:
@@ -227,7 +267,15 @@ class Database:
             is_heard = topic.value in topics and self._kernel.chance.random() >= self.deafness
             if is_heard and not ear.process.is_dead:
                 hear()
-        self.on_commit()
+        if task in self._writers:
+            self._writers.remove(task)
+            self.on_commit()
+
+
+@functools.cache
+def writes_orders(statement: str) -> bool:
+    """Whether a statement may change what the invariants are about."""
+    return not statement.lstrip().startswith("SELECT") and any(table in statement for table in WATCHED)
 
 
 @contextmanager
@@ -236,9 +284,10 @@ def hooked(database: Database) -> Iterator[None]:
     originals: Sequence[tuple[type, str, Any]] = [
         (BaseDatabaseWrapper, "_commit", BaseDatabaseWrapper._commit),
         (BaseDatabaseWrapper, "_rollback", BaseDatabaseWrapper._rollback),
+        (BaseDatabaseWrapper, "_close", BaseDatabaseWrapper._close),
         (DatabaseWrapper, "get_new_connection", DatabaseWrapper.get_new_connection),
     ]
-    hooks = [database.commit, database.rollback, database.connect]
+    hooks = [database.commit, database.rollback, database.close, database.connect]
     for (holder, name, original), hook in zip(originals, hooks, strict=True):
         setattr(holder, name, _around(original, hook))
     connection_created.connect(database.connected)
@@ -249,6 +298,7 @@ def hooked(database: Database) -> Iterator[None]:
         for holder, name, original in originals:
             setattr(holder, name, original)
         connection.close()
+        database.sessions.resume_all()
 
 
 def _around(original: Callable[..., Any], hook: Callable[..., Any]) -> Callable[..., Any]:

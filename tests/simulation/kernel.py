@@ -1,7 +1,8 @@
 """One task runs at a time, in an order that a seed decides, on a clock that jumps.
 
 A task is a thread. It runs until it pauses; then the kernel picks one of the tasks that are due, or lets the clock jump
-to the next one. A task that waits inside the database for a lock is set apart until it gets the lock.
+to the next one. A task that waits inside the database for a lock is set apart until it gets the lock, and its session
+is halted, because otherwise it would go on beside the task that releases the lock.
 """
 
 import math
@@ -14,18 +15,21 @@ from typing import TextIO
 
 REAL_MONOTONIC = time.monotonic
 REAL_SLEEP = time.sleep
-PATIENCE = 0.003
+PATIENCE = 0.01
 """Real seconds for which a running task is left alone before the kernel looks whether it waits for a lock."""
 LONGEST_PATIENCE = 0.05
 """The same, for a task that has been looked at and does not wait for a lock: its statement takes long."""
-DEADLOCK_TIMEOUT = 0.02
-"""Real seconds, longer than the server's `deadlock_timeout` (`database.OPTIONS`)."""
 HUNG = 60.0
 """Real seconds after which a task that neither pauses nor waits for a lock makes the simulation fail."""
 
 
 class Stuck(Exception):
     """Raised when no task can ever run again, or one does not come back."""
+
+
+class Violation(BaseException):
+    """Raised when an invariant does not hold. It is no `Exception`, which the product would take for an order's own
+    fault and isolate (rule 11)."""
 
 
 class Process:
@@ -55,6 +59,8 @@ class Task(threading.Thread):
         self.backend = 0
         """The process id of its session at the server; 0 if it has none."""
         self.transaction_since: float | None = None
+        self.session_time: float | None = None
+        """What its session's clock says, if that is known."""
         self.pace = 1.0
         """How often others may come between its statements, and how long these take, compared with other tasks."""
         self.is_in_database = False
@@ -88,6 +94,8 @@ class Kernel:
         self.digest = 0
         """A checksum of who ran when: two lives with the same seed have the same."""
         self.waits_for_lock: Callable[[Task], bool] = lambda _: False
+        self.halt_session: Callable[[Task], None] = lambda _: None
+        self.resume_session: Callable[[Task], None] = lambda _: None
         self.end_session: Callable[[Task], None] = lambda _: None
         self.locks_may_be_free = False
         self._trace = trace
@@ -95,7 +103,6 @@ class Kernel:
         self._blocked: list[Task] = []
         self._returned = threading.Lock()
         self._returned.acquire()
-        self._mutex = threading.Lock()
         self._here = threading.local()
 
     # Called by anybody
@@ -125,6 +132,11 @@ class Kernel:
             self.end_session(task)
         self._tasks = [task for task in self._tasks if task.process is not process]
         self._blocked = [task for task in self._blocked if task.process is not process]
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether there is a trace."""
+        return self._trace is not None
 
     def note(self, text: str) -> None:
         """Writes a line to the trace, if there is one."""
@@ -160,12 +172,10 @@ class Kernel:
         task = self.current()
         if task is None:
             return
-        with self._mutex:
-            task.is_in_database = False
-            if not task.is_blocked:
-                return
+        task.is_in_database = False
+        if task.is_blocked:
             task.is_back = True
-        task.go.acquire()
+            task.go.acquire()
 
     # Called by the simulation
 
@@ -226,32 +236,38 @@ class Kernel:
         while not self._returned.acquire(timeout=patience):
             patience = min(2 * patience, LONGEST_PATIENCE)
             if task.is_in_database and self.waits_for_lock(task):
-                with self._mutex:
-                    if task.is_in_database:
-                        task.is_blocked = True
-                        self._blocked.append(task)
-                        self.note(f"blocked {task.name}")
-                if len(self._blocked) > 1:
-                    REAL_SLEEP(DEADLOCK_TIMEOUT)  # the server now ends one of two that wait for one another
-                    self.locks_may_be_free = True
-                if task.is_blocked:
-                    return
+                task.is_blocked = True
+                self._blocked.append(task)
+                self.note(f"blocked {task.name}")
+                self.halt_session(task)
+                return
             if REAL_MONOTONIC() - began > HUNG:
                 raise Stuck(f"{task.name} does not come back")
 
     def _settle(self) -> None:
-        """Finds out which blocked tasks have got their locks, once somebody has released locks."""
-        if not self._blocked or not self.locks_may_be_free:
-            return
-        self.locks_may_be_free = False
-        for task in list(self._blocked):
-            began = REAL_MONOTONIC()
-            while not task.is_back and not self.waits_for_lock(task):
-                REAL_SLEEP(0.0002)
-                if REAL_MONOTONIC() - began > HUNG:
-                    raise Stuck(f"{task.name} does not come back from the database")
-            if task.is_back:
-                task.is_blocked = task.is_back = False
-                task.due = self.now
-                self._blocked.remove(task)
-                self.note(f"unblocked {task.name}")
+        """Finds out which blocked tasks have got their locks, once somebody has released locks.
+
+        Their sessions go on one after another, each until its statement is over or waits for the next lock.
+        """
+        while self._blocked and self.locks_may_be_free:
+            self.locks_may_be_free = False
+            for task in list(self._blocked):
+                if not self.waits_for_lock(task):
+                    self._resume(task)
+
+    def _resume(self, task: Task) -> None:
+        """Has a session that has got its lock go on. It may have released another by that."""
+        self.locks_may_be_free = True
+        self.resume_session(task)
+        began = REAL_MONOTONIC()
+        while not task.is_back:
+            if self.waits_for_lock(task):
+                self.halt_session(task)
+                return
+            REAL_SLEEP(0.0002)
+            if REAL_MONOTONIC() - began > HUNG:
+                raise Stuck(f"{task.name} does not come back from the database")
+        task.is_blocked = task.is_back = False
+        task.due = self.now
+        self._blocked.remove(task)
+        self.note(f"unblocked {task.name}")

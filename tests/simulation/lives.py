@@ -1,9 +1,11 @@
-"""Lives, each in a fork of this process and on a copy of one migrated database."""
+"""Lives, each in a fork of this process, on a server of its own with a copy of one migrated database."""
 
 import json
 import logging
 import os
 import select
+import shutil
+import tempfile
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -21,13 +23,10 @@ from django.db import connection  # noqa: E402
 from psycopg.conninfo import conninfo_to_dict  # noqa: E402
 
 from orders.models import Product  # noqa: E402
-from sasweb.embedded_postgres.server import temporary_server  # noqa: E402
 from tests.simulation.database import CHANGES, OPTIONS, SHADOWS  # noqa: E402
 from tests.simulation.life import Life, Plan, Report  # noqa: E402
+from tests.simulation.server import running_server  # noqa: E402
 from tests.support.order_bodies import SUBMITTED  # noqa: E402
-
-# Without vacuum, rows lie and plans are made in the same way every time.
-SERVER = {"autovacuum": "off", "shared_buffers": "128MB", "max_connections": "200"}
 
 
 class Child(NamedTuple):
@@ -39,18 +38,21 @@ class Child(NamedTuple):
 
 
 class World:
-    """The server that all lives use, and the processes that live them."""
+    """The database that all lives start with, and the processes that live them."""
 
     def __enter__(self) -> "World":
-        self._server = temporary_server(settings=SERVER)
-        self._url = self._server.__enter__().url
-        self._prepare()
+        self._folder = Path(tempfile.mkdtemp(prefix="sasweb-simulation-"))
+        self._folder.chmod(0o711)  # when we are root, the servers' user has to enter it
+        self._newborn = self._folder / "newborn"
+        with running_server(self._newborn) as server:
+            _prepare(server.url)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.__exit__(kind, error, trace)
+        shutil.rmtree(self._newborn.resolve())
+        shutil.rmtree(self._folder)
 
     def live(
         self, seeds: Iterable[int], *, orders: int, processes: int = 1, trace: Path | None = None
@@ -65,15 +67,13 @@ class World:
             yield self._next_end(children)
 
     def _begin(self, plan: Plan, trace: Path | None) -> Child:
-        name = f"life_{plan.seed}"
-        with psycopg.connect(self._url, autocommit=True) as session:
-            session.execute(f"CREATE DATABASE {name} TEMPLATE newborn STRATEGY file_copy".encode())
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(reader)
             try:
-                report = _live(plan, self._url_of(name), trace)
+                with running_server(self._home_of(plan.seed), copy_of=self._newborn) as server:
+                    report = _live(plan, server.url, trace)
             except BaseException:  # noqa: BLE001 (the parent reports it)
                 report = Report(plan.seed, failure=traceback.format_exc())
             with os.fdopen(writer, "w") as pipe:
@@ -89,28 +89,24 @@ class World:
             text = pipe.read()
         os.waitpid(child.pid, 0)
         children.remove(child)
-        with psycopg.connect(self._url, autocommit=True) as session:
-            session.execute(f"DROP DATABASE life_{child.seed} WITH (FORCE)".encode())
         return Report(**json.loads(text)) if text else Report(child.seed, failure="its process died")
 
-    def _url_of(self, name: str) -> str:
-        return self._url.replace("@/sasweb?", f"@/{name}?")
+    def _home_of(self, seed: int) -> Path:
+        return self._folder / f"life-{seed}"
 
-    def _prepare(self) -> None:
-        """Migrates the database that all lives start with. The clock comes first, so that defaults refer to it."""
-        with psycopg.connect(self._url, autocommit=True) as session:
-            session.execute("CREATE DATABASE newborn")
-        url = self._url_of("newborn")
-        with psycopg.connect(url, autocommit=True, options=OPTIONS) as session:
-            session.execute(SHADOWS.encode())
-        _point_at(url)
-        call_command("migrate", verbosity=0)
-        for line in SUBMITTED["lines"]:
-            Product.objects.create(sku=line["sku"], title=line["title"], price=line["unit_price"])
-        connection.close()
-        with psycopg.connect(url, autocommit=True, options=OPTIONS) as session:
-            session.execute(CHANGES.encode())
-            session.execute("VACUUM ANALYZE")
+
+def _prepare(url: str) -> None:
+    """Migrates the database that all lives start with. The clock comes first, so that defaults refer to it."""
+    with psycopg.connect(url, autocommit=True, options=OPTIONS) as session:
+        session.execute(SHADOWS.encode())
+    _point_at(url)
+    call_command("migrate", verbosity=0)
+    for line in SUBMITTED["lines"]:
+        Product.objects.create(sku=line["sku"], title=line["title"], price=line["unit_price"])
+    connection.close()
+    with psycopg.connect(url, autocommit=True, options=OPTIONS) as session:
+        session.execute(CHANGES.encode())
+        session.execute("VACUUM ANALYZE")
 
 
 def _point_at(url: str) -> None:
@@ -131,5 +127,5 @@ def _live(plan: Plan, url: str, trace: Path | None) -> Report:
     if trace is None:
         logging.disable(logging.CRITICAL)
         return Life(plan, url=url).live()
-    with trace.open("w") as file:
+    with (trace / f"{plan.seed}.txt").open("w") as file:
         return Life(plan, url=url, trace=file).live()

@@ -40,10 +40,13 @@ def test_the_lives_of_ten_thousand_orders_violate_no_invariant(tmp_path: Path) -
     assert all(report["checks"] > 100 for report in reports)
 
 
-def test_a_seed_repeats_a_life_exactly(tmp_path: Path) -> None:
-    lives = [
-        simulate(tmp_path / name, "--seed", str(SEED + 1), "--orders", "150") for name in ("first", "second")
-    ]
-    first, second = ({**life[0], "took": 0, "worked": 0} for life in lives)
-    assert first == second
+def test_a_seed_repeats_a_life_exactly_alone_and_beside_another(tmp_path: Path) -> None:
+    """Down to the rows that each statement returns."""
+    beside, alone = tmp_path / "beside", tmp_path / "alone"
+    options = "--orders", "600", "--processes", "2", "--trace"
+    first, _ = simulate(tmp_path / "two", "--first", str(SEED), "--lives", "2", *options, str(beside))
+    (second,) = simulate(tmp_path / "one", "--seed", str(SEED), *options, str(alone))
+    trace = f"{SEED}.txt"
+    assert (beside / trace).read_text().splitlines() == (alone / trace).read_text().splitlines()
+    assert {**first, "took": 0, "worked": 0} == {**second, "took": 0, "worked": 0}
     assert first["steps"] > 1_000

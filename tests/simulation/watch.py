@@ -12,6 +12,7 @@ from uuid import UUID
 
 from orders.engine.contracts import Compensation, Workflow
 from tests.simulation.database import Database
+from tests.simulation.kernel import Violation
 from tests.support.invariants import FORWARD, ONCE_AN_ATTEMPT, Ledgers
 from tests.support.replay import OrderState, after
 
@@ -41,11 +42,6 @@ ANSWERS = frozenset(
 )
 """What an answer leads to. It counts for the step's latest attempt alone."""
 NEW = OrderState("pending", "complete", {})
-
-
-class Violation(BaseException):
-    """Raised when an invariant does not hold. It is no `Exception`, which the product would take for an order's own
-    fault and isolate (rule 11)."""
 
 
 class SeenStep(NamedTuple):
