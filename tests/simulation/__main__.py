@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         "--first", type=int, default=random.randrange(10**6), help="the seed of the first life (default: any)"
     )
     parser.add_argument("--lives", type=int, help="how many lives at most")
+    parser.add_argument("--times", type=int, default=1, help="how often to live each life (default: 1)")
     parser.add_argument("--orders", type=int, default=2500, help="orders in each life (default: 2500)")
     parser.add_argument(
         "--processes", type=int, default=os.cpu_count() or 1, help="lives at once (default: one a core)"
@@ -69,12 +70,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _seeds(options: argparse.Namespace, ends: float) -> Iterator[int]:
     if options.seed is not None:
-        yield options.seed
+        yield from repeat(options.seed, options.times)
         return
     for number in count() if options.lives is None else range(options.lives):
         if time.perf_counter() > ends:
             return
-        yield options.first + number
+        yield from repeat(options.first + number, options.times)
 
 
 def _print(report: "Report") -> None:
