@@ -71,6 +71,21 @@ SIMULATION = (
         new="         ORDER BY id\n",
         test=LIVES,
     ),
+    # Services without keys (I2): what may be under way is not asked about
+    Mutant(
+        name="an-earlier-call-is-taken-to-be-over",
+        path=f"{ENGINE}/agent_host/doubt.py",
+        old="        elif self.may_be_under_way:",
+        new="        elif False:",
+        test=LIVES,
+    ),
+    Mutant(
+        name="a-failed-call-is-taken-to-be-over",
+        path=f"{ENGINE}/agent_host/doubt.py",
+        old="if fault.is_over and not self.is_safe:",
+        new="if not self.is_safe:",
+        test=LIVES,
+    ),
     # Alerts (I9)
     Mutant(
         name="an-alert-outlives-its-error",

@@ -134,6 +134,8 @@ class Faults:
                 ("hanging", {"hang_rate": chance.choice([0.05, 0.5])}),
                 ("refusing", {"refuse_rate": 0.05}),
                 ("down", {"down": True}),
+                ("late", {"latency_ms": [5, 100], "late": 0.3}),
+                ("garbling", {"garbled": 0.3}),
             ]
         )
         self._services.loop.call_soon_threadsafe(lambda: self._services.trouble(service, **faults))

@@ -5,7 +5,7 @@ import secrets
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,11 +19,13 @@ from orders.workflow import fulfilment
 from tests.simulation.database import Database, hooked
 from tests.simulation.faults import Faults
 from tests.simulation.kernel import Kernel, Process, Violation
+from tests.simulation.logs import strict_logs
 from tests.simulation.people import Clients, People
 from tests.simulation.remotes import RemoteServices
 from tests.simulation.roles import Roles, configure
 from tests.simulation.virtual import Clock
 from tests.simulation.watch import Watch
+from tests.support.invariants import one_supervisor_at_a_time, outages_are_reported_while_they_last
 
 ENDS_WITHIN = 180.0
 """Seconds after the last fault in which every order must have ended (P4)."""
@@ -47,6 +49,8 @@ class Plan:
     counts: dict[str, int]
     fault_every: float
     act_every: float
+    reply_to: str
+    """The response queue that the orders name, if they do."""
 
     @classmethod
     def of(cls, seed: int, orders: int) -> "Plan":
@@ -68,6 +72,7 @@ class Plan:
             },
             fault_every=chance.choice([0.5, 1.5, 4.0]),
             act_every=chance.choice([0.1, 0.5, 2.0]),
+            reply_to=chance.choice(["", "shop"]),
         )
 
 
@@ -105,7 +110,7 @@ class Life:
         """Lives it to its end. The report says what failed, if anything did."""
         began, worked = time.perf_counter(), time.process_time()
         random.seed(self._plan.seed)
-        with _named_by_the_seed(), hooked(self._database):
+        with _named_by_the_seed(), strict_logs(), hooked(self._database):
             try:
                 self._live()
             except Violation as violation:
@@ -132,7 +137,13 @@ class Life:
         services.clear(latency_ms=[5, 100], keyless=plan.keyless)
         roles = Roles(kernel, database, services, plan.counts)
         faults = Faults(kernel, database, services, roles, pause=plan.fault_every, keyless=plan.keyless)
-        clients = Clients(kernel, orders=plan.orders, within=plan.troubled * 0.7, hangs=plan.hangs)
+        clients = Clients(
+            kernel,
+            orders=plan.orders,
+            within=plan.troubled * 0.7,
+            hangs=plan.hangs,
+            reply_to=plan.reply_to,
+        )
         people = People(kernel, clients, services, pause=plan.act_every)
         kernel.spawn(roles.world, "faults", faults.run)
         kernel.spawn(Process("clients"), "post", clients.run).pace = 0.05
@@ -199,6 +210,18 @@ class Life:
         if messages:
             raise Violation(f"I13: messages left: {messages}")
         watch.check_effects(services.ledgers(), states)
+        one_supervisor_at_a_time()
+        outages_are_reported_while_they_last()
+        if self._plan.reply_to:
+            self._check_messages(watch, states)
+
+    def _check_messages(self, watch: Watch, states: Mapping[UUID, str]) -> None:
+        rows = self._database.monitor.execute("SELECT order_id, kind FROM orders_statusmessage ORDER BY id")
+        told: dict[UUID, list[str]] = {}
+        for order_id, kind in rows:
+            told.setdefault(order_id, []).append(kind)
+        for order_id, state in states.items():
+            watch.check_messages(order_id, state, told.get(order_id, []))
 
 
 def _hurry(*, keyless: bool) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 from collections import Counter
 from collections.abc import Callable
 from uuid import UUID
@@ -29,11 +30,14 @@ CARDS = {"card_ok": 92, "card_declined": 4, "card_slow": 4}
 class Clients:
     """Place the orders of a life in crowds. A client that got no answer repeats the post with the same key."""
 
-    def __init__(self, kernel: Kernel, *, orders: int, within: float, hangs: bool) -> None:
+    def __init__(
+        self, kernel: Kernel, *, orders: int, within: float, hangs: bool, reply_to: str = ""
+    ) -> None:
         self.acknowledged: list[UUID] = []
         self._kernel = kernel
         self._orders = orders
         self._within = within
+        self._reply_to = reply_to
         self._cards = {**CARDS, "card_hangs": 1} if hangs else CARDS
         self._placed = 0
 
@@ -43,10 +47,14 @@ class Clients:
         return self._placed >= self._orders
 
     def run(self) -> None:
-        """Places the orders: crowds with pauses between them, and some at the same moment as others."""
+        """Places the orders: crowds with pauses between them, and some at the same moment as others.
+
+        Their sizes follow the life's, so that orders come in for as long as things go wrong.
+        """
         chance = self._kernel.chance
         while not self.are_done:
-            crowd = min(chance.choice([1, 5, 50, 200, 200, 400]), self._orders - self._placed)
+            most = math.ceil(self._orders * chance.choice([0.0005, 0.002, 0.02, 0.08, 0.08, 0.16]))
+            crowd = min(most, self._orders - self._placed)
             numbers = range(self._placed, self._placed + crowd)
             cards = chance.choices(list(self._cards), weights=list(self._cards.values()), k=crowd)
             priorities = chance.choices([0, 5, 9], weights=[1, 8, 1], k=crowd)
@@ -71,7 +79,7 @@ class Clients:
                 submissions.post_once(
                     order_id=derived_order_id(client=CLIENT, key=f"key-{number}"),
                     client=CLIENT,
-                    body=submitted_body(payment_method=card, priority=priority, reply_to=""),
+                    body=submitted_body(payment_method=card, priority=priority, reply_to=self._reply_to),
                     key=f"key-{number}",
                     body_hash=f"{card}/{priority}",
                 )

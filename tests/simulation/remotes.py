@@ -23,6 +23,9 @@ from tests.simulation.database import EPOCH
 from tests.simulation.kernel import Kernel, Process
 from tests.simulation.virtual import VirtualLoop
 
+LATEST = dict.fromkeys(FAULTY, 4.5) | {"payments": 1.0}
+"""Seconds that a late request is on its way at most: less than the service's settle time, which is what that is for."""
+
 
 class MemoryLedger:
     """What the sandbox's `Commits` are to its calls, on a database in memory."""
@@ -87,6 +90,8 @@ class RemoteServices:
         self.calls = Calls(self.ledger, self.faults)  # type: ignore[arg-type]
         self.loop: VirtualLoop
         self._kernel = kernel
+        self._late: dict[str, float] = {}
+        self._garbled: dict[str, float] = {}
         self._process = Process("sandbox")
         kernel.spawn(self._process, "loop", self._run)
 
@@ -94,16 +99,30 @@ class RemoteServices:
         """The effects of each service."""
         return {service: self.ledger.effects(service) for service in SERVICES}
 
-    def trouble(self, service: str, **faults: Any) -> None:
-        """Sets faults of a service."""
+    def trouble(self, service: str, *, late: float = 0.0, garbled: float = 0.0, **faults: Any) -> None:
+        """Sets faults of a service: the sandbox's own, the share of the requests that arrive when their caller has
+        given up, and that of the answers which nobody can read."""
+        self._late[service], self._garbled[service] = late, garbled
         self.faults.change(service, json.dumps(faults).encode())
 
     def clear(self, **faults: Any) -> None:
         """Ends all faults, except those given, which all services have."""
         self.loop.call_soon_threadsafe(self.faults.reset)
+        self.loop.call_soon_threadsafe(self._late.clear)
+        self.loop.call_soon_threadsafe(self._garbled.clear)
         if faults:
             for service in FAULTY:
                 self.loop.call_soon_threadsafe(lambda name=service: self.trouble(name, **faults))
+
+    def garbles(self, service: str) -> bool:
+        """Whether this answer of the service cannot be read."""
+        return self._kernel.chance.random() < self._garbled.get(service, 0.0)
+
+    def _delay(self, service: str) -> float:
+        """For how many seconds a request of this moment is on its way, unseen by anybody; 0 for most."""
+        if self._kernel.chance.random() >= self._late.get(service, 0.0):
+            return 0.0
+        return self._kernel.chance.uniform(0.2, LATEST[service])
 
     async def ask(
         self, handler: Callable[[Any], Awaitable[web.Response]], incoming: Incoming
@@ -125,6 +144,12 @@ class RemoteServices:
                 response = None
             caller.call_soon_threadsafe(_answer, answered, response)
 
+        delay = self._delay(incoming.match_info["service"]) if handler == self.calls.handle else 0.0
+        if delay:
+            self.loop.call_soon_threadsafe(
+                lambda: self.loop.call_later(delay, lambda: self.loop.create_task(handle()))
+            )
+            raise aiohttp.ServerDisconnectedError
         self.loop.call_soon_threadsafe(lambda: tasks.append(self.loop.create_task(handle())))
         try:
             async with asyncio.timeout(CALL_TIMEOUT):
@@ -172,7 +197,7 @@ class SimulatedRemote:
             response = await self._services.ask(handler, incoming)
         except (aiohttp.ClientError, OSError) as error:
             raise classify(error) from error
-        raw = (response.text or "").encode()
+        raw = b"<html>" if self._services.garbles(self._service) else (response.text or "").encode()
         if response.status < 300:
             return read_object(raw)
         raise classify(

@@ -4,7 +4,7 @@ The numbers are those of docs/failure-modes.md. `tests.support.invariants` check
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -41,6 +41,7 @@ ANSWERS = frozenset(
     }
 )
 """What an answer leads to. It counts for the step's latest attempt alone."""
+LAST_MESSAGE = {"processed": "completed", "compensated": "compensated", "error": "failed"}
 NEW = OrderState("pending", "complete", {})
 
 
@@ -196,6 +197,11 @@ class Watch:
                 self._fail(f"I2: processed with {net}", order_id, order)
             if state == "compensated" and standing:
                 self._fail(f"I2: compensated with {net}", order_id, order)
+
+    def check_messages(self, order_id: UUID, state: str, told: Sequence[str]) -> None:
+        """Q3: the application was told once that the order was received and started, and last how it ended."""
+        if told.count("received") != 1 or told.count("started") > 1 or told[-1] != LAST_MESSAGE[state]:
+            self._fail(f"Q3: {state}, and the application was told {told}", order_id, self.orders[order_id])
 
     def _fail(self, what: str, order_id: UUID, order: KnownOrder) -> None:
         story = "\n    ".join(order.story)
