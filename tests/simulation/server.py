@@ -21,6 +21,8 @@ SETTINGS = {
     "full_page_writes": "off",
     "wal_level": "minimal",
     "max_wal_senders": "0",
+    "wal_init_zero": "off",
+    "update_process_title": "off",
     # But each commit writes its log: rows are only marked as committed once the log is written.
     "synchronous_commit": "on",
     # Nothing happens by itself: no vacuum, no page that is locked because it is being written.
