@@ -18,6 +18,13 @@ SIMULATION = (
         test=LIVES,
     ),
     Mutant(
+        name="new-orders-are-not-locked",
+        path=f"{ENGINE}/state_store/claims.py",
+        old="free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)",
+        new="free = OrderProcess.objects",
+        test=LIVES,
+    ),
+    Mutant(
         name="people-act-without-the-lock",
         path=f"{ENGINE}/state_store/claims.py",
         old="OrderProcess.objects.select_for_update(no_key=True)\n        .filter(order_id=order_id)",
@@ -84,6 +91,13 @@ SIMULATION = (
         path=f"{ENGINE}/agent_host/doubt.py",
         old="if fault.is_over and not self.is_safe:",
         new="if not self.is_safe:",
+        test=LIVES,
+    ),
+    Mutant(
+        name="a-call-of-this-host-is-forgotten",
+        path=f"{ENGINE}/agent_host/doubt.py",
+        old="            self._may_be_done = True",
+        new="            pass",
         test=LIVES,
     ),
     # Alerts (I9)
