@@ -33,6 +33,8 @@ def main() -> int:
 
     if options.trace:
         options.trace.mkdir(parents=True, exist_ok=True)
+    if options.seed is not None:
+        options.processes = min(options.processes, options.times)
     began = time.perf_counter()
     reports: list[Report] = []
     with World() as world:

@@ -37,6 +37,7 @@ class Child(NamedTuple):
     seed: int
     pid: int
     pipe: int
+    core: int | None
 
 
 class World:
@@ -63,23 +64,29 @@ class World:
 
         `trace` is the folder for the traces: SEED.txt, and SEED-2.txt if the seed comes a second time.
         """
+        cores = sorted(os.sched_getaffinity(0))
         children: list[Child] = []
         begun: Counter[int] = Counter()
         for seed in seeds:
             begun[seed] += 1
             name = f"{seed}" if begun[seed] == 1 else f"{seed}-{begun[seed]}"
             file = trace and trace / f"{name}.txt"
-            children.append(self._begin(Plan.of(seed, orders), self._folder / name, file))
+            core = (
+                min(cores, key=[child.core for child in children].count) if processes >= len(cores) else None
+            )
+            children.append(self._begin(Plan.of(seed, orders), self._folder / name, file, core))
             if len(children) >= processes:
                 yield self._next_end(children)
         while children:
             yield self._next_end(children)
 
-    def _begin(self, plan: Plan, home: Path, trace: Path | None) -> Child:
+    def _begin(self, plan: Plan, home: Path, trace: Path | None, core: int | None) -> Child:
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(reader)
+            if core is not None:  # a life and its server take turns, which is faster by a quarter on one core
+                os.sched_setaffinity(0, {core})
             try:
                 with running_server(home, copy_of=self._newborn) as server:
                     report = _live(plan, server.url, trace)
@@ -89,7 +96,7 @@ class World:
                 pipe.write(json.dumps(asdict(report)))
             os._exit(0)
         os.close(writer)
-        return Child(plan.seed, pid, reader)
+        return Child(plan.seed, pid, reader, core)
 
     def _next_end(self, children: list[Child]) -> Report:
         readable, _, _ = select.select([child.pipe for child in children], [], [])
