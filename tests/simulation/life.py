@@ -217,11 +217,11 @@ class Life:
 
     def _check_messages(self, watch: Watch, states: Mapping[UUID, str]) -> None:
         rows = self._database.monitor.execute("SELECT order_id, kind FROM orders_statusmessage ORDER BY id")
-        told: dict[UUID, list[str]] = {}
+        messages: dict[UUID, list[str]] = {}
         for order_id, kind in rows:
-            told.setdefault(order_id, []).append(kind)
+            messages.setdefault(order_id, []).append(kind)
         for order_id, state in states.items():
-            watch.check_messages(order_id, state, told.get(order_id, []))
+            watch.check_messages(order_id, state, messages.get(order_id, []))
 
 
 def _hurry(*, keyless: bool) -> None:

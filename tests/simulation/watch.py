@@ -198,10 +198,13 @@ class Watch:
             if state == "compensated" and standing:
                 self._fail(f"I2: compensated with {net}", order_id, order)
 
-    def check_messages(self, order_id: UUID, state: str, told: Sequence[str]) -> None:
+    def check_messages(self, order_id: UUID, state: str, messages: Sequence[str]) -> None:
         """Q3: the application was told once that the order was received and started, and last how it ended."""
-        if told.count("received") != 1 or told.count("started") > 1 or told[-1] != LAST_MESSAGE[state]:
-            self._fail(f"Q3: {state}, and the application was told {told}", order_id, self.orders[order_id])
+        times = Counter(messages)
+        if times["received"] != 1 or times["started"] > 1 or messages[-1] != LAST_MESSAGE[state]:
+            self._fail(
+                f"Q3: {state}, and the application was told {messages}", order_id, self.orders[order_id]
+            )
 
     def _fail(self, what: str, order_id: UUID, order: KnownOrder) -> None:
         story = "\n    ".join(order.story)
