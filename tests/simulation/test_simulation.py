@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
-SEED = int(os.environ.get("SAS_SEED", "20261124"))
+SEED = int(os.environ.get("SAS_SEED", "2480"))
+"""The first of four lives that differ much and need comparatively few statements. `bin/simulate` lives others."""
 BOUND = 900.0
 """Seconds that the lives may take on a busy machine."""
 
