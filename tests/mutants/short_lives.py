@@ -4,13 +4,10 @@
 fails.
 """
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.simulation.program import simulate
+
 SEEDS = (15, 26, 7, 17, 19, 14)
 """Lives in which much goes wrong and people do much; those in which most mutants die come first. In 26, 19 and 14 the
 remote services keep no keys."""
@@ -21,12 +18,4 @@ BOUND = 300.0
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_short_life_violates_no_invariant(seed: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.simulation", "--seed", str(seed), "--orders", str(ORDERS)],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        timeout=BOUND,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stdout[-3_000:]}\n{done.stderr[-1_000:]}"
+    simulate("--seed", str(seed), "--orders", str(ORDERS), bound=BOUND)

@@ -2,38 +2,29 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.simulation.program import simulate
+
 SEED = int(os.environ.get("SAS_SEED", "2480"))
 """The first of four lives that differ much and need comparatively few statements. `bin/simulate` lives others."""
 BOUND = 900.0
 """Seconds that the lives may take on a busy machine."""
 
 
-def simulate(reports: Path, *options: str) -> list[dict[str, Any]]:
+def reports_of(reports: Path, *options: str) -> list[dict[str, Any]]:
     """Runs `bin/simulate`; returns the reports of the lives, by their seeds."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.simulation", "--minutes", "60", "--json", str(reports), *options],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        timeout=BOUND,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stdout[-8_000:]}\n{done.stderr[-4_000:]}"
+    simulate("--minutes", "60", "--json", str(reports), *options, bound=BOUND)
     return sorted(map(json.loads, reports.read_text().splitlines()), key=lambda report: int(report["seed"]))
 
 
 @pytest.mark.pattern("C2", "C3", "C9", "C10", "A3", "A7", "V6", "O2", "T1", "F21", "F22", "F23", "F33")
 def test_the_lives_of_ten_thousand_orders_violate_no_invariant(tmp_path: Path) -> None:
     """Every role is killed and stopped, every connection cut, while operators and customers act on the same orders."""
-    reports = simulate(
+    reports = reports_of(
         tmp_path / "reports", "--first", str(SEED), "--lives", "4", "--orders", "2500", "--processes", "2"
     )
     assert [report["failure"] for report in reports] == [""] * 4
@@ -45,7 +36,7 @@ def test_a_seed_replays_a_life_exactly(tmp_path: Path) -> None:
     """Down to the rows that each statement returns, also beside another life."""
     traces = tmp_path / "traces"
     options = "--seed", str(SEED), "--times", "2", "--orders", "600", "--processes", "2"
-    first, second = simulate(tmp_path / "reports", *options, "--trace", str(traces))
+    first, second = reports_of(tmp_path / "reports", *options, "--trace", str(traces))
     steps, same_steps = ((traces / f"{name}.txt").read_text().splitlines() for name in (SEED, f"{SEED}-2"))
     assert steps == same_steps
     assert {**first, "took": 0, "worked": 0} == {**second, "took": 0, "worked": 0}

@@ -4,11 +4,11 @@ import pytest
 from django.db import transaction
 
 from orders.engine.channels import leases, replies, submissions
-from orders.engine.channels.low_water import READ_ALL_PERIOD, REFRESH_PERIOD, SETTLED_AFTER, LowWater
+from orders.engine.channels.low_water import READ_ALL_PERIOD, REFRESH_PERIOD, LowWater
 from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
 from orders.engine.circuits.store import Viewpoint
-from orders.engine.runtime.sql import database_now, fetch, run
+from orders.engine.runtime.sql import SETTLED_AFTER, database_now, fetch, run
 from orders.models import AgentReply
 from tests.support.factories import make_order, make_reply, step_of
 from tests.support.plans import blocks_of

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import OperationalError
 
-from orders.engine.runtime.whole_reads import SETTLED_AFTER, SHARE, WholeReads
+from orders.engine.runtime.whole_reads import SETTLED, SHARE, WholeReads
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -47,13 +47,13 @@ def test_a_list_without_dead_entries_is_read_from_the_beginning_each_time() -> N
 def test_a_costly_read_is_followed_by_reads_of_what_is_new_for_twenty_times_as_long() -> None:
     ready = List(cost=0.5)
     assert ready.read() is None
-    assert ready.read() == NOON - SETTLED_AFTER
+    assert ready.read() == NOON - SETTLED
     ready.time += SHARE * ready.cost - 0.1
-    assert ready.read() == NOON - SETTLED_AFTER
+    assert ready.read() == NOON - SETTLED
     ready.time += 0.1
     began = NOON + timedelta(seconds=ready.time)
     assert ready.read() is None
-    assert ready.read() == began - SETTLED_AFTER
+    assert ready.read() == began - SETTLED
 
 
 def test_what_a_full_read_has_left_is_looked_for_at_once() -> None:
@@ -74,7 +74,7 @@ def test_a_whole_read_that_fails_is_as_costly_as_it_was_and_what_is_new_goes_on(
 
     with pytest.raises(OperationalError):
         ready.reads.read(fail, limit=10, now=NOON)
-    assert ready.read() == NOON - SETTLED_AFTER
+    assert ready.read() == NOON - SETTLED
     ready.time += SHARE * ready.cost
     assert ready.read() is None
 

@@ -9,10 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from orders.engine.runtime.sql import TRANSACTION_LIMIT, fetch
+from orders.engine.runtime.sql import SETTLED_AFTER, fetch
 
-SETTLED_AFTER = TRANSACTION_LIMIT + 1.0
-"""Seconds after which the transaction that took an id has ended, so that its row is visible or never will be."""
 REFRESH_PERIOD = 0.25
 """Seconds between two readings. So long a transaction may hesitate between taking an id and writing for the first time,
 when it gets its number. Should one hesitate for longer, its row is found when all is read again."""

@@ -32,6 +32,8 @@ value that is too large for an index, or a damaged row, is reported as the same 
 
 TRANSACTION_LIMIT = 5.0
 """Seconds that the server lets a transaction last (`sasweb.database`)."""
+SETTLED_AFTER = TRANSACTION_LIMIT + 1.0
+"""Seconds after which a transaction has ended, so that its rows are visible or never will be."""
 TIMEOUTS = frozenset({"57014", "25P04", "25P03", "55P03"})
 """The SQLSTATEs of a time-out: of a statement, a transaction, a transaction that waits for its client, and a lock."""
 _LAST_WORDS = re.compile(r"due to (statement|transaction|idle-in-transaction|lock) timeout")

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from orders.engine.runtime.sql import DATABASE_TROUBLE, TRANSACTION_LIMIT
+from orders.engine.runtime.sparing import Sparing
+from orders.engine.runtime.sql import DATABASE_TROUBLE, SETTLED_AFTER
 
 T = TypeVar("T")
 
-SETTLED_AFTER = timedelta(seconds=TRANSACTION_LIMIT + 1.0)
-"""After this time a row that was written with the time of its transaction is visible, or never will be."""
+SETTLED = timedelta(seconds=SETTLED_AFTER)
 SHARE = 20
 """Reads from the beginning take up to this part of one process's time. A quick one is followed by another at once, so
 nothing changes until the dead entries are many."""
@@ -31,9 +31,8 @@ class WholeReads:
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self._sparing = Sparing(share=SHARE, clock=clock)
         self._since: datetime | None = None
-        self._next_at = 0.0
         self._whole: datetime | None = None
 
     def read(self, look: Callable[[datetime | None], list[T]], *, limit: int, now: datetime) -> list[T]:
@@ -41,18 +40,15 @@ class WholeReads:
 
         `now` is the database's time from before the read.
         """
-        began = self._clock()
         self._whole = None
-        if self._since is not None and began < self._next_at:
+        if self._since is not None and not self._sparing.is_due():
             return look(self._since)
         try:
-            rows = look(None)
+            with self._sparing.look():
+                rows = look(None)
         except DATABASE_TROUBLE:
-            self._since = self._since or now - SETTLED_AFTER
+            self._since = self._since or now - SETTLED
             raise
-        finally:
-            ended = self._clock()
-            self._next_at = ended + SHARE * (ended - began)
         self._since = None
         self._whole = now if len(rows) < limit else None
         return rows
@@ -60,4 +56,4 @@ class WholeReads:
     def confirm(self) -> None:
         """Notes that what was found has been taken: the transaction has been committed."""
         if self._whole is not None:
-            self._since, self._whole = self._whole - SETTLED_AFTER, None
+            self._since, self._whole = self._whole - SETTLED, None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from orders.engine import alerts
 from orders.engine.contracts import title_of
 from orders.engine.role_health import Trouble
+from orders.engine.runtime.sparing import Sparing
 from orders.engine.state_store import definitions
 from orders.vocabulary import ActorKind, AlertKind
 
@@ -24,19 +25,16 @@ class VersionWatch:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.troubles: list[Trouble] = []
         self._clock = clock
-        self._next_at: float | None = None
+        self._sparing = Sparing(share=SHARE, period=PERIOD, clock=clock)
         self._since: dict[str, float] = {}
 
     def look(self) -> None:
         """Looks for such orders, if it is time to. Raises database errors."""
-        now = self._clock()
-        if self._next_at is not None and now < self._next_at:
+        if not self._sparing.is_due():
             return
-        try:
+        now = self._clock()
+        with self._sparing.look():
             stranded = definitions.stranded_orders(roles=[ActorKind.SCHEDULER.value])
-        finally:
-            ended = self._clock()
-            self._next_at = ended + max(PERIOD, SHARE * (ended - now))
         titles = {title_of(orders.key): orders for orders in stranded}
         self._since = {title: self._since.get(title, now) for title in titles}
         reported = alerts.open_subjects(AlertKind.RELEASE, code=CODE) if titles else ()
