@@ -86,7 +86,7 @@ def read(environ: Env | None = None) -> Config:
         allowed_hosts=_value(
             env.list, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names separated by commas"
         ),
-        supervisor_period=_number(env, "SUPERVISOR_PERIOD", 2.0, lowest=0.1, highest=60),
+        supervisor_period=_number(env, "SUPERVISOR_PERIOD", 2.0, lowest=0.1, highest=5),
         failure_threshold=int(_number(env, "FAILURE_THRESHOLD", 3, lowest=1, highest=100, kind=env.int)),
         order_complete_by=_number(env, "ORDER_COMPLETE_BY", 600.0, lowest=1, highest=86_400),
         step_complete_by=_number(env, "STEP_COMPLETE_BY", 30.0, lowest=0.5, highest=3_600),

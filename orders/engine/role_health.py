@@ -120,17 +120,17 @@ class RoleHealth:
             log.warning("still listed", action="stop", error=first_line(error))
 
     def _own_troubles(self) -> list[Trouble]:
-        silence = self._clock() - self._progressed_at
-        if self._error is None or silence < NO_PROGRESS:
+        if self._clock() - self._progressed_at < NO_PROGRESS:
             return []
-        reason = first_line(self._error)
-        message = (
-            f"the {self._role} has completed no pass for more than a minute, because "
-            f"{'the database is slow' if self._is_slow else 'of an error'}: {reason}"
-        )
-        return [
-            Trouble(AlertKind.STALLED, str(self._role), "slow" if self._is_slow else "no_progress", message)
-        ]
+        code = "no_progress"
+        if self._error is None:
+            reason = "and has met no error: it hangs, and a restart is safe"
+        elif self._is_slow:
+            code, reason = "slow", f"because the database is slow: {first_line(self._error)}"
+        else:
+            reason = f"because of an error: {first_line(self._error)}"
+        message = f"the {self._role} has completed no pass for more than a minute, {reason}"
+        return [Trouble(AlertKind.STALLED, str(self._role), code, message)]
 
     def _write(
         self, keys: Collection[tuple[str, str, str]], versions: Sequence[Sequence[Any]], now: float

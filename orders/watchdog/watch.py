@@ -16,6 +16,7 @@ from orders.outbox import queue
 from orders.outbox.delivery import call_heartbeat
 from orders.services.operators import notifications
 from orders.watchdog.notices import Notice
+from orders.watchdog.queues import QueueWatch
 from orders.watchdog.vitals import LIMIT, Vitals, find_troubles, read_vitals
 from sasweb.readiness import SYSTEM
 from sasweb.shutdown import STOPPING
@@ -43,6 +44,7 @@ class Watch:
     def __init__(self, *, instance: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._outage = Notice("database", clock=clock)
+        self._queues = QueueWatch(clock=clock)
         self._asked_at: float | None = None
         """Since when a look has been waiting for the database; None if none is."""
         self._contact_since: float | None = None
@@ -72,7 +74,7 @@ class Watch:
         asked_at = self._asked_at
         if asked_at is None or self._clock() - asked_at < HANG:
             return []
-        self._contact_since = None
+        self._lose_contact()
         log.warning("no look", action="look", problem=SILENT)
         self._outage.note(SILENT)
         return [SILENT]
@@ -96,8 +98,9 @@ class Watch:
 
     def _read_and_report(self) -> Vitals:
         vitals = read_vitals()
+        standstills = self._queues.look()
         if self._knows_enough():  # before that, what was wrong before an outage counts as wrong still
-            self._troubles = find_troubles(vitals)
+            self._troubles = [*find_troubles(vitals), *standstills]
         self._health.note_pass()
         self._health.beat()
         if self._health.failure is not None:
@@ -108,11 +111,15 @@ class Watch:
         return self._contact_since is not None and self._clock() - self._contact_since >= LIMIT
 
     def _note_outage(self, error: Exception) -> str:
-        self._contact_since = None
+        self._lose_contact()
         problem = OUTAGES.get(getattr(error.__cause__, "sqlstate", None) or "", SILENT)
         log.warning("no look", action="look", problem=problem, error=first_line(error))
         self._outage.note(problem)
         return problem
+
+    def _lose_contact(self) -> None:
+        self._contact_since = None
+        self._queues.forget()
 
     def _call_heartbeat(self) -> None:
         url = settings.CONFIG.heartbeat_url

@@ -15,6 +15,8 @@ def advise(kind: AlertKind, code: str) -> str:
         todo = "start the jobs process (manage.py run_jobs), or read its log if it runs"
     elif code == "no_process":
         todo = "start a process of this role (manage.py run_ROLE)"
+    elif code == "not_taken":
+        todo = "find the session that holds the lock, and end it: docs/operations.md, Who watches the watcher"
     elif code == "undelivered":
         todo = "correct EMAIL_URL, ALERT_EMAIL or ALERT_WEBHOOK_URL, or bring the mail server or the webhook back"
     else:

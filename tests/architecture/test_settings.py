@@ -21,7 +21,7 @@ WRONG = [
     ("LISTEN_DATABASE_URL", "sqlite:///x", "expected postgresql://USER:PASSWORD@HOST:PORT/NAME"),
     ("DEBUG", "maybe", "expected true or false"),
     ("REQUIRE_SECOND_FACTOR", "perhaps", "expected true or false"),
-    ("SUPERVISOR_PERIOD", "0", "expected a number from 0.1 to 60"),
+    ("SUPERVISOR_PERIOD", "0", "expected a number from 0.1 to 5"),
     ("FAILURE_THRESHOLD", "0", "expected a whole number from 1 to 100"),
     ("ORDER_COMPLETE_BY", "soon", "expected a number from 1 to 86400"),
     ("STEP_COMPLETE_BY", "0.1", "expected a number from 0.5 to 3600"),

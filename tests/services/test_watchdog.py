@@ -26,6 +26,7 @@ from orders.watchdog.notices import TOLERANCE, Notice
 from orders.watchdog.vitals import LIMIT, Vitals, find_troubles, read_vitals
 from orders.watchdog.watch import HEARTBEAT, Watch
 from sasweb.readiness import REPORT_LIMIT, SystemReport
+from tests.support.clock import Clock
 from tests.support.factories import ago, make_order, make_reply, make_request, step_of
 from tests.support.mailbox import Mailbox, mailbox
 from tests.support.roles import in_thread
@@ -35,16 +36,6 @@ from tests.support.webhook import Webhook, webhook
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
 WELL = Vitals(sweep=2.0, waiting={}, seen={}, late=0, undelivered=0)
-
-
-class Clock:
-    """A clock that the test moves."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

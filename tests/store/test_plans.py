@@ -19,7 +19,8 @@ from orders.engine.circuits.store import Viewpoint, unavailable_agents
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
-from orders.models import OrderProcess
+from orders.models import OrderProcess, RoleInstance
+from orders.watchdog.queues import QueueWatch
 from tests.support.plans import full_tables, plans_of, some_leases, some_orders
 from tests.support.workflows import CAKES
 
@@ -120,6 +121,15 @@ def test_a_sweep_finds_overdue_steps_and_orders_by_their_own_indexes(since: time
 def test_orders_not_yet_announced_are_found_by_their_own_index() -> None:
     (plan,) = plans_of(lambda: state_store.unannounced(200, CAKES))
     assert (plan.indexes, plan.scanned_whole) == ({"process_unannounced"}, set())
+
+
+@pytest.mark.pattern("O1")
+def test_the_first_row_of_each_queue_is_found_without_reading_the_others() -> None:
+    versions = [[name, version, workflow.fingerprint] for (name, version), workflow in CAKES.items()]
+    for role in ("submission", "scheduler", "supervisor", "agents"):
+        RoleInstance.objects.create(instance=f"{role}:1", role=role, versions=versions)
+    (plan,) = plans_of(QueueWatch().look)
+    assert plan.scanned_whole == set()
 
 
 QUIET_THEN_BURST = """

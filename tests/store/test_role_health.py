@@ -151,9 +151,21 @@ def test_operators_are_told_when_a_role_has_completed_no_pass_for_a_minute(is_sl
     assert open_alerts() == []
 
 
-def test_an_idle_role_is_not_stalled() -> None:
+@pytest.mark.pattern("O1")
+def test_a_role_that_hangs_without_an_error_is_told_by_the_thread_that_still_reports() -> None:
+    """An agent host exchanges and reports in different threads."""
     process = Process()
-    process.beat(after=10 * NO_PROGRESS)
+    process.beat(after=NO_PROGRESS)
+    assert open_alerts() == [("stalled", "scheduler", "no_progress")]
+    assert "met no error: it hangs" in Alert.objects.get().message
+
+
+def test_an_idle_role_is_not_stalled() -> None:
+    """Its passes find nothing, and succeed."""
+    process = Process()
+    for _ in range(3):
+        process.beat(after=NO_PROGRESS - 1)
+        process.health.note_pass()
     assert open_alerts() == []
 
 

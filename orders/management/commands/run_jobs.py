@@ -34,7 +34,6 @@ class Command(BaseCommand):
             return
         if not wait_for_database():
             return
-        period = settings.CONFIG.supervisor_period
         watch = jobs_watch.JobsWatch(
             [
                 sys.executable,
@@ -46,7 +45,6 @@ class Command(BaseCommand):
             last_sweep=read_last_sweep,
             unreachable=Error,
             say=self.stdout.write,
-            age=jobs_watch.SweepAge(stale_after=max(jobs_watch.STALE_AFTER, 3 * period)),
         )
         pipe = watch_stdin or os.environ.get("SASWEB_LAUNCHER_PIPE") == "1"
         watch.run(pipe=sys.stdin.fileno() if pipe else None)

@@ -1,0 +1,134 @@
+"""Queues that do not move although every process of their role reports that all is well.
+
+A process that has died stops reporting, and one that fails or hangs says so itself. What is left are passes that
+succeed and take nothing: a session of somebody holds locks on the rows, which every pass skips, or the role overlooks
+them.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from orders.engine.role_health import ALIVE, Trouble
+from orders.engine.runtime.sparing import Sparing
+from orders.engine.runtime.sql import fetch
+from orders.vocabulary import AlertKind
+
+LIMIT = 40.0
+"""Seconds that the same row may be the first of its queue. A role keeps an order that fails alone for 30 s before it
+says so; and with two looks, one every 10 s, operators are told within a minute."""
+SHARE = 100
+"""The part of one process's time that the looks may take: while somebody holds a snapshot, a look meets everything that
+was deleted."""
+
+_IS_RUN = """
+                    EXISTS (SELECT 1
+                              FROM running
+                             WHERE running.role = queues.role
+                               AND running.workflow = process.workflow
+                               AND running.version = process.version
+                               AND process.fingerprint IN (running.fingerprint, ''))
+"""
+"""Whether a live process of the role runs the order's workflow. Orders on others wait for a release that does."""
+
+_FIRST_ROWS = f"""
+    WITH live AS MATERIALIZED (
+        SELECT role, versions, troubles
+          FROM orders_roleinstance
+         WHERE seen_at > clock_timestamp() - %(alive)s * interval '1 second'
+    ), running AS MATERIALIZED (
+        SELECT role, of ->> 0 AS workflow, (of ->> 1)::smallint AS version, of ->> 2 AS fingerprint
+          FROM live, jsonb_array_elements(versions) AS of
+    ), queues AS MATERIALIZED (
+        SELECT role FROM live GROUP BY role HAVING bool_and(troubles = '[]')
+    )
+    SELECT role, name, first
+      FROM queues
+      JOIN LATERAL (
+           SELECT 'submission' AS name, (
+                  SELECT message.id::text FROM orders_submissionmessage AS message ORDER BY message.id LIMIT 1
+                  ) AS first
+            WHERE role = 'submission'
+            UNION ALL
+           SELECT 'reply to an order', (
+                  SELECT reply.id::text
+                    FROM orders_agentreply AS reply
+                    JOIN orders_orderprocess AS process USING (order_id)
+                   WHERE {_IS_RUN}
+                   ORDER BY reply.id
+                   LIMIT 1
+                  )
+            WHERE role = 'scheduler'
+            UNION ALL
+           SELECT 'order', (
+                  SELECT order_id::text
+                    FROM orders_orderprocess AS process
+                   WHERE process_state = 'pending'
+                     AND not_before IS NULL
+                     AND {_IS_RUN}
+                   ORDER BY priority DESC, created_at
+                   LIMIT 1
+                  )
+            WHERE role = 'scheduler'
+            UNION ALL
+           SELECT 'request past its complete-by', (
+                  SELECT request.id::text
+                    FROM orders_agentrequest AS request
+                   WHERE complete_by < clock_timestamp()
+                     AND (leased_until IS NULL OR leased_until < clock_timestamp())
+                   ORDER BY request.id
+                   LIMIT 1
+                  )
+            WHERE role = 'agents'
+            UNION ALL
+           SELECT 'step past its complete-by', (
+                  SELECT step.id::text
+                    FROM orders_stepstate AS step
+                    JOIN orders_orderprocess AS process USING (order_id)
+                   WHERE step.complete_by < clock_timestamp()
+                     AND {_IS_RUN}
+                   ORDER BY step.complete_by
+                   LIMIT 1
+                  )
+            WHERE role = 'supervisor'
+           ) AS first_rows ON first IS NOT NULL
+"""
+
+
+class FirstRow(NamedTuple):
+    """The first row of a queue whose role reports that all is well, and is able to take it."""
+
+    role: str
+    queue: str
+    row: str
+
+
+class QueueWatch:
+    """What one process knows of the first rows of the queues."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._sparing = Sparing(share=SHARE, clock=clock)
+        self._since: dict[FirstRow, float] = {}
+
+    def look(self) -> list[Trouble]:
+        """Looks, if it is time to; returns the queues whose first row has stayed for `LIMIT`. Raises database
+        errors."""
+        if self._sparing.is_due():
+            with self._sparing.look():
+                rows = fetch(_FIRST_ROWS, {"alive": ALIVE})
+            now = self._clock()
+            self._since = {first: self._since.get(first, now) for first in map(FirstRow._make, rows)}
+        return [_trouble(first) for first, since in self._since.items() if self._clock() - since >= LIMIT]
+
+    def forget(self) -> None:
+        """Starts anew: nothing moves while the database does not answer."""
+        self._since = {}
+
+
+def _trouble(first: FirstRow) -> Trouble:
+    message = (
+        f"the {first.role} reports that all is well, but for more than {LIMIT:.0f} s it has not taken the first "
+        f"{first.queue}, {first.row}: another session may hold a lock on it"
+    )
+    return Trouble(AlertKind.STALLED, first.role, "not_taken", message)
