@@ -1,20 +1,18 @@
 """The retry budget, which new work does not need (A2)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
-from orders.engine.circuits.store import RETRY_BUDGET
+from orders.engine.circuits.retry_budget import RETRY_BUDGET
+from orders.engine.runtime.sql import run
 from orders.engine.scheduler.role import Scheduler, SchedulerConfig
-from orders.models import (
-    AgentRequest,
-    RetryBudget,
-)
+from orders.models import AgentRequest, Event, RetryBudget
 from tests.support.availability import set_capacity, waiting
 from tests.support.factories import ahead, make_order
-from tests.support.roles import (
-    a_scheduler,
-    clones,
-    staff,
-)
+from tests.support.invariants import Limits, retries_within_budget
+from tests.support.roles import a_scheduler, clones, staff
 from tests.support.workflows import BAKED, CAKES, PACKED
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("A8")]
@@ -71,3 +69,34 @@ def test_a_pass_draws_no_more_retries_than_it_has_credit_for() -> None:
     scheduler.run_once()
     assert AgentRequest.objects.count() == 2
     assert RetryBudget.objects.get().tokens == 18.0
+
+
+@contextmanager
+def slow_to_write(seconds: float) -> Iterator[None]:
+    """Each pass takes this long to write its steps."""
+    run(
+        f"""
+        CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM pg_sleep({seconds}); RETURN NULL; END $$;
+        CREATE TRIGGER slow BEFORE UPDATE ON orders_stepstate FOR EACH STATEMENT EXECUTE FUNCTION slow();
+        """
+    )
+    yield
+    run("DROP TRIGGER slow ON orders_stepstate; DROP FUNCTION slow()")
+
+
+@pytest.mark.pattern("A2")
+def test_what_refills_during_a_long_pass_is_not_granted_on_top_of_a_full_budget() -> None:
+    """The retries of a pass leave when it ends. A process may be stopped between drawing them and sending them."""
+    again = PACKED | {"decorate": {"attempt": 1, "outcome": "unknown", "failure_count": 1}}
+    clones(make_order(again), 49)
+    staff()
+    scheduler = Scheduler(
+        config=SchedulerConfig(instance="scheduler:a", retries=10.0, batch=40), workflows=CAKES
+    )
+    with slow_to_write(1.0):
+        scheduler.run_once()
+    assert AgentRequest.objects.count() == 20
+    scheduler.run_once()
+    sent = Event.objects.filter(kind="step_started").order_by("at").values_list("at", flat=True)
+    retries_within_budget(list(sent), Limits(retries_per_second=10.0))

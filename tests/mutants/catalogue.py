@@ -214,10 +214,10 @@ MUTANTS = (
     ),
     Mutant(
         name="no-budget",
-        path=f"{ENGINE}/circuits/store.py",
-        old="granted = min(retries, int(available))",
-        new="granted = retries",
-        test="tests/store/test_circuits.py::test_retries_are_granted_up_to_two_seconds_worth_and_then_at_the_rate",
+        path=f"{ENGINE}/circuits/retry_budget.py",
+        old="return min(retries, int(",
+        new="return max(retries, int(",
+        test="tests/store/test_retry_budget_row.py::test_retries_are_granted_up_to_two_seconds_worth_and_then_at_the_rate",
     ),
     Mutant(
         name="failure-counted-while-waiting",
@@ -252,6 +252,13 @@ MUTANTS = (
         path=f"{ENGINE}/state_store/claims.py",
         old="LIMIT least(agents.room, steps.most)",
         new="LIMIT agents.room",
+        test="tests/engine/test_retry_budget.py",
+    ),
+    Mutant(
+        name="a-long-pass-overfills-the-budget",
+        path=f"{ENGINE}/circuits/retry_budget.py",
+        old="least(%(full)s, tokens + %(rate)s * greatest(0, passed))",
+        new="tokens + %(rate)s * greatest(0, passed)",
         test="tests/engine/test_retry_budget.py",
     ),
     Mutant(

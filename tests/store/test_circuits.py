@@ -11,17 +11,15 @@ from orders.engine.circuits.credit import charge_credit, grant_credit
 from orders.engine.circuits.overrides import force, pause, resume, unforce
 from orders.engine.circuits.rules import HEARTBEAT_LIMIT, BreakerRules, Tally
 from orders.engine.circuits.store import (
-    RETRY_BUDGET,
     Viewpoint,
     alert_host_changes,
-    draw_retries,
     find_host_changes,
     register_agents,
     report_calls,
     unavailable_agents,
 )
 from orders.engine.runtime.sql import database_now
-from orders.models import AgentInstance, Alert, Circuit, RetryBudget
+from orders.models import AgentInstance, Alert, Circuit
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 from tests.support.two_sessions import Session, all_at_once
 
@@ -265,35 +263,6 @@ def test_a_running_host_does_not_close_the_alert_of_an_outage_that_goes_on() -> 
     a_circuit()
     report(BROKEN)
     assert find_host_changes(["kitchen"]).rehosted == []
-
-
-# --- the budget of retries
-
-
-def test_retries_are_granted_up_to_two_seconds_worth_and_then_at_the_rate() -> None:
-    assert draw_retries(0, rate=100.0) == 0
-    assert not RetryBudget.objects.exists()
-    assert draw_retries(150, rate=100.0) == 150
-    RetryBudget.objects.update(tokens=0.0, refilled_at=ago(0.5))
-    assert 50 <= draw_retries(1000, rate=100.0) <= 200
-    RetryBudget.objects.update(tokens=0.0, refilled_at=ago(3600))
-    assert draw_retries(1000, rate=100.0) == 200
-    RetryBudget.objects.update(tokens=5.0, refilled_at=ahead(300))  # the clock was put back
-    assert draw_retries(1000, rate=100.0) == 5
-
-
-@both_sessions
-def test_many_hosts_are_never_granted_more_retries_than_the_budget() -> None:
-    rate = 0.01  # so low that the budget hardly refills during the test
-    RetryBudget.objects.create(name=RETRY_BUDGET, tokens=40.0)
-
-    def draw(n: int) -> int:
-        with transaction.atomic():
-            return sum(draw_retries(9, rate=rate) for _ in range(2))
-
-    draw_retries(1, rate=rate)
-    RetryBudget.objects.update(tokens=40.0)
-    assert sum(all_at_once(8, draw)) <= 40
 
 
 # --- operators

@@ -201,12 +201,15 @@ def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limi
         .values_list("order_id", "kind", "step", "attempt", "detail", "at")
     )
     granted: dict[tuple[UUID, str], int] = Counter()
-    failed: dict[tuple[UUID, str], bool] = {}
+    failed: set[tuple[UUID, str, bool]] = set()
     retries: list[datetime] = []
     for order_id, kind, step, attempt, detail, at in rows:
-        failed.setdefault((order_id, step), False)
-        if kind in ("step_timed_out", "compensation_timed_out", "resubmitted"):
-            failed[order_id, step] = kind != "resubmitted" and detail["failures"] > 0
+        this_way = order_id, step, kind.startswith("compensation_")
+        if kind in ("step_timed_out", "compensation_timed_out"):
+            failed.discard(this_way)
+            failed |= {this_way} if detail["failures"] > 0 else set()
+        elif kind == "resubmitted":
+            failed -= {(order_id, step, False), (order_id, step, True)}
         if kind in GRANTS:
             granted[order_id, step] += 1
         elif kind == "compensation_requested":
@@ -216,7 +219,7 @@ def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limi
         elif kind in ("step_started", "compensation_started"):
             allowed = 1 + granted[order_id, step]
             assert attempt <= allowed, f"I8: {order_id} {step}: attempt {attempt}, {allowed} allowed"
-            if failed[order_id, step]:
+            if this_way in failed:
                 retries.append(at)
         if kind in ("step_timed_out", "compensation_timed_out"):
             declared = workflow.by_name[step]
@@ -227,11 +230,11 @@ def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limi
             )
         calls = detail.get("calls", 1)
         assert calls <= limits.calls_per_attempt, f"I8: {order_id} {step}: {calls} calls in one attempt"
-    _rate(sorted(retries), limits)
+    retries_within_budget(sorted(retries), limits)
 
 
-def _rate(retries: Sequence[datetime], limits: Limits) -> None:
-    """Checks that a bucket of tokens that refills with time was never overdrawn."""
+def retries_within_budget(retries: Sequence[datetime], limits: Limits) -> None:
+    """I8: a bucket of tokens that refills with time was never overdrawn."""
     most = 2 * limits.retries_per_second
     tokens, before = most, None
     for at in retries:

@@ -19,8 +19,9 @@ from orders.engine.channels import leases, suspects
 from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.hosts import read_quarantines
+from orders.engine.circuits.retry_budget import draw_retries
 from orders.engine.circuits.rules import BreakerRules, CircuitRow, Tally
-from orders.engine.circuits.store import draw_retries, read_circuits, register_agents, report_calls
+from orders.engine.circuits.store import read_circuits, register_agents, report_calls
 from orders.engine.rows import EventRow
 from orders.engine.runtime.sql import database_now
 

@@ -26,9 +26,6 @@ from orders.engine.role_health import ALIVE
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.vocabulary import CircuitState
 
-RETRY_BUDGET = "retries"
-"""The name of the budget's row. There is one budget for all orders and agents."""
-
 COLUMNS = ", ".join(
     "ARRAY(SELECT jsonb_array_elements_text(c.window_orders))" if name == "window_orders" else f"c.{name}"
     for name in CircuitRow._fields[1:]
@@ -262,45 +259,3 @@ def alert_host_changes(changes: HostChanges) -> None:
         alerts.open_outage(agent, code="no_host", message=message)
     for agent in changes.rehosted:
         alerts.close_outage(agent, by="the supervisor", resolution="the agent runs again")
-
-
-def available_retries(*, rate: float) -> int:
-    """How many retries the global budget would grant now. Nothing is locked."""
-    return int(_budget(rate))
-
-
-def _budget(rate: float, *, lock: Literal["", "FOR UPDATE"] = "") -> float:
-    """The retries in the global budget as of now."""
-    full_budget = 2 * rate
-    rows = fetch(
-        f"""
-        SELECT tokens, extract(epoch FROM clock_timestamp() - refilled_at)::float8
-          FROM orders_retrybudget
-         WHERE name = %s
-        {lock}
-        """,
-        [RETRY_BUDGET],
-    )
-    tokens, passed = rows[0] if rows else (full_budget, 0.0)
-    return float(min(full_budget, tokens + max(0.0, passed) * rate))
-
-
-def draw_retries(retries: int, *, rate: float) -> int:
-    """Takes up to `retries` retries out of the global budget; returns how many were granted (I8).
-
-    The budget fills at `rate` a second and holds two seconds' worth, so that a short burst passes and a storm does not.
-    Its row stays locked until the transaction ends.
-    """
-    if retries <= 0:
-        return 0
-    run(
-        "INSERT INTO orders_retrybudget (name, tokens) VALUES (%s, %s) ON CONFLICT (name) DO NOTHING",
-        [RETRY_BUDGET, 2 * rate],
-    )
-    available = _budget(rate, lock="FOR UPDATE")
-    granted = min(retries, int(available))
-    run(
-        "UPDATE orders_retrybudget SET tokens = %s, refilled_at = clock_timestamp() WHERE name = %s",
-        [available - granted, RETRY_BUDGET],
-    )
-    return granted

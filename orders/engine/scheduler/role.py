@@ -22,8 +22,9 @@ from orders.engine.channels import replies, requests, status
 from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.credit import Credit, charge_credit, grant_credit
+from orders.engine.circuits.retry_budget import available_retries, charge_retries, reserve_retries
 from orders.engine.circuits.rules import BreakerRules
-from orders.engine.circuits.store import Viewpoint, available_retries, draw_retries
+from orders.engine.circuits.store import Viewpoint
 from orders.engine.contracts import Workflows
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow
@@ -129,11 +130,12 @@ class Scheduler:
             recalled = self._recall(orders)
             retries_ready = Counter(agent for order in orders for agent in order.retries_ready())
             retries = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in retries_ready.items())
-            credit.retries = draw_retries(retries, rate=self._config.retries)
+            credit.retries = reserved = reserve_retries(retries, rate=self._config.retries)
             for order in sorted(orders, key=OrderPass.urgency):
                 order.advance(now, credit.take)
             self._write(orders, credit)
             charge_credit(credit, rules=self._config.breaker, now=now)
+            charge_retries(reserved - credit.retries, rate=self._config.retries)
         self._ready.confirm()
         changed = sum(order.row_changed() for order in orders)
         return Counts(
