@@ -9,6 +9,7 @@ python -m bench.noop supervisor                     runs a supervisor, sweeping 
 import argparse
 import asyncio
 import cProfile
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -55,7 +56,7 @@ def in_a_row(name: str, *, agent: str, steps: Sequence[str] = NAMES) -> Workflow
 
 FOUR = in_a_row("four-steps", agent="noop")
 DOWN = in_a_row("down", agent="down")
-"""Its agent's remote service cannot be reached."""
+"""Its agent's remote service is down at first."""
 EXPIRING = in_a_row("expiring", agent="noop")
 ONE_CALL = in_a_row("one-call", agent="caller", steps=("call",))
 """Its agent makes a real remote call (bench/concurrency.py)."""
@@ -82,10 +83,20 @@ class Noop:
 
 
 class Down(Noop):
-    """An agent whose remote service cannot be reached."""
+    """An agent whose remote service cannot be reached until the process gets SIGUSR1."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._is_back = False
+        signal.signal(signal.SIGUSR1, self._come_back)
 
     async def perform(self, request: Request) -> Json:
-        raise Transient("unreachable", "no connection to the remote service")
+        if not self._is_back:
+            raise Transient("unreachable", "no connection to the remote service")
+        return await super().perform(request)
+
+    def _come_back(self, *_: object) -> None:
+        self._is_back = True
 
 
 def fill(count: int, workflow: Workflow = FOUR) -> None:

@@ -1,17 +1,19 @@
 """Orders a second, and the time of a new order, while something is wrong, compared with a run without a fault.
 
     .venv/bin/python -m bench under_fault [--orders N] [--waiting N] [--rate R] [--seconds S]
-        [--transitions N] [--only F26|F29|F30]…
+        [--transitions N] [--only FAULT]…
 
 F26: a session holds a snapshot, so that dead rows cannot be removed, during a million transitions beforehand and
-during the measurement. F29: the remote service of another workflow is down, and ten thousand orders wait for it. F30:
-ten thousand steps of other orders expire within one second, and are tried again. The agents of the new orders answer
-at once.
+during the measurement. F29: the remote service of another workflow is down, and ten thousand orders wait for it; "F29
+back" begins when it comes back. F30: ten thousand steps of other orders expire within one second, and are tried again.
+The agents of the new orders answer at once.
 
 First new orders arrive at a steady rate; then `--orders` arrive at once.
 """
 
 import argparse
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -23,8 +25,8 @@ from django.db import transaction
 from bench import noop, server
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.runtime.sql import fetch, run
-from orders.models import OrderProcess, StepState
-from tests.support.system import database_url
+from orders.models import StepState
+from tests.support.system import Process, database_url
 from tests.support.wait import until
 
 TICK = 0.1
@@ -100,14 +102,14 @@ def measure(options: Options) -> Speed:
 
 
 @contextmanager
-def a_snapshot_held(options: Options) -> Iterator[None]:
+def a_snapshot_held(options: Options, _: Process) -> Iterator[None]:
     """F26: another session holds a snapshot."""
     with psycopg.connect(database_url()) as holder:
         holder.execute("SET transaction_timeout = 0")
         holder.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         holder.execute("SELECT count(*) FROM orders_agentreply")
         done = server.processed()
-        for _ in range(0, options.transitions, CHUNK * TRANSITIONS_OF_ONE):
+        for _start in range(0, options.transitions, CHUNK * TRANSITIONS_OF_ONE):
             server.fill_at_once(min(CHUNK, options.transitions // TRANSITIONS_OF_ONE))
             done += min(CHUNK, options.transitions // TRANSITIONS_OF_ONE)
             server.wait_until_processed(done)
@@ -116,14 +118,25 @@ def a_snapshot_held(options: Options) -> Iterator[None]:
 
 
 @contextmanager
-def a_remote_down(options: Options) -> Iterator[None]:
-    """F29: a remote service is down. Its waiting orders are not part of the measurement."""
+def a_remote_down(options: Options, _: Process) -> Iterator[None]:
+    """F29: a remote service is down, and orders wait for it. They are not part of the measurement."""
     server.fill_at_once(options.waiting, noop.DOWN)
-    begun = OrderProcess.objects.filter(workflow=noop.DOWN.name).exclude(started_at=None)
-    until(begun.exists, seconds=60, what="calls to a remote that is down")
+    waiting = StepState.objects.filter(process__workflow=noop.DOWN.name).exclude(waiting_since=None)
+    server.wait_for(waiting.count, options.waiting)
     yield
-    ended = OrderProcess.objects.filter(workflow=noop.DOWN.name, process_state="processed").count()
+    ended = server.processed(noop.DOWN)
     assert ended == 0, f"{ended} orders were processed by a remote that is down"
+
+
+@contextmanager
+def a_remote_back(options: Options, host: Process) -> Iterator[None]:
+    """F29: a remote service comes back, and orders that have waited for it go on."""
+    with a_remote_down(options, host):
+        pass
+    os.kill(host.pid, signal.SIGUSR1)
+    until(lambda: server.processed(noop.DOWN) > 0, seconds=60, what="the remote's first answer")
+    yield
+    server.wait_until_processed(options.waiting, workflow=noop.DOWN)
 
 
 @transaction.atomic  # otherwise a scheduler would claim some of the orders in between
@@ -149,7 +162,7 @@ def fill_expiring(count: int) -> None:
 
 
 @contextmanager
-def steps_expiring(options: Options) -> Iterator[None]:
+def steps_expiring(options: Options, _: Process) -> Iterator[None]:
     """F30: each order has its first step under way, its request is lost, and it expires within the next second."""
     fill_expiring(options.waiting)
     yield
@@ -158,14 +171,16 @@ def steps_expiring(options: Options) -> Iterator[None]:
     assert again == options.waiting, f"{again} of {options.waiting} steps were tried again"
 
 
-FAULTS: dict[str, Callable[[Options], AbstractContextManager[None]]] = {
+Fault = Callable[[Options, Process], AbstractContextManager[None]]
+FAULTS: dict[str, Fault] = {
     "F26": a_snapshot_held,
     "F29": a_remote_down,
+    "F29 back": a_remote_back,
     "F30": steps_expiring,
 }
 
 
-def under(fault: Callable[[Options], AbstractContextManager[None]] | None, options: Options) -> Speed:
+def under(fault: Fault | None, options: Options) -> Speed:
     """Measures during a fault, on fresh tables with fresh processes."""
     server.empty()
     roles = (
@@ -173,11 +188,11 @@ def under(fault: Callable[[Options], AbstractContextManager[None]] | None, optio
         ["bench.noop", "scheduler"],
         ["bench.noop", "supervisor"],
     )
-    with server.processes(*roles):
+    with server.processes(*roles) as (host, *_others):
         server.wait_for_agents("noop", "down")
         server.fill_at_once(WARM_UP)
         server.wait_until_processed(WARM_UP)
-        with fault(options) if fault else nullcontext():
+        with fault(options, host) if fault else nullcontext():
             return measure(options)
 
 
