@@ -184,7 +184,7 @@ def test_waiting_orders_drain_by_priority_on_the_ramp_within_the_credit() -> Non
     for _ in range(6):
         scheduler.run_once()
     assert (waiting(), AgentRequest.objects.count()) == (1000, 0)
-    capacity = 60
+    capacity = 24
     set_capacity("kitchen", capacity)
     close_circuit(closed_at=ahead(300))
     sent: list[int] = []

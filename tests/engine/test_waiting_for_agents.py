@@ -22,12 +22,13 @@ from tests.support.availability import (
     waited,
     waiting,
 )
-from tests.support.factories import ago, ahead, make_order, step_of
+from tests.support.factories import ago, ahead, make_order, make_reply, step_of
 from tests.support.roles import (
     a_scheduler,
     alerts_of,
     answer,
     answer_everything,
+    clones,
     history,
     requested_steps,
     staff,
@@ -226,3 +227,24 @@ def test_every_step_of_the_cake_has_patience_for_a_day() -> None:
     """The other tests here rely on this."""
     assert {step.patience for step in CAKE.steps} == {DAY}
     assert Step.__dataclass_fields__["patience"].default == DAY
+
+
+@pytest.mark.pattern("A9", "F29")
+@pytest.mark.parametrize(("number", "let_in"), [(0, 10), (6, 4), (30, 2)])
+def test_the_more_replies_there_are_the_fewer_of_the_orders_that_have_waited_go_on(
+    number: int, let_in: int
+) -> None:
+    """A new order took ten times as long while ten thousand others went on after an outage."""
+    clones(make_order(PACKED | {"decorate": {}}), 39)
+    scheduler = a_scheduler(batch=40)
+    set_capacity("kitchen", 0)
+    for _ in range(2):
+        scheduler.run_once()
+    assert waiting() == 40
+    set_capacity("kitchen", 500)
+    for _ in range(number):
+        order = make_order(PACKED | {"deliver": "running"}, process_state="processing")
+        make_reply(step_of(order, "deliver"))
+    scheduler.run_once()
+    assert AgentRequest.objects.filter(agent="kitchen").count() == let_in
+    assert AgentRequest.objects.filter(agent="post").count() == number

@@ -255,6 +255,13 @@ MUTANTS = (
         test="tests/engine/test_retry_budget.py",
     ),
     Mutant(
+        name="all-that-waited-go-on-at-once",
+        path=f"{ENGINE}/scheduler/role.py",
+        old="max(max(limit // 4, 1) - len(rows), limit // 16)",
+        new="max(limit - len(rows) - limit // 4, limit // 4)",
+        test="tests/engine/test_waiting_for_agents.py",
+    ),
+    Mutant(
         name="a-long-pass-overfills-the-budget",
         path=f"{ENGINE}/circuits/retry_budget.py",
         old="least(%(full)s, tokens + %(rate)s * greatest(0, passed))",

@@ -160,9 +160,10 @@ class Scheduler:
         waiting, rows = self._answered(scope)
         locked = {row.order_id for row in rows}
         taken_replies = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
-        # A quarter of the batch is kept for new orders, so that orders waiting for the retry budget cannot hold
-        # them up; and a quarter for those that wait, so that a stream of replies cannot either.
-        most = max(limit - len(rows) - limit // 4, limit // 4)
+        # After an outage thousands of orders come back at once. The more replies there are, the fewer of them are let
+        # in: each step of a new order waits behind the replies to all that is under way. But a stream of replies
+        # cannot keep them out altogether, and they leave part of the batch to new orders.
+        most = max(max(limit // 4, 1) - len(rows), limit // 16)
         without = locked | scope.without
         rooms = credit.for_waiting()
         retries = available_retries(rate=self._config.retries) if rooms else 0
