@@ -4,6 +4,7 @@ import base64
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -16,6 +17,7 @@ from tests.browser.conftest import Opener
 from tests.browser.running import Shop
 from tests.support.people import PASSWORD, person
 from tests.support.roles import in_thread
+from tests.support.wait import until
 
 AUDIT = "/console/audit/"
 
@@ -137,3 +139,14 @@ def test_a_customer_cannot_enter_the_console(shop: Shop, open_page: Opener, empl
     sign_in(page, "cora")
     expect(page.get_by_role("heading", name="You don’t have access to this")).to_be_visible()
     assert violations(page) == []
+
+
+def test_a_page_that_a_viewer_may_not_see_says_so_and_stays(
+    shop: Shop, open_page: Opener, employ: Employ
+) -> None:
+    """It was loaded anew every second, for ever."""
+    employ("viewer", "vivi")
+    page = open_page(f"/console/orders/{uuid4()}/erase/", allow="403")
+    sign_in(page, "vivi")
+    expect(page.get_by_role("heading", name="You do not have access")).to_be_visible()
+    until(lambda: page.evaluate("performance.now()") > 4000, what="4 s since this page was loaded")
