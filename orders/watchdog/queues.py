@@ -42,16 +42,19 @@ _FIRST_ROWS = f"""
     ), queues AS MATERIALIZED (
         SELECT role FROM live GROUP BY role HAVING bool_and(troubles = '[]')
     )
-    SELECT role, name, first
+    SELECT role, first
       FROM queues
       JOIN LATERAL (
-           SELECT 'submission' AS name, (
-                  SELECT message.id::text FROM orders_submissionmessage AS message ORDER BY message.id LIMIT 1
+           SELECT (
+                  SELECT format('submission %%s of order %%s', message.id, message.order_id)
+                    FROM orders_submissionmessage AS message
+                   ORDER BY message.id
+                   LIMIT 1
                   ) AS first
             WHERE role = 'submission'
             UNION ALL
-           SELECT 'reply to an order', (
-                  SELECT reply.id::text
+           SELECT (
+                  SELECT format('reply %%s to order %%s', reply.id, reply.order_id)
                     FROM orders_agentreply AS reply
                     JOIN orders_orderprocess AS process USING (order_id)
                    WHERE {_IS_RUN}
@@ -60,8 +63,8 @@ _FIRST_ROWS = f"""
                   )
             WHERE role = 'scheduler'
             UNION ALL
-           SELECT 'order', (
-                  SELECT order_id::text
+           SELECT (
+                  SELECT format('order %%s', order_id)
                     FROM orders_orderprocess AS process
                    WHERE process_state = 'pending'
                      AND not_before IS NULL
@@ -71,8 +74,8 @@ _FIRST_ROWS = f"""
                   )
             WHERE role = 'scheduler'
             UNION ALL
-           SELECT 'request past its complete-by', (
-                  SELECT request.id::text
+           SELECT (
+                  SELECT format('request %%s of order %%s, which is past its complete-by', request.id, request.order_id)
                     FROM orders_agentrequest AS request
                    WHERE complete_by < clock_timestamp()
                      AND (leased_until IS NULL OR leased_until < clock_timestamp())
@@ -81,8 +84,8 @@ _FIRST_ROWS = f"""
                   )
             WHERE role = 'agents'
             UNION ALL
-           SELECT 'step past its complete-by', (
-                  SELECT step.id::text
+           SELECT (
+                  SELECT format('step %%s of order %%s, which is past its complete-by', step.name, step.order_id)
                     FROM orders_stepstate AS step
                     JOIN orders_orderprocess AS process USING (order_id)
                    WHERE step.complete_by < clock_timestamp()
@@ -99,7 +102,6 @@ class FirstRow(NamedTuple):
     """The first row of a queue whose role reports that all is well, and is able to take it."""
 
     role: str
-    queue: str
     row: str
 
 
@@ -128,7 +130,7 @@ class QueueWatch:
 
 def _trouble(first: FirstRow) -> Trouble:
     message = (
-        f"the {first.role} reports that all is well, but for more than {LIMIT:.0f} s it has not taken the first "
-        f"{first.queue}, {first.row}: another session may hold a lock on it"
+        f"the role {first.role} reports that all is well, but for more than {LIMIT:.0f} s it has not taken the first "
+        f"in its queue ({first.row}): another session may hold a lock on it"
     )
     return Trouble(AlertKind.STALLED, first.role, "not_taken", message)

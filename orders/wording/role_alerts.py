@@ -21,4 +21,4 @@ def advise(kind: AlertKind, code: str) -> str:
         todo = "correct EMAIL_URL, ALERT_EMAIL or ALERT_WEBHOOK_URL, or bring the mail server or the webhook back"
     else:
         todo = "read the log of this role"
-    return f"{todo}; there is nothing to resubmit, because the orders wait and go on by themselves"
+    return f"{todo}; there is nothing to resubmit, because the orders wait, then continue automatically"

@@ -201,8 +201,8 @@ FIGURES = [
     ("docs/operations.md", r"in waves of (\d+) \(the canary\)", bulk.WAVES[0]),
     ("docs/operations.md", r"\(the canary\), (\d+), \d+ and all", bulk.WAVES[1]),
     ("docs/operations.md", r"\(the canary\), \d+, (\d+) and all", bulk.WAVES[2]),
-    ("docs/operations.md", r"When (\w+) calls of an agent fail", BREAKER.least_failures),
-    ("docs/operations.md", r"fail within (\d+) seconds", BREAKER.window),
+    ("docs/operations.md", r"at least (\w+) of its calls fail", BREAKER.least_failures),
+    ("docs/operations.md", r"opens when, within (\d+) seconds", BREAKER.window),
     ("docs/operations.md", r"heartbeat in the last (\d+) s", HEARTBEAT_LIMIT),
     (
         "docs/operations.md",

@@ -48,7 +48,7 @@ def is_killed(copy: Path, mutant: Mutant) -> bool:
     finally:
         path.write_text(source)
     word = "killed" if killed else "SURVIVED"
-    print(f"{mutant.name:<36}{word:<10}{time.monotonic() - began:5.0f} s  {mutant.test}", flush=True)
+    print(f"{mutant.name:<52}{word:<10}{time.monotonic() - began:5.0f} s  {mutant.test}", flush=True)
     return killed
 
 
