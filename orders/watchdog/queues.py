@@ -75,7 +75,7 @@ _FIRST_ROWS = f"""
             WHERE role = 'scheduler'
             UNION ALL
            SELECT (
-                  SELECT format('request %%s of order %%s, which is past its complete-by', request.id, request.order_id)
+                  SELECT format('request %%s of order %%s', request.id, request.order_id)
                     FROM orders_agentrequest AS request
                    WHERE complete_by < clock_timestamp()
                      AND (leased_until IS NULL OR leased_until < clock_timestamp())
@@ -85,7 +85,7 @@ _FIRST_ROWS = f"""
             WHERE role = 'agents'
             UNION ALL
            SELECT (
-                  SELECT format('step %%s of order %%s, which is past its complete-by', step.name, step.order_id)
+                  SELECT format('step %%s of order %%s', step.name, step.order_id)
                     FROM orders_stepstate AS step
                     JOIN orders_orderprocess AS process USING (order_id)
                    WHERE step.complete_by < clock_timestamp()
@@ -130,7 +130,7 @@ class QueueWatch:
 
 def _trouble(first: FirstRow) -> Trouble:
     message = (
-        f"the role {first.role} reports that all is well, but for more than {LIMIT:.0f} s it has not taken the first "
-        f"in its queue ({first.row}): another session may hold a lock on it"
+        f"the role {first.role} has passed over {first.row} for more than {LIMIT:.0f} s: another session may "
+        "hold a lock on it"
     )
     return Trouble(AlertKind.STALLED, first.role, "not_taken", message)

@@ -104,7 +104,7 @@ def test_rows_that_every_pass_skips_are_told_until_they_are_taken(
         clock.now += seconds
     (trouble,) = watch.look()
     assert codes([trouble]) == [(AlertKind.STALLED, line.role, "not_taken")]
-    assert f"has not taken the first in its queue ({line.name}" in trouble.message
+    assert f"has passed over {line.name}" in trouble.message
     holder.rollback()
     line.take()
     assert watch.look() == []
