@@ -117,7 +117,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["orders.access.password_hashing.PasswordHasher"]
 PASSWORD_RESET_TIMEOUT = 3600
 LOGIN_URL = "account:sign-in"
 LOGIN_REDIRECT_URL = "account:overview"

@@ -60,9 +60,12 @@ def ask_for_new_password(*, email: str, site: str, language: str) -> None:
 def create_account(*, email: str, password: str) -> User | None:
     """Creates an account for an email whose owner has been verified. Returns None if there already is one."""
     name = normalise(email)
+    user = User(username=name, email=name)
+    user.set_password(password)  # takes long, so it comes before the transaction
     try:
         with transaction.atomic():
-            return User.objects.create_user(username=name, email=name, password=password)
+            user.save(force_insert=True)
+            return user
     except IntegrityError:
         return None
 

@@ -1,4 +1,5 @@
-"""A page instead of an error while the database is unavailable. The API has its own answer."""
+"""A page instead of an error while the database is unavailable, or too many people sign in. The API has its own
+answer."""
 
 from collections.abc import Callable
 
@@ -8,6 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 
+from orders.access import password_hashing
+from orders.access.password_hashing import HashingBusyError
+
 log = structlog.get_logger()
 
 RETRY_AFTER = 10
@@ -15,7 +19,8 @@ RETRY_AFTER = 10
 
 
 class UnavailablePage:
-    """Middleware: answers 503 with a page that reloads itself when a view cannot reach the database."""
+    """Middleware: answers 503 when a view cannot reach the database, with a page that reloads itself, or when it cannot
+    check a password now."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -25,6 +30,8 @@ class UnavailablePage:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """The answer to an exception raised in a view; None leaves it to other handlers."""
+        if isinstance(exception, HashingBusyError):
+            return _busy()
         if not isinstance(exception, OperationalError | InterfaceError):
             return None
         log.warning(
@@ -37,3 +44,9 @@ class UnavailablePage:
         if request.method == "GET":
             headers["Refresh"] = str(RETRY_AFTER)
         return HttpResponse(render_to_string("503.html"), status=503, headers=headers)
+
+
+def _busy() -> HttpResponse:
+    """The answer to a password that was not checked. It is not logged: a flood of them would flood the log, too."""
+    headers = {"Retry-After": str(password_hashing.RETRY_AFTER), "Cache-Control": "no-store"}
+    return HttpResponse(render_to_string("errors/busy.html"), status=503, headers=headers)

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.contrib.auth.models import User
 from django.test import Client
 from knox.models import AuthToken
 from rest_framework.test import APIClient
 
 from orders.access.levels import LEVELS, permissions
+from orders.access.password_hashing import PasswordHasher
 
 PASSWORD = "nine grey geese at dusk"
 
 
-class QuickHasher(Argon2PasswordHasher):
-    """Argon2 with the least work."""
+class QuickHasher(PasswordHasher):
+    """The product's hasher with the least work."""
 
     time_cost = 1
     memory_cost = 8
