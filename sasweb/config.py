@@ -108,9 +108,16 @@ def read(environ: Env | None = None) -> Config:
         alert_webhook_url=_url(env, "ALERT_WEBHOOK_URL", "", ("http", "https")),
         heartbeat_url=_url(env, "HEARTBEAT_URL", "", ("http", "https")),
         watchdog=_value(env.bool, "WATCHDOG", True, "true or false"),
-        public_url=_url(env, "PUBLIC_URL", f"http://{bind}", ("http", "https")),
+        public_url=_url(env, "PUBLIC_URL", f"http://{reachable_host_port(bind)}", ("http", "https")),
         require_second_factor=_value(env.bool, "REQUIRE_SECOND_FACTOR", not debug, "true or false"),
     )
+
+
+def reachable_host_port(bind: str) -> str:
+    """The HOST:PORT at which a client on this machine reaches a server that listens on `bind`, maybe on all
+    interfaces."""
+    host, _, port = bind.rpartition(":")
+    return f"{ {'0.0.0.0': '127.0.0.1', '[::]': '[::1]'}.get(host, host) }:{port}"
 
 
 def _folder(env: Env, name: str, default: Path) -> Path:
