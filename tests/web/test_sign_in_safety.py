@@ -251,12 +251,12 @@ def test_an_emailed_link_begins_with_public_url_whatever_the_request_says(
     settings.ALLOWED_HOSTS = ["*"]
     settings.CONFIG = replace(settings.CONFIG, public_url="https://shop.example:8443")
     order = shop_order()
-    asked = {"number": str(order.order_id), "email": EMAIL}
+    which = {"number": str(order.order_id), "email": EMAIL}
     for path, form in (
         ("/account/forgotten/", {"email": EMAIL}),
         ("/account/sign-up/", {"email": EMAIL, "next": f"http://{host}/cart/"}),
         ("/account/sign-up/", {"email": "new@example.com", "next": f"http://{host}/cart/"}),
-        ("/orders/find/", asked),
+        ("/orders/find/", which),
     ):
         client.post(path, form, headers={"Host": host}, secure=True)
     emails = [email.get_content() for email in inbox.deliver()]
