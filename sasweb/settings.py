@@ -42,6 +42,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "sasweb.middleware.request_id",
     "sasweb.middleware.security_headers",
+    "sasweb.middleware.no_nul",
     "sasweb.middleware.probes",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
