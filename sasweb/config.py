@@ -19,6 +19,8 @@ from environs import Env, EnvError
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from sasweb.public_hosts import Network, is_public, is_within, read_literal, read_networks
+
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -59,6 +61,7 @@ class Config:
     alert_email: str
     alert_webhook_url: str
     heartbeat_url: str
+    webhook_networks: tuple[Network, ...]
     watchdog: bool
     public_url: str
     require_second_factor: bool
@@ -74,6 +77,7 @@ def read(environ: Env | None = None) -> Config:
         raise ConfigError(
             f"SANDBOX_BIND={sandbox!r} is not valid; expected a port that, like the next one up, is not BIND's"
         )
+    networks = _networks(env, "WEBHOOK_NETWORKS")
     debug = _value(env.bool, "DEBUG", False, "true or false")
     return Config(
         bind=bind,
@@ -105,12 +109,20 @@ def read(environ: Env | None = None) -> Config:
         email_url=_url(env, "EMAIL_URL", f"smtp://{_next_port(sandbox)}", ("smtp", "smtps")),
         email_from=_email(env, "EMAIL_FROM", "Print Shop <orders@localhost>"),
         alert_email=_email(env, "ALERT_EMAIL", ""),
-        alert_webhook_url=_url(env, "ALERT_WEBHOOK_URL", "", ("http", "https")),
-        heartbeat_url=_url(env, "HEARTBEAT_URL", "", ("http", "https")),
+        alert_webhook_url=_webhook_url(env, "ALERT_WEBHOOK_URL", networks),
+        heartbeat_url=_webhook_url(env, "HEARTBEAT_URL", networks),
+        webhook_networks=networks,
         watchdog=_value(env.bool, "WATCHDOG", True, "true or false"),
-        public_url=_url(env, "PUBLIC_URL", f"http://{bind}", ("http", "https")),
+        public_url=_url(env, "PUBLIC_URL", f"http://{reachable_host_port(bind)}", ("http", "https")),
         require_second_factor=_value(env.bool, "REQUIRE_SECOND_FACTOR", not debug, "true or false"),
     )
+
+
+def reachable_host_port(bind: str) -> str:
+    """The HOST:PORT at which a client on this machine reaches a server that listens on `bind`, maybe on all
+    interfaces."""
+    host, _, port = bind.rpartition(":")
+    return f"{ {'0.0.0.0': '127.0.0.1', '[::]': '[::1]'}.get(host, host) }:{port}"
 
 
 def _folder(env: Env, name: str, default: Path) -> Path:
@@ -179,6 +191,31 @@ def _url(env: Env, name: str, default: str, schemes: tuple[str, ...]) -> str:
             f"{name}={value!r} is not valid; expected a URL that starts with {' or '.join(schemes)}://"
         )
     return value.rstrip("/")
+
+
+def _networks(env: Env, name: str) -> tuple[Network, ...]:
+    value: str = env.str(name, default="")
+    try:
+        return read_networks(value.split(",") if value else [])
+    except ValueError as error:
+        raise ConfigError(
+            f"{name}={value!r} is not valid; expected networks separated by commas, for example 10.20.0.0/16"
+        ) from error
+
+
+def _webhook_url(env: Env, name: str, networks: tuple[Network, ...]) -> str:
+    """A url to call. A host's name is looked up, and its addresses are checked, only when it is called."""
+    value = _url(env, name, "", ("http", "https"))
+    parts = urlsplit(value)
+    address = read_literal(parts.hostname or "")
+    may_be_internal = is_within(address, networks) if address else bool(networks)
+    may_be_public = parts.scheme == "https" and (address is None or is_public(address))
+    if value and not may_be_internal and not may_be_public:
+        raise ConfigError(
+            f"{name}={value!r} is not valid; expected a URL that starts with https:// and has a public host, or"
+            " WEBHOOK_NETWORKS with its network"
+        )
+    return value
 
 
 def _noted_url(var_dir: Path) -> str:

@@ -1,10 +1,11 @@
-"""Middleware for every request: a request id, a load balancer's probes, the security headers."""
+"""Middleware for every request: a request id, no NUL, a load balancer's probes, the security headers."""
 
 import re
 import secrets
 from collections.abc import Callable
 
 import structlog
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
@@ -12,6 +13,7 @@ from sasweb import readiness
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
+NUL = re.compile("%00|\x00")
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 POLICY = "; ".join(
@@ -64,6 +66,17 @@ def _line(text: str, *, status: int) -> HttpResponse:
     body = f"{text}\n"
     headers = {"Content-Length": str(len(body)), "Cache-Control": "no-store"}
     return HttpResponse(body, status=status, headers=headers, content_type="text/plain; charset=utf-8")
+
+
+def no_nul(get_response: Handler) -> Handler:
+    """Answers 400 to a NUL character in a url: the database takes none, and no page has a use for one."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if "\x00" in request.path_info or NUL.search(request.META.get("QUERY_STRING", "")):
+            raise BadRequest("the url has a NUL character")
+        return get_response(request)
+
+    return middleware
 
 
 def security_headers(get_response: Handler) -> Handler:

@@ -42,6 +42,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "sasweb.middleware.request_id",
     "sasweb.middleware.security_headers",
+    "sasweb.middleware.no_nul",
     "sasweb.middleware.probes",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -114,8 +115,8 @@ Q_CLUSTER = {
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "orders.access.passwords.NotEasyToGuessValidator"},
 ]
 PASSWORD_HASHERS = ["orders.access.password_hashing.PasswordHasher"]
 PASSWORD_RESET_TIMEOUT = 3600

@@ -8,29 +8,28 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.db.models import Q
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlencode, urlsafe_base64_encode
 
 from orders.access import sign_up_links
 from orders.access.sign_up_links import SignUp
 from orders.models import OutgoingMessage
-from orders.outbox.content import Email
+from orders.outbox.content import Email, public_url
 
 
 def compose_sign_up(message: OutgoingMessage) -> list[Email]:
     """Tells the owner of an email address how to finish signing up or, if they did so before, how to sign in."""
-    email, site = message.recipient, message.arguments["site"]
+    email = message.recipient
     following = message.arguments.get("following", "")
     if any(_accounts(email)):
         query = f"?{urlencode({'next': following})}" if following else ""
         links = {
-            "sign_in": site + reverse("account:sign-in") + query,
-            "forgotten": site + reverse("account:forgotten"),
+            "sign_in": public_url("account:sign-in") + query,
+            "forgotten": public_url("account:forgotten"),
         }
         return [_email(email, "have_account", links)]
     token = sign_up_links.make_token(SignUp(email=email, next_path=following))
-    return [_email(email, "sign_up", {"link": site + reverse("account:finish", args=[token])})]
+    return [_email(email, "sign_up", {"link": public_url("account:finish", token)})]
 
 
 def compose_new_password(message: OutgoingMessage) -> list[Email]:
@@ -39,16 +38,16 @@ def compose_new_password(message: OutgoingMessage) -> list[Email]:
         _email(
             user.email or message.recipient,
             "new_password",
-            {"link": message.arguments["site"] + _reset_path(user)},
+            {"link": _reset_link(user)},
         )
         for user in _accounts(message.recipient)
         if user.is_active and user.has_usable_password()
     ]
 
 
-def _reset_path(user: User) -> str:
+def _reset_link(user: User) -> str:
     key = urlsafe_base64_encode(force_bytes(user.pk))
-    return reverse("account:reset", args=[key, default_token_generator.make_token(user)])
+    return public_url("account:reset", key, default_token_generator.make_token(user))
 
 
 def _accounts(email: str) -> list[User]:

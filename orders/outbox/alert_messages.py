@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.urls import reverse
 
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
-from orders.outbox.content import Content, Email, WebhookCall
+from orders.outbox.content import Content, Email, WebhookCall, public_url
 from orders.vocabulary import AlertKind, MessageChannel
 from orders.wording.role_alerts import advise
 from orders.wording.state_labels import ALERT_KINDS
@@ -80,7 +79,7 @@ def summarize(group: AlertGroup, count: int) -> Summary:
         message=newest.message if newest else group.pattern,
         orders=[str(order_id) for order_id in shown],
         waiting=waiting,
-        url=settings.CONFIG.public_url + reverse("console:group", args=[group.pk]),
+        url=public_url("console:group", group.pk),
     )
 
 

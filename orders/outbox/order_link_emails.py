@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -10,7 +9,7 @@ from orders.access import guest_links
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
 from orders.models import OutgoingMessage
-from orders.outbox.content import Email
+from orders.outbox.content import Email, public_url
 from orders.selectors import tracked_orders
 from orders.vocabulary import ActorKind, EventKind
 
@@ -26,7 +25,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
         return []
     if guest.link_mailed_at and timezone.now() - guest.link_mailed_at < QUIET:
         return []
-    path = reverse("shop:guest-order", args=[guest_links.make_token(message.order_id)])
+    link = public_url("shop:guest-order", guest_links.make_token(message.order_id))
     body = _(
         "Hello,\n\nHere is the link to your order {order}:\n\n{link}\n\n"
         "Anyone who has this link can see your order, so please keep it to yourself.\n"
@@ -36,7 +35,7 @@ def compose(message: OutgoingMessage) -> list[Email]:
         Email(
             recipient=guest.email,  # the order's own, never the one that was typed
             subject=_("Your order at Print Shop"),
-            body=body.format(order=message.order_id, link=message.arguments["site"] + path),
+            body=body.format(order=message.order_id, link=link),
         )
     ]
 

@@ -65,6 +65,13 @@ RULES: Mapping[str, Rule] = {
         table="orders_alert", condition="closed_at < %(before)s AND order_id IS NULL", age=timedelta(days=90)
     ),
     "sweeps": Rule(table="orders_sweeprecord", condition="at < %(before)s", age=timedelta(days=90)),
+    "sessions": Rule(
+        table="django_session",
+        condition="expire_date < %(before)s",
+        age=timedelta(days=1),
+        key="session_key",
+        first="",
+    ),
     "jobs": Rule(table="django_q_task", condition="stopped < %(before)s", age=timedelta(days=30), first=""),
 }
 

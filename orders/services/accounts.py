@@ -36,24 +36,24 @@ class NewAddress:
     is_default: bool = False
 
 
-def ask_to_sign_up(*, email: str, site: str, following: str, language: str) -> None:
+def ask_to_sign_up(*, email: str, following: str, language: str) -> None:
     """Requests an email that leads to a new account, or to the account that this email already belongs to.
 
-    `site` is the scheme and host of its links; `following` is the page to continue to.
+    `following` is the page to continue to.
     """
     queue.post(
         kind=MessageKind.SIGN_UP,
         recipient=normalise(email),
-        arguments={"site": site, "following": following, "language": language},
+        arguments={"following": following, "language": language},
     )
 
 
-def ask_for_new_password(*, email: str, site: str, language: str) -> None:
+def ask_for_new_password(*, email: str, language: str) -> None:
     """Requests an email with a link to set a new password. It is sent only if the account exists."""
     queue.post(
         kind=MessageKind.NEW_PASSWORD,
         recipient=normalise(email),
-        arguments={"site": site, "language": language},
+        arguments={"language": language},
     )
 
 

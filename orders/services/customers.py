@@ -22,17 +22,17 @@ from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 
 def place_order_as_guest(
-    *, order: placing.NewOrder, idempotency_key: str, site: str, language: str
+    *, order: placing.NewOrder, idempotency_key: str, language: str
 ) -> placing.PlacedOrder:
     """Places an order without an account, and posts the email with its link in the same transaction.
 
     The email is posted once, however often the order is placed with the same key. Raises what `placing.place_order`
-    raises; `site` and `language` are as in `ask_for_link`.
+    raises.
     """
     with transaction.atomic():
         placed_order = placing.place_order(client=GUEST, order=order, idempotency_key=idempotency_key)
         if not placed_order.replayed:
-            ask_for_link(order_id=placed_order.order_id, email=order.email, site=site, language=language)
+            ask_for_link(order_id=placed_order.order_id, email=order.email, language=language)
     return placed_order
 
 
@@ -113,15 +113,14 @@ def order_of_key(*, client: str, key: str) -> UUID | None:
     return record.order_id if record else None
 
 
-def ask_for_link(*, order_id: UUID, email: str, site: str, language: str) -> None:
+def ask_for_link(*, order_id: UUID, email: str, language: str) -> None:
     """Requests an email with the link to a guest's order. It is sent only if `email` is the one given with the order.
 
-    That is checked when the email is composed, so the answer, and how long it takes, reveal nothing. `site` is the
-    scheme and host of the link.
+    That is checked when the email is composed, so the answer, and how long it takes, reveal nothing.
     """
     queue.post(
         kind=MessageKind.ORDER_LINK,
         recipient=email.strip(),
         order_id=order_id,
-        arguments={"site": site, "language": language},
+        arguments={"language": language},
     )

@@ -37,16 +37,9 @@ form_methods = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def safe_next(request: HttpRequest) -> str:
-    """The path in `next` to continue to; empty unless it is a URL of this host."""
+    """The path in `next` to continue to; empty unless it is a URL without a host, since an email may lead to it."""
     next_path = request.POST.get("next", request.GET.get("next", ""))[:LONGEST_NEXT]
-    is_ours = url_has_allowed_host_and_scheme(
-        next_path, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return next_path if is_ours else ""
-
-
-def _site(request: HttpRequest) -> str:
-    return f"{request.scheme}://{request.get_host()}"
+    return next_path if url_has_allowed_host_and_scheme(next_path, allowed_hosts=None) else ""
 
 
 class SignIn(LoginView):
@@ -82,7 +75,6 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         account_services.ask_to_sign_up(
             email=form.cleaned_data["email"],
-            site=_site(request),
             following=following,
             language=get_language() or "en",
         )
@@ -136,7 +128,7 @@ def forgotten(request: HttpRequest) -> HttpResponse:
     form = ForgottenForm(request.POST or None)
     if form.is_valid():
         account_services.ask_for_new_password(
-            email=form.cleaned_data["email"], site=_site(request), language=get_language() or "en"
+            email=form.cleaned_data["email"], language=get_language() or "en"
         )
         request.session["emailed"] = form.cleaned_data["email"]
         return redirect("account:forgotten-sent")

@@ -98,7 +98,6 @@ def _order(request: HttpRequest, content: Cart, form: CheckoutForm) -> HttpRespo
             placed_order = customer_services.place_order_as_guest(
                 order=order,
                 idempotency_key=key,
-                site=f"{request.scheme}://{request.get_host()}",
                 language=get_language() or "en",
             )
         else:

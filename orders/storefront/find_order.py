@@ -43,7 +43,6 @@ def find_order(request: HttpRequest) -> HttpResponse:
         customer_services.ask_for_link(
             order_id=number,
             email=form.cleaned_data["email"],
-            site=f"{request.scheme}://{request.get_host()}",
             language=get_language() or "en",
         )
     return render(request, "storefront/find_order.html", {"form": form, "is_sent": is_sent})

@@ -10,6 +10,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+import structlog
 from babel.dates import format_datetime
 from django import template
 from django.templatetags.static import static
@@ -28,6 +29,12 @@ register = template.Library()
 
 NOW = timedelta(seconds=10)
 """A moment this close is shown as "now". `static/js/shop.js` has the same limit."""
+
+
+@register.simple_tag
+def request_id() -> str:
+    """The id under which this request is in the log. It needs no context, so every error page can show it."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
 @register.filter

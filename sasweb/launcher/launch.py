@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sasweb import database
-from sasweb.config import PROJECT_DIR, Config
+from sasweb.config import PROJECT_DIR, Config, reachable_host_port
 from sasweb.launcher.processes import Spec
 
 PORT_TIMEOUT = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up
@@ -127,13 +127,6 @@ def check_database(url: str, listen_url: str = "") -> None:
         database.check(database.parameters(url), listener=database.parameters(listen_url or url))
     except (database.UnreachableDatabase, database.UnsuitableDatabase) as error:
         raise LaunchError(str(error)) from error
-
-
-def reachable_host_port(bind: str) -> str:
-    """The HOST:PORT at which a client on this machine reaches a server that listens on `bind`, maybe on all
-    interfaces."""
-    host, _, port = bind.rpartition(":")
-    return f"{ {'0.0.0.0': '127.0.0.1', '[::]': '[::1]'}.get(host, host) }:{port}"
 
 
 def is_ready(config: Config, *, probe: str = "/readyz") -> bool:

@@ -74,7 +74,7 @@ ROOMS = {
         *("orders.workflow.editing", "orders.workflow.customer_steps"),
     ),
     "orders.outbox": (
-        *("sasweb.mail_server", "orders.access", "orders.wording", "orders.selectors"),
+        *("sasweb.mail_server", "sasweb.webhooks", "orders.access", "orders.wording", "orders.selectors"),
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime", "orders.engine.state_store", "orders.engine.rows"),
     ),

@@ -88,6 +88,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "PUBLIC_URL": {f"http://{defaults.bind}": "`http://` and `BIND`"}[defaults.public_url],
         "ALERT_EMAIL": {"": "none"}[defaults.alert_email or defaults.alert_webhook_url],
         "HEARTBEAT_URL": {"": "none"}[defaults.heartbeat_url],
+        "WEBHOOK_NETWORKS": {(): "none"}[defaults.webhook_networks],
         "WATCHDOG": {True: "on"}[defaults.watchdog],
         "EMAIL_FROM": f"`{defaults.email_from}`",
         "VAR_DIR": f"`{(config.PROJECT_DIR / 'var').relative_to(config.PROJECT_DIR)}/`",

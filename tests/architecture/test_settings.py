@@ -43,6 +43,7 @@ WRONG = [
     ("ALERT_EMAIL", "nobody", NOT_AN_EMAIL),
     ("ALERT_WEBHOOK_URL", "hooks.example", NOT_A_URL),
     ("HEARTBEAT_URL", "hooks.example", NOT_A_URL),
+    ("WEBHOOK_NETWORKS", "10.20.0.1/16", "expected networks separated by commas, for example 10.20.0.0/16"),
     ("PUBLIC_URL", "shop.example", NOT_A_URL),
 ]
 """Variable, invalid value, expected value as the line says it."""
@@ -51,6 +52,7 @@ ALSO_WRONG = [
     *[("DEBUG", value) for value in ("", "2")],
     *[("SUPERVISOR_PERIOD", value) for value in ("", "nan", "inf", "1e9", "2s")],
     *[("FAILURE_THRESHOLD", value) for value in ("", "2.5", "101", "three")],
+    *[("WEBHOOK_NETWORKS", value) for value in ("intranet", "10.0.0.0/33", "10.0.0.0/8,", "*")],
     *[("WAREHOUSE_URL", value) for value in ("http://[::1", "http://host:99999", "http://host:port")],
     *[
         ("DATABASE_URL", value)

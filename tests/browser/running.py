@@ -88,7 +88,12 @@ def running_shop(folder: Path) -> Iterator[Shop]:
 
 
 def _running(folder: Path, alerts: Webhook) -> Iterator[Shop]:
-    system = System(folder, **TIMES, ALERT_EMAIL=OPS, ALERT_WEBHOOK_URL=alerts.url)
+    to_operators = {
+        "ALERT_EMAIL": OPS,
+        "ALERT_WEBHOOK_URL": alerts.url,
+        "WEBHOOK_NETWORKS": "127.0.0.1",
+    }
+    system = System(folder, **TIMES, **to_operators)
     server = Server(
         folder / "web.log",
         database_url=database_url(),
@@ -96,6 +101,7 @@ def _running(folder: Path, alerts: Webhook) -> Iterator[Shop]:
         SECRET_KEY=settings.SECRET_KEY,
         **TIMES,
     )
+    system.environment["PUBLIC_URL"] = f"http://127.0.0.1:{server.port}"
     try:
         system.start_all()
         orders = _orders(system)

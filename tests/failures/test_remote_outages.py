@@ -265,7 +265,10 @@ def test_hundreds_of_steps_that_expire_at_the_same_moment_are_recovered(system: 
 def test_nothing_waits_for_an_alert_channel_that_is_down(system: System) -> None:
     """The alert is in the store and in the console; it is sent when the channel is back."""
     port = free_ports()
-    system.environment |= {"ALERT_WEBHOOK_URL": f"http://127.0.0.1:{port}/"}
+    system.environment |= {
+        "ALERT_WEBHOOK_URL": f"http://127.0.0.1:{port}/",
+        "WEBHOOK_NETWORKS": "127.0.0.1",
+    }
     system.faults("carrier", refuse_rate=1.0)
     system.start_all()
     system.place(1)

@@ -42,6 +42,7 @@ def web(
         WATCHDOG="true",
         ALERT_WEBHOOK_URL=hook.url,
         HEARTBEAT_URL=heart.url,
+        WEBHOOK_NETWORKS="127.0.0.1",
         **{name: system.environment[name] for name in names},
     )
     yield server

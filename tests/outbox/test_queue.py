@@ -39,7 +39,7 @@ def box(settings: Any) -> Iterator[Mailbox]:
 
 def a_sign_up(recipient: str = ADA, **fields: Any) -> OutgoingMessage:
     """A waiting message, as a visitor's request to sign up posts it."""
-    arguments = {"site": "https://shop.example", "following": "", "language": "en"}
+    arguments = {"following": "", "language": "en"}
     message = post(kind=MessageKind.SIGN_UP, recipient=recipient, arguments=arguments)
     OutgoingMessage.objects.filter(pk=message.pk).update(**fields)
     return OutgoingMessage.objects.get(pk=message.pk)
@@ -89,7 +89,7 @@ def test_a_message_of_a_transaction_that_is_rolled_back_is_never_sent(box: Mailb
 
 
 def test_of_two_posts_with_one_key_the_first_counts(box: Mailbox) -> None:
-    first = post(kind=MessageKind.SIGN_UP, recipient=ADA, arguments={"site": "https://shop.example"}, key="k")
+    first = post(kind=MessageKind.SIGN_UP, recipient=ADA, key="k")
     assert post(kind=MessageKind.SIGN_UP, recipient=BOB, key="k") == first
     deliver_due()
     assert recipients(box) == [ADA]
@@ -246,6 +246,7 @@ def test_a_message_whose_sender_was_killed_is_sent_again_with_the_same_message_i
         "DJANGO_SETTINGS_MODULE": "sasweb.settings",
         "DATABASE_URL": database_url(),
         "EMAIL_URL": f"smtp://127.0.0.1:{box.port}",
+        "PUBLIC_URL": "http://testserver",
     }
     sender = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=os.environ | environment)
     until(lambda: now_of(message).state == MessageState.SENDING, what="the claim")

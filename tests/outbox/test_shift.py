@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def ask_for_an_email(recipient: str) -> None:
-    account_services.ask_to_sign_up(email=recipient, site="https://shop.example", following="", language="en")
+    account_services.ask_to_sign_up(email=recipient, following="", language="en")
 
 
 def test_a_shift_sends_what_is_posted_and_survives_its_connection_being_ended(

@@ -146,6 +146,8 @@ def test_over_fifty_orders_and_every_refund_need_the_count_typed() -> None:
         {"waves": ()},
         {"waves": (0, 10)},
         {"waves": (1, -1)},
+        {"waves": (1,) * 21},
+        {"waves": (50_001, 0)},
         {"rate": 0.0},
         {"rate": 1e6},
         {"rate": float("nan")},

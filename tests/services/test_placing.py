@@ -127,9 +127,7 @@ def test_a_product_outside_the_catalogue_cannot_be_ordered(product: None) -> Non
 
 
 def place_as_guest(key: str = "checkout-1") -> PlacedOrder:
-    return place_order_as_guest(
-        order=an_order(), idempotency_key=key, site="https://shop.example", language="en"
-    )
+    return place_order_as_guest(order=an_order(), idempotency_key=key, language="en")
 
 
 def test_a_guests_order_and_the_email_with_its_link_are_posted_together(product: None) -> None:

@@ -18,7 +18,7 @@ from tests.support.factories import ago, make_order, make_reply, make_request, s
 from tests.support.roles import a_leader, a_scheduler
 from tests.support.submissions import a_role, post
 from tests.support.two_sessions import NewSession
-from tests.support.webhook import Webhook, webhook
+from tests.support.webhook import LOOPBACK, Webhook, webhook
 from tests.support.workflows import CAKES
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("O1")]
@@ -42,7 +42,7 @@ def clock() -> Clock:
 @pytest.fixture
 def hook(settings: Any) -> Iterator[Webhook]:
     with webhook() as receiver:
-        settings.CONFIG = replace(settings.CONFIG, alert_webhook_url=receiver.url)
+        settings.CONFIG = replace(settings.CONFIG, alert_webhook_url=receiver.url, webhook_networks=LOOPBACK)
         yield receiver
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 from django_q.models import Task
 from uuid_utils.compat import uuid7
@@ -209,6 +210,14 @@ def test_a_status_is_kept_as_long_as_its_order_is_stored() -> None:
     )
     assert sum(retain().values()) == 0
     assert StatusMessage.objects.count() == 1
+
+
+def test_a_session_is_deleted_a_day_after_it_has_expired() -> None:
+    now = timezone.now()
+    for name, hours in (("open", 1), ("just expired", -1), ("expired", -25), ("long expired", -900)):
+        Session.objects.create(session_key=name, session_data="", expire_date=now + timedelta(hours=hours))
+    assert retain()["sessions"] == 2
+    assert set(Session.objects.values_list("session_key", flat=True)) == {"open", "just expired"}
 
 
 def test_every_part_succeeds_again_and_again_and_its_rows_can_be_logged(

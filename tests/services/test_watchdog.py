@@ -32,7 +32,7 @@ from tests.support.mailbox import Mailbox, mailbox
 from tests.support.roles import in_thread
 from tests.support.two_sessions import Session
 from tests.support.wait import until
-from tests.support.webhook import Webhook, webhook
+from tests.support.webhook import LOOPBACK, Webhook, webhook
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
 WELL = Vitals(sweep=2.0, waiting={}, seen={}, late=0, undelivered=0)
@@ -46,7 +46,9 @@ def clock() -> Clock:
 @pytest.fixture
 def hook(settings: Any, tmp_path: Path) -> Iterator[Webhook]:
     with webhook() as receiver:
-        settings.CONFIG = replace(settings.CONFIG, alert_webhook_url=receiver.url, var_dir=tmp_path)
+        settings.CONFIG = replace(
+            settings.CONFIG, alert_webhook_url=receiver.url, webhook_networks=LOOPBACK, var_dir=tmp_path
+        )
         yield receiver
 
 

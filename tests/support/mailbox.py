@@ -80,5 +80,7 @@ def serving(box: Mailbox, *, port: int = 0) -> Iterator[Mailbox]:
 def mailbox(settings: Any) -> Iterator[Mailbox]:
     """A mail server that the settings point to."""
     with serving(Mailbox()) as box:
-        settings.CONFIG = replace(settings.CONFIG, email_url=f"smtp://127.0.0.1:{box.port}")
+        settings.CONFIG = replace(
+            settings.CONFIG, email_url=f"smtp://127.0.0.1:{box.port}", public_url="http://testserver"
+        )
         yield box

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from ipaddress import ip_network
 from typing import Any
+
+LOOPBACK = (ip_network("127.0.0.0/8"),)
+"""WEBHOOK_NETWORKS with which a receiver on this machine may be called."""
 
 
 @dataclass(kw_only=True)

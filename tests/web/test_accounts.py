@@ -71,6 +71,23 @@ def errors_of(response: Any) -> dict[str, list[str]]:
 # Signing up.
 
 
+def test_an_easy_password_is_refused_wherever_one_is_set(
+    client: Client, signed_in: Client, ada: User, inbox: Mailbox
+) -> None:
+    client.post("/account/forgotten/", {"email": EMAIL})
+    reset = client.get(inbox.link())["Location"]
+    easy = twice("iloveyou1234")
+    for page in (
+        client.post(reset, easy),
+        signed_in.post("/account/password/", {"old_password": PASSWORD, **easy}),
+    ):
+        (error,) = errors_of(page)["new_password2"]
+        assert "easy to guess. Choose a few words" in error
+        assert error in page.content.decode()
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
 def test_an_emailed_link_and_a_password_create_an_account_and_sign_in(client: Client, inbox: Mailbox) -> None:
     response = client.post("/account/sign-up/", {"email": " Ada@Example.COM "}, follow=True)
     assert response.redirect_chain == [("/account/sign-up/sent/", 302)]
@@ -127,7 +144,14 @@ def test_an_invalid_email_address_is_reported_beside_its_field(client: Client, e
     assert 'id="id_email_error"' in text
 
 
-@pytest.mark.parametrize("password", ["", "short", "elevenchars", "password1234", "123456789012", EMAIL])
+@pytest.mark.parametrize(
+    "password",
+    [
+        *("", "short", "elevenchars", "password1234", "123456789012", "aaaaaaaaaaaa", "iloveyou1234"),
+        *("abcabcabcabc", "qwertyuiop123", "P@ssw0rd2026", "printshop2026", EMAIL, f"{EMAIL}2026"),
+        "passwordpasswordpassword",
+    ],
+)
 def test_a_weak_password_is_refused_with_the_reason(client: Client, inbox: Mailbox, password: str) -> None:
     client.post("/account/sign-up/", {"email": EMAIL})
     assert errors_of(client.post(inbox.link(), twice(password)))

@@ -108,6 +108,18 @@ def test_an_admin_cannot_create_a_superuser(root: Client) -> None:
     assert client.get("/admin/orders/orderprocess/").status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("password", "is_taken"), [("iloveyou1234", False), ("nine grey geese at dusk", True)]
+)
+def test_the_password_of_a_new_account_must_not_be_easy_to_guess(
+    root: Client, password: str, is_taken: bool
+) -> None:
+    form = {"username": "olga", "usable_password": "true", "password1": password, "password2": password}
+    page = root.post("/admin/auth/user/add/", form)
+    assert ("easy to guess" in page.content.decode()) is not is_taken
+    assert User.objects.filter(username="olga").exists() is is_taken
+
+
 @pytest.mark.parametrize("role", ["viewer", "customer"])
 def test_people_who_are_not_staff_have_no_access(role: str, catalogue: None) -> None:
     client = signed_in(person(role))

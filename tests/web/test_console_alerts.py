@@ -211,6 +211,8 @@ def test_a_refund_of_many_needs_the_count_typed_too(desk: Desk) -> None:
     [
         ({"waves": "one, all"}, "Enter whole numbers with commas"),
         ({"waves": "0, 1"}, "Only the last may be 0"),
+        ({"waves": ",".join("1" * 21)}, "Enter at most 20 sizes"),
+        ({"waves": "1, 50001"}, "each of at most 50,000 orders"),
         ({"rate": "fast"}, "Enter a number from 0.1"),
         ({"rate": "0"}, "Enter a number from 0.1"),
         ({"stop_percent": "nan"}, "Enter a number from 0 to 100"),

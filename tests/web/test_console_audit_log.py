@@ -113,7 +113,6 @@ def entries() -> None:
         ("since=2026-11-02&until=2026-11-02", ["=olga()"]),
         ("since=soon&before=x&allowed=maybe", ["otto", "=olga()", "olga"]),
         ("until=9999-12-31", ["otto", "=olga()", "olga"]),
-        ("actor=%00", ["otto", "=olga()", "olga"]),
     ],
 )
 def test_the_url_of_the_audit_log_holds_its_filters(entries: None, query: str, actors: list[str]) -> None:

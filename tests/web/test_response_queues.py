@@ -93,7 +93,7 @@ def test_an_invalid_query_is_refused(ada: APIClient, query: str) -> None:
     assert mistakes(ada.get(f"{QUEUE}?{query}")) == [query.partition("=")[0]]
 
 
-@pytest.mark.parametrize("path", ["a%2Fb/messages", "a%00/messages", f"{'x' * 65}/messages", "q/messages/x"])
+@pytest.mark.parametrize("path", ["a%2Fb/messages", f"{'x' * 65}/messages", "q/messages/x"])
 def test_an_invalid_queue_name_is_not_found(ada: APIClient, path: str) -> None:
     assert_problem(ada.get(f"/api/v1/response-queues/{path}"), "not_found")
 

@@ -1,6 +1,7 @@
 """Nobody gets in by guessing, finds out who has an account, or is sent elsewhere; and no owner is locked out."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,10 +15,13 @@ from django.utils import timezone
 
 from orders.access.lockout import read_ip_address
 from orders.models import OutgoingMessage
-from tests.support.mailbox import Mailbox
+from orders.outbox.queue import post
+from orders.vocabulary import MessageKind
+from tests.support.mailbox import Mailbox, links
 from tests.support.order_bodies import EMAIL
 from tests.support.people import PASSWORD, QuickHasher
 from tests.web.helpers import in_threads
+from tests.web.shopping import shop_order
 
 ELSEWHERE = [
     *("https://evil.example/", "//evil.example", "///evil.example", "/\\evil.example", "http:evil.example"),
@@ -203,11 +207,11 @@ def test_the_outbox_stores_no_secret(ada: User, client: Client, inbox: Mailbox) 
     client.post("/account/sign-up/", {"email": "nobody@example.com"})
     stored = OutgoingMessage.objects.order_by("id").values_list("kind", "recipient", "arguments", "error")
     waiting = [
-        ("new_password", EMAIL, {"site": "http://testserver", "language": "en"}, ""),
+        ("new_password", EMAIL, {"language": "en"}, ""),
         (
             "sign_up",
             "nobody@example.com",
-            {"site": "http://testserver", "language": "en", "following": ""},
+            {"language": "en", "following": ""},
             "",
         ),
     ]
@@ -237,6 +241,46 @@ def test_nobody_is_redirected_to_another_host(
     client.post("/account/sign-up/", {"email": "new@example.com", "next": following})
     password = {"new_password1": PASSWORD, "new_password2": PASSWORD}
     assert client.post(inbox.link(), password)["Location"] == "/account/"
+
+
+@pytest.mark.parametrize("host", ["testserver:8443", "evil.example", "evil.example:443"])
+def test_an_emailed_link_begins_with_public_url_whatever_the_request_says(
+    ada: User, catalogue: None, client: Client, inbox: Mailbox, settings: Any, host: str
+) -> None:
+    """A host that is allowed, perhaps by a wildcard, is not thereby the shop's."""
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.CONFIG = replace(settings.CONFIG, public_url="https://shop.example:8443")
+    order = shop_order()
+    which = {"number": str(order.order_id), "email": EMAIL}
+    for path, form in (
+        ("/account/forgotten/", {"email": EMAIL}),
+        ("/account/sign-up/", {"email": EMAIL, "next": f"http://{host}/cart/"}),
+        ("/account/sign-up/", {"email": "new@example.com", "next": f"http://{host}/cart/"}),
+        ("/orders/find/", which),
+    ):
+        client.post(path, form, headers={"Host": host}, secure=True)
+    emails = [email.get_content() for email in inbox.deliver()]
+    assert len(emails) == 4
+    urls = [re.findall(r"https?://\S+", text) for text in emails]
+    assert all(urls)
+    assert {url.rpartition("://")[2].partition("/")[0] for each in urls for url in each} == {
+        "shop.example:8443"
+    }
+    assert "evil" not in "".join(emails)
+
+
+def test_a_message_that_an_earlier_release_posted_is_sent_and_its_site_ignored(
+    ada: User, inbox: Mailbox
+) -> None:
+    earlier = {"site": "http://evil.example", "language": "en", "following": ""}
+    for kind, recipient in (
+        (MessageKind.SIGN_UP, "new@example.com"),
+        (MessageKind.NEW_PASSWORD, EMAIL),
+    ):
+        post(kind=kind, recipient=recipient, arguments=earlier)
+    emails = inbox.deliver()
+    assert [len(links(email)) for email in emails] == [1, 1]
+    assert not any("evil" in email.get_content() for email in emails)
 
 
 def test_a_foreign_host_gets_into_no_email(ada: User, client: Client, inbox: Mailbox) -> None:

@@ -13,7 +13,7 @@ from orders.console.forms.fields import Key, PageForm, Reason, exact_input, text
 from orders.console.forms.filters import OrderFilterForm
 from orders.selectors.desk.alert_groups import find_group
 from orders.selectors.desk.bulk_selection import MOST_CHOSEN, Selection
-from orders.services.operators.bulk import FASTEST
+from orders.services.operators.bulk import FASTEST, MOST, MOST_WAVES
 from orders.vocabulary import BulkItemState, BulkKind
 
 KINDS = (
@@ -93,6 +93,8 @@ class Waves(forms.CharField):
             raise ValidationError(
                 "Enter sizes of at least 1. Only the last may be 0, for all remaining orders."
             )
+        if len(sizes) > MOST_WAVES or max(sizes) > MOST:
+            raise ValidationError(f"Enter at most {MOST_WAVES} sizes, each of at most {MOST:,} orders.")
         return sizes
 
 

@@ -24,6 +24,8 @@ COUNT_FROM = 50
 """Above this many orders, the operator must type the count to confirm."""
 MOST = 50_000
 """The most orders that one action takes."""
+MOST_WAVES = 20
+"""The most waves that an operator can choose. Each waits for the results of the one before."""
 WAVES = (1, 10, 100, 0)
 """The number of orders in each wave, unless the operator chooses others. 0 means all that are left."""
 STOP_SHARE = 0.2
@@ -157,6 +159,10 @@ def _check(order_ids: Sequence[UUID], waves: Sequence[int], stop_share: float, r
     if not waves or any(size < 1 for size in waves[:-1]) or waves[-1] < 0:
         raise ImpossibleActionError(
             "Waves must be whole numbers from 1. The last may be 0, for all that are left."
+        )
+    if len(waves) > MOST_WAVES or max(waves) > MOST:
+        raise ImpossibleActionError(
+            f"An action has at most {MOST_WAVES} waves, each of at most {MOST:,} orders."
         )
     if not 0 <= stop_share <= 1:
         raise ImpossibleActionError("The share at which the action pauses must be between 0 and 1.")

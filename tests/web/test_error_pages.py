@@ -1,0 +1,74 @@
+"""What people see when a request fails: a page with the id under which it is in the log, never a trace."""
+
+from typing import Any
+
+import pytest
+import structlog
+from django.contrib.auth.models import User
+from django.db import OperationalError
+from django.test import Client
+from rest_framework.test import APIClient
+
+from orders.selectors import catalogue as catalogue_selectors
+from tests.support.people import signed_in
+from tests.web.helpers import assert_problem
+
+REQUEST_ID = "customer-quotes-this-1"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/admin/orders/order/?email__icontains=%00", "/admin/orders/order/?q=a%00b", "/admin/?%00=1"),
+        *("/console/orders/?q=%00", "/console/audit/?who=%00", "/console/outbox/?view=%00"),
+        *("/?q=%00", "/?family=%00", "/posters/a%00b/", "/account/sign-in/?next=%00"),
+        *(
+            "/api/v1/orders?placed_after=%00",
+            "/api/v1/products?cursor=%00",
+            "/api/v1/products/%00",
+            "/api/x%00",
+        ),
+    ],
+)
+def test_a_nul_in_a_url_is_a_bad_request_on_every_page(path: str, ada: APIClient) -> None:
+    if path.startswith("/api/"):
+        assert_problem(ada.get(path), "malformed_request")
+        return
+    root = signed_in(User.objects.create_superuser("root", "root@example.com"))
+    page = root.get(path, headers={"X-Request-ID": REQUEST_ID})
+    assert page.status_code == 400
+    assert REQUEST_ID in page.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/?q=%2500", "/console/orders/?q=%2500"])
+def test_the_text_percent_00_is_no_nul(path: str, ada: APIClient) -> None:
+    root = signed_in(User.objects.create_superuser("root", "root@example.com"))
+    assert root.get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(ZeroDivisionError("secret"), 500), (OperationalError("secret"), 503)],
+    ids=["500", "503"],
+)
+def test_an_error_page_and_its_log_line_have_the_requests_id(
+    error: Exception, status: int, catalogue: None, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    log_ids: list[str] = []
+
+    def fail(*_: Any, **__: Any) -> None:
+        log_ids.append(structlog.contextvars.get_contextvars()["request_id"])
+        raise error
+
+    monkeypatch.setattr(catalogue_selectors, "shelf", fail)
+    page = Client(raise_request_exception=False).get("/", headers={"X-Request-ID": REQUEST_ID})
+    text = page.content.decode()
+    assert (page.status_code, log_ids) == (status, [REQUEST_ID])
+    assert f"<code>{REQUEST_ID}</code>" in text
+    assert "secret" not in text
+
+
+def test_a_page_that_does_not_exist_shows_the_requests_id(client: Client, db: None) -> None:
+    page = client.get("/nowhere/")
+    assert page.status_code == 404
+    assert f"<code>{page['X-Request-ID']}</code>" in page.content.decode()
