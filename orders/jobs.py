@@ -1,11 +1,17 @@
-"""The periodic jobs, run by the django-q2 cluster."""
+"""The periodic jobs, run by two django-q2 clusters: one for the supervisor and alerts, one for everything else.
+
+Whatever the others do, however many they are and however long they take, a sweep and an alert always find a worker.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
 
 import structlog
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 from django_q.tasks import async_task
@@ -14,60 +20,99 @@ from orders import retention, wiring
 from orders.engine.errors import LeadershipLost
 from orders.engine.role_health import RoleHealth
 from orders.engine.runtime.backoff import full_jitter
-from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, log_trouble, ran_out_of_time
+from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, log_trouble, ran_out_of_time, run
 from orders.engine.supervisor.role import Supervisor
 from orders.outbox import queue
 from orders.services.operators import bulk_runner, erasure, notifications
+from orders.vocabulary import MessageChannel
 from sasweb.launcher.jobs_cluster import is_stopping
 
 log = structlog.get_logger()
 
-EVERY_MINUTES = {
-    "supervisor_shift": 1,
-    "desk_shift": 1,
-    "outbox_shift": 1,
-    "notify_operators": 1,
-    "archive_orders": 1,
-    "delete_old_records": 60,
-    "continue_erasures": 1,
+GENERAL = str(settings.Q_CLUSTER["name"])
+SUPERVISION = "supervision"
+"""The two clusters. Supervision has workers of its own, which nothing else can take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A periodic job: the cluster that runs it, how often it starts, and the names of those that start at once."""
+
+    cluster: str
+    minutes: int = 1
+    first: Sequence[str] = ()
+
+
+JOBS: Mapping[str, Job] = {
+    "supervisor_shift": Job(
+        cluster=SUPERVISION,
+        # Two, so that from the start one can take over from the other.
+        first=("first supervisor shift", "stand-by supervisor shift"),
+    ),
+    "alert_shift": Job(cluster=SUPERVISION, first=("first alert shift",)),
+    "desk_shift": Job(cluster=GENERAL, first=("first desk shift",)),
+    "outbox_shift": Job(cluster=GENERAL, first=("first outbox shift",)),
+    "archive_orders": Job(cluster=GENERAL),
+    "delete_old_records": Job(cluster=GENERAL, minutes=60),
+    "continue_erasures": Job(cluster=GENERAL),
 }
-"""The jobs of this module, and how often each starts."""
+"""The jobs of this module, by the name of their function."""
 SHIFT = 150.0
 """Seconds that a supervisor shift lasts: less than the cluster's timeout, and long enough that two always overlap."""
 DESK_SHIFT = 110.0
 """Seconds that a desk shift lasts. One starts every minute, so at most two run at once."""
 DESK_POLL = 0.5
 """Seconds between two passes over the bulk actions."""
+ALERT_SHIFT = 110.0
+"""Seconds that an alert shift lasts."""
+ALERT_POLL = 1.0
+"""Seconds between two looks for new alerts, and for messages about them that are due."""
+GATHER = 2.0
+"""Seconds that a group's first alert waits for others, so that the message about it counts them."""
 OUTBOX_SHIFT = 110.0
-"""Seconds that an outbox shift lasts. It is a separate job, so that a mail server that does not answer delays neither
-a sweep nor a bulk action."""
+"""Seconds that an outbox shift lasts. It is a separate job, so that a mail server that does not answer does not delay
+a bulk action."""
 OUTBOX_POLL = 1.0
-"""Seconds between two passes over the outbox."""
+"""Seconds between two passes over customers' emails."""
 
 
-def prepare() -> None:
-    """Schedules the periodic jobs and queues the first shifts, which start without waiting for the schedule.
-
-    There are two supervisor shifts, so that from the start one can take over from the other.
-    """
-    for name, minutes in EVERY_MINUTES.items():
-        Schedule.objects.update_or_create(
-            name=name,
-            defaults={
-                "func": f"orders.jobs.{name}",
-                "schedule_type": Schedule.MINUTES,
-                "minutes": minutes,
-                "repeats": -1,
-                "next_run": timezone.now(),
-            },
-        )
-    Schedule.objects.filter(func__startswith="orders.jobs.").exclude(name__in=EVERY_MINUTES).delete()
+def prepare(cluster: str) -> None:
+    """Schedules the periodic jobs of a cluster and queues the first shifts, which start without waiting for the
+    schedule."""
+    now = timezone.now()
+    with transaction.atomic():
+        # No constraint keeps two processes that start at the same time from adding the same schedule twice.
+        run("LOCK TABLE django_q_schedule IN SHARE ROW EXCLUSIVE MODE")
+        for function, job in _jobs_of(cluster).items():
+            Schedule.objects.update_or_create(
+                name=_schedule_name(function),
+                defaults={
+                    "func": f"orders.jobs.{function}",
+                    "cluster": job.cluster,
+                    "schedule_type": Schedule.MINUTES,
+                    "minutes": job.minutes,
+                    "repeats": -1,
+                    "next_run": now + timedelta(minutes=1) if job.first else now,
+                },
+            )
+        ours = Schedule.objects.filter(func__startswith="orders.jobs.")
+        ours.exclude(name__in=map(_schedule_name, JOBS)).delete()
     # The queue may still hold shifts that were killed. New ones start below, and workers are few.
-    OrmQ.objects.filter(key=settings.Q_CLUSTER["name"]).delete()
-    for name in ("first supervisor shift", "stand-by supervisor shift"):
-        async_task("orders.jobs.supervisor_shift", task_name=name)
-    async_task("orders.jobs.desk_shift", task_name="first desk shift")
-    async_task("orders.jobs.outbox_shift", task_name="first outbox shift")
+    OrmQ.objects.filter(key=cluster).delete()
+    for function, job in _jobs_of(cluster).items():
+        for name in job.first:
+            async_task(f"orders.jobs.{function}", task_name=name, cluster=cluster)
+
+
+def _jobs_of(cluster: str) -> Mapping[str, Job]:
+    return {function: job for function, job in JOBS.items() if job.cluster == cluster}
+
+
+def _schedule_name(function: str) -> str:
+    """The name of a job's schedule. A release before there were two clusters replaces those that it does not know by
+    name, and would not run what is scheduled for another cluster."""
+    cluster = JOBS[function].cluster
+    return function if cluster == GENERAL else f"{cluster}: {function}"
 
 
 def supervisor_shift(seconds: float = SHIFT) -> None:
@@ -87,9 +132,31 @@ def desk_shift(seconds: float = DESK_SHIFT) -> None:
     _work(bulk_runner.run_once, seconds=seconds, pause=DESK_POLL)
 
 
+def alert_shift(seconds: float = ALERT_SHIFT) -> None:
+    """Notifies operators of alerts (O1): posts messages about new ones, and sends what is due.
+
+    Each channel has a thread of its own, so that a mail server that does not answer does not delay the webhook. Two
+    shifts at once share the work.
+    """
+    with ThreadPoolExecutor(len(MessageChannel)) as pool:
+        for thread in [pool.submit(_notify_by, channel, seconds) for channel in MessageChannel]:
+            thread.result()
+
+
+def _notify_by(channel: MessageChannel, seconds: float) -> None:
+    def notify() -> None:
+        notifications.notify_operators(gather=GATHER)
+        queue.deliver_alerts(channel=channel)
+
+    try:
+        _work(notify, seconds=seconds, pause=ALERT_POLL)
+    finally:
+        connection.close()
+
+
 def outbox_shift(seconds: float = OUTBOX_SHIFT) -> None:
-    """Sends what is due in the outbox. Two shifts at once share the work."""
-    _work(queue.deliver_due, seconds=seconds, pause=OUTBOX_POLL)
+    """Sends customers' emails that are due in the outbox. Two shifts at once share the work."""
+    _work(queue.deliver_customers_emails, seconds=seconds, pause=OUTBOX_POLL)
 
 
 def _work(
@@ -125,11 +192,6 @@ def _release(supervisor: Supervisor) -> None:
             return supervisor.release()
         except DATABASE_TROUBLE:
             connection.close()
-
-
-def notify_operators() -> None:
-    """Posts messages about alerts that operators have not been notified of (O1)."""
-    notifications.notify_operators()
 
 
 def archive_orders() -> None:

@@ -94,13 +94,14 @@ DATABASES = {
 LISTEN_PARAMETERS = database.parameters(CONFIG.listen_database_url) if CONFIG.listen_database_url else None
 """psycopg's parameters for listening, if that needs a connection past a pooler."""
 
-# The periodic jobs. Each of these traps has been met: a connection pool does not work in the cluster, which forks; a
-# redelivered job must be harmless (retry > timeout > the longest job); with catch_up on, an hour's outage starts sixty
-# shifts at once.
+# The periodic jobs, in two clusters with a queue each: `orders.jobs` says which job runs in which. Each of these traps
+# has been met: a connection pool does not work in a cluster, which forks; a redelivered job must be harmless
+# (retry > timeout > the longest job); with catch_up on, an hour's outage starts sixty shifts at once.
 Q_CLUSTER = {
     "name": "sasweb",
     "orm": "default",
-    "workers": 8,
+    "workers": 6,
+    "ALT_CLUSTERS": {"supervision": {"workers": 6}},
     "bulk": 1,
     "poll": 0.5,
     "timeout": 170,

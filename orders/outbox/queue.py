@@ -9,8 +9,8 @@ A message is posted in the transaction that causes it, and sent by the jobs proc
 
 Delivery is at least once. A claim is a lease: if a sender is killed, its message is sent again when the lease lapses,
 with the same Message-ID. No lock and no transaction is open while a message is sent. What could not be sent is
-rescheduled, with capped exponential backoff and full jitter, and no process sleeps meanwhile. Alerts go before
-customers' emails.
+rescheduled, with capped exponential backoff and full jitter, and no process sleeps meanwhile. Alerts have senders of
+their own, one for each channel, which no customer's email can hold up (`orders.jobs`).
 """
 
 import time
@@ -102,16 +102,26 @@ def patience(kind: str) -> timedelta:
     return GIVE_UP_AFTER.get(MessageKind(kind), GIVE_UP_CUSTOMERS_AFTER)
 
 
-def deliver_due(*, now: datetime | None = None, limit: int = LIMIT, seconds: float = PASS) -> int:
+def deliver_due(
+    *,
+    priority: Priority | None = None,
+    channel: MessageChannel | None = None,
+    now: datetime | None = None,
+    limit: int = LIMIT,
+    seconds: float = PASS,
+) -> int:
     """One pass: tries what is due at `now`, alerts first, each message once. Returns how many were sent.
 
-    Several processes may run it at once; they share the work.
+    With a `priority` or a `channel` it leaves all other messages alone. Several processes may run it at once; they
+    share the work.
     """
     now = now or database_now()
+    fields = {"priority": priority, "channel": channel}
+    filters = {field: value for field, value in fields.items() if value is not None}
     ends = time.monotonic() + seconds
     sent = 0
     for _ in range(limit):
-        message = _claim(now)
+        message = _claim(now, filters)
         if message is None:
             break
         sent += _try(message)
@@ -120,8 +130,18 @@ def deliver_due(*, now: datetime | None = None, limit: int = LIMIT, seconds: flo
     return sent
 
 
-def _claim(now: datetime) -> OutgoingMessage | None:
-    """Leases the next message that is due: one that waits, or one whose sender's lease has lapsed.
+def deliver_alerts(*, channel: MessageChannel | None = None) -> int:
+    """One pass over the alerts alone, or those of one channel. Returns how many were sent."""
+    return deliver_due(priority=Priority.ALERT, channel=channel)
+
+
+def deliver_customers_emails() -> int:
+    """One pass over customers' emails alone. Returns how many were sent."""
+    return deliver_due(priority=Priority.CUSTOMER)
+
+
+def _claim(now: datetime, filters: Mapping[str, Any]) -> OutgoingMessage | None:
+    """Leases the next of the chosen messages that is due: one that waits, or one whose sender's lease has lapsed.
 
     Safe beside others: a row that another sender is claiming is locked, and passed over.
     """
@@ -129,7 +149,7 @@ def _claim(now: datetime) -> OutgoingMessage | None:
         message = (
             OutgoingMessage.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
             .select_related("group")
-            .filter(due_at__lte=now)
+            .filter(due_at__lte=now, **filters)
             .order_by("priority", "due_at")
             .first()
         )

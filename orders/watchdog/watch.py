@@ -93,7 +93,7 @@ class Watch:
             self._asked_at = None
         if vitals.late or self._troubles:  # do not wait for the jobs, which may be what has died
             notifications.notify_operators()
-            queue.deliver_due()
+            queue.deliver_alerts()
         return [trouble.message for trouble in self._troubles]
 
     def _read_and_report(self) -> Vitals:

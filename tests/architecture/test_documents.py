@@ -22,6 +22,7 @@ from orders.engine.scheduler.role import SchedulerConfig
 from orders.engine.supervisor.role import SupervisorConfig
 from orders.live.hub import HubConfig
 from orders.live.streams import StreamsConfig
+from orders.management.commands import run_jobs
 from orders.models import AgentRequest
 from orders.outbox import queue
 from orders.selectors.desk import supervisor as supervisor_page
@@ -178,6 +179,7 @@ FIGURES = [
     ("docs/architecture.md", r"the job is a shift of (\d+) s", jobs.SHIFT),
     ("docs/architecture.md", r"holds the leader lease \((\d+) s\)", SupervisorConfig(instance="").lease),
     ("docs/architecture.md", r"in the database is older than (\d+) s", jobs_watch.STALE_AFTER),
+    ("docs/architecture.md", r"no job has ended for (\d+) s", run_jobs.NO_JOB_ENDED),
     ("docs/architecture.md", r"transaction timeout of (\d+) s", 5),
     ("docs/failure-modes.md", r"nothing is read beyond (\d+) KB", transport.LARGEST_ANSWER / 1024),
     ("docs/failure-modes.md", r"lease lapses after (\d+) s", HOST.lease),

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import pytest
-from django_q.tasks import async_task
 from playwright.sync_api import Page, expect
 
 from tests.browser.axe import barriers
@@ -60,7 +59,6 @@ def test_an_operator_is_notified_of_refusals_and_resubmits_with_a_canary(
     earlier = len(shop.alerts.received)
     ids = aside(lambda: shop.system.place(COUNT))
     until(lambda: in_state(shop, ids, "error") == COUNT, what="the failed orders")
-    aside(lambda: async_task("orders.jobs.notify_operators"))
     alerts = until(
         lambda: [alert for alert in shop.alerts.received[earlier:] if alert["agent"] == "warehouse"],
         what="the webhook",

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import pytest
 from django.db import connection
-from django_q.tasks import async_task
 
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Alert, Event, OrderProcess, OutgoingMessage, StepState
@@ -273,7 +272,6 @@ def test_nothing_waits_for_an_alert_channel_that_is_down(system: System) -> None
     system.start_all()
     system.place(1)
     assert system.wait_until_ended() == ["error"]
-    async_task("orders.jobs.notify_operators")  # the cluster starts it by itself once a minute
     system.no_faults()
     until(_tried_to_tell, what="an attempt to send the alert")
     system.place(3)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sasweb.launcher import children
-from sasweb.launcher.jobs_watch import SweepAge
+from sasweb.launcher.jobs_watch import SignAge
 from tests.launcher.helpers import is_alive, line_with, python, wait_for
 
 SWEEP = datetime(2025, 1, 1, tzinfo=UTC)
@@ -57,7 +57,7 @@ def test_a_killed_process_makes_a_new_group_at_once(database: Path, role: str) -
         worker = pid_of(watch, "worker")
         wait_for(lambda: has_seen(watch, worker))
         os.kill(cluster if role == "cluster" else worker, signal.SIGKILL)
-        assert "replacing the cluster now" in line_with(watch, "replacing")
+        assert "replacing the first cluster now" in line_with(watch, "replacing")
         assert not children.group_members(cluster)
         assert pid_of(watch, "cluster") != cluster
 
@@ -77,8 +77,30 @@ def test_a_cluster_that_no_longer_sweeps_is_replaced(database: Path) -> None:
     with watched(database, "obedient", "--impatient") as watch:
         first = pid_of(watch, "cluster")
         database.write_text("still")
-        assert "no supervisor has swept for 20 s; replacing the cluster" in line_with(watch, "replacing")
+        assert "no supervisor has swept for 20 s; replacing the first cluster" in line_with(
+            watch, "replacing"
+        )
         assert pid_of(watch, "cluster") != first
+
+
+def test_a_killed_process_of_one_cluster_leaves_the_other_one_working(database: Path) -> None:
+    with watched(database, "obedient", "--two") as watch:
+        victim, other = (pid_of(watch, "cluster") for _ in range(2))
+        wait_for(lambda: len(children.group_members(other)) == 3)
+        members = {stat.pid for stat in children.group_members(other)}
+        os.kill(victim, signal.SIGKILL)
+        line_with(watch, "replacing the")
+        assert pid_of(watch, "cluster") not in (victim, other)
+        assert {stat.pid for stat in children.group_members(other)} == members
+
+
+def test_only_the_cluster_that_stands_still_is_replaced(database: Path) -> None:
+    with watched(database, "obedient", "--impatient", "--two") as watch:
+        clusters = [pid_of(watch, "cluster") for _ in range(2)]
+        database.write_text("still")
+        assert "replacing the first cluster" in line_with(watch, "replacing")
+        clusters.append(pid_of(watch, "cluster"))
+        assert [is_alive(cluster) for cluster in clusters].count(True) == 2
 
 
 def test_a_stop_notifies_the_jobs_and_then_the_cluster(database: Path) -> None:
@@ -121,7 +143,7 @@ def test_a_killed_watch_takes_the_whole_cluster_with_it(database: Path) -> None:
 
 
 def test_sweeps_are_stale_when_the_answer_has_not_changed_for_too_long() -> None:
-    age = SweepAge(stale_after=20, grace=30)
+    age = SignAge(stale_after=20, grace=30)
     age.note_answer(SWEEP, now=0)
     assert not age.is_stale(now=30)
     assert age.is_stale(now=31)
@@ -131,7 +153,7 @@ def test_sweeps_are_stale_when_the_answer_has_not_changed_for_too_long() -> None
 
 
 def test_a_clock_that_is_hours_off_does_not_matter() -> None:
-    age = SweepAge(stale_after=20, grace=30)
+    age = SignAge(stale_after=20, grace=30)
     age.note_answer(SWEEP, now=0)
     age.note_answer(SWEEP - timedelta(hours=5), now=10)
     assert not age.is_stale(now=30)
@@ -139,7 +161,7 @@ def test_a_clock_that_is_hours_off_does_not_matter() -> None:
 
 
 def test_an_unreachable_database_never_makes_a_cluster_stale() -> None:
-    age = SweepAge(stale_after=20, grace=30)
+    age = SignAge(stale_after=20, grace=30)
     age.note_answer(SWEEP, now=0)
     age.note_silence()
     assert not age.is_stale(now=3_600)

@@ -67,6 +67,17 @@ def _alerts(count: int, code: str = "http_503") -> None:
 
 @pytest.mark.django_db
 @pytest.mark.pattern("O1")
+def test_a_groups_first_alert_waits_a_moment_for_others_and_is_counted_with_them(inbox: Mailbox) -> None:
+    _alerts(1)
+    assert notify_operators(gather=30) == 0
+    _alerts(4)
+    Alert.objects.filter(pk=Alert.objects.order_by("id")[0].pk).update(opened_at=ago(31))
+    assert notify_operators(gather=30) == 1
+    assert OutgoingMessage.objects.get().alerts == 5
+
+
+@pytest.mark.django_db
+@pytest.mark.pattern("O1")
 def test_a_group_of_alerts_is_reported_once_by_email_and_webhook(
     inbox: Mailbox, hook: Webhook, settings: Any
 ) -> None:

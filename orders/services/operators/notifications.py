@@ -26,6 +26,7 @@ _GROUPS_TO_NOTIFY = """
       FROM orders_alert
      WHERE notified_at IS NULL AND closed_at IS NULL
      GROUP BY group_id
+    HAVING min(opened_at) <= clock_timestamp() - %s * interval '1 second'
      ORDER BY min(id)
 """
 _MARK_NOTIFIED = """
@@ -36,14 +37,15 @@ _MARK_NOTIFIED = """
 """
 
 
-def notify_operators() -> int:
+def notify_operators(*, gather: float = 0.0) -> int:
     """Posts messages about every group that has alerts not yet notified. Returns how many it posted.
 
-    Without ALERT_EMAIL and ALERT_WEBHOOK_URL it only logs the alerts. A group that fails does not stop the others, and
-    is tried again at the next call.
+    A group's first alert waits for `gather` seconds, so that the message counts those that come with it. Without
+    ALERT_EMAIL and ALERT_WEBHOOK_URL it only logs the alerts. A group that fails does not stop the others, and is
+    tried again at the next call.
     """
     count = 0
-    for (group_id,) in fetch(_GROUPS_TO_NOTIFY):
+    for (group_id,) in fetch(_GROUPS_TO_NOTIFY, [gather]):
         try:
             count += _post_messages(group_id)
         except Exception:  # whatever is wrong with one group, operators must hear of the others
