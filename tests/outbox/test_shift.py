@@ -17,7 +17,7 @@ from tests.support.mailbox import mailbox
 from tests.support.roles import end_other_connections, in_thread
 from tests.support.two_sessions import all_at_once
 from tests.support.wait import until
-from tests.support.webhook import webhook
+from tests.support.webhook import LOOPBACK, webhook
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,14 +74,21 @@ def test_an_alert_is_sent_by_the_webhook_while_the_mail_server_does_not_answer(
     monkeypatch.setattr(jobs, "is_stopping", over.is_set)
     with mailbox(settings) as box, webhook() as hook:
         box.delay = 3600
-        settings.CONFIG = replace(settings.CONFIG, alert_email="ops@example.org", alert_webhook_url=hook.url)
+        settings.CONFIG = replace(
+            settings.CONFIG,
+            alert_email="ops@example.org",
+            alert_webhook_url=hook.url,
+            webhook_networks=LOOPBACK,
+        )
         open_alerts([NewAlert(None, "outage", "unreachable", "no answer", "", "carrier")])
         shift = in_thread(lambda: jobs.alert_shift(600))
-        until(lambda: box.emails, what="the email that the server does not acknowledge")
-        open_alerts([NewAlert(None, "outage", "unreachable", "no answer", "", "payments")])
-        until(lambda: len(hook.received) == 2, what="both alerts by the webhook")
-        over.set()
-        shift.result(timeout=60)
+        try:
+            until(lambda: box.emails, what="the email that the server does not acknowledge")
+            open_alerts([NewAlert(None, "outage", "unreachable", "no answer", "", "payments")])
+            until(lambda: len(hook.received) == 2, what="both alerts by the webhook")
+        finally:
+            over.set()
+            shift.result(timeout=60)
 
 
 def test_customers_emails_are_not_sent_by_alert_shifts_nor_alerts_by_outbox_shifts(
