@@ -8,6 +8,7 @@ import structlog
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import get_resolver
 
 from sasweb import readiness
 
@@ -73,7 +74,9 @@ def no_nul(get_response: Handler) -> Handler:
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if "\x00" in request.path_info or NUL.search(request.META.get("QUERY_STRING", "")):
-            raise BadRequest("the url has a NUL character")
+            # Not raised: Django would log it with a traceback, and anybody can send as many as she likes.
+            answer: Callable[..., HttpResponseBase] = get_resolver().resolve_error_handler(400)
+            return answer(request, BadRequest("the url has a NUL character"))
         return get_response(request)
 
     return middleware

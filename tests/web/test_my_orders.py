@@ -102,7 +102,7 @@ def test_pages_follow_one_another_until_all_orders_were_seen_once(client: Client
 
 @pytest.mark.parametrize(
     "before",
-    ["", "x", "0", "\x00", "[]", "99999999-9999-9999-9999-999999999999", "9" * 18 + "-" + "9" * 32],
+    ["", "x", "0", "[]", "99999999-9999-9999-9999-999999999999", "9" * 18 + "-" + "9" * 32],
 )
 def test_a_mangled_url_still_shows_a_page(client: Client, ada: User, before: str) -> None:
     own = place(f"user:{ada.pk}")

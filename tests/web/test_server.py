@@ -210,7 +210,7 @@ def test_the_server_stops_at_once_even_if_clients_wait(
     server = Server(tmp_path / "log", database_url=database_url())
     try:
         until(server.answers)
-        assert server.request("GET", "/readyz").body == b"ready\n"
+        until(lambda: server.request("GET", "/readyz").body == b"ready\n", what="a ready server")
         with ThreadPoolExecutor(8) as clients:
             waiting = [
                 clients.submit(server.request, "GET", url, headers={**signed, "Prefer": "wait=60"})
@@ -231,8 +231,13 @@ def test_probes_and_problems_while_the_database_comes_and_goes(tmp_path: Path) -
         server = Server(tmp_path / "log", database_url=database.url)
         try:
             until(server.answers)
-            missing = server.request("GET", "/readyz")
-            assert (missing.status, missing.body.split(b":")[0]) == (503, b"migrations still to be applied")
+            missing = (503, b"migrations still to be applied")
+
+            def answer() -> tuple[int, bytes]:
+                ready = server.request("GET", "/readyz")
+                return ready.status, ready.body.split(b":")[0]
+
+            until(lambda: answer() == missing, what="the migrations that are missing")
             database.stop(mode="immediate")
             assert server.request("GET", "/healthz").body == b"ok\n"
             response = server.request("GET", "/readyz", timeout=1.0)

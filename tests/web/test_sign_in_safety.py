@@ -237,7 +237,8 @@ def test_nobody_is_redirected_to_another_host(
     assert out.post("/account/sign-out/", {"next": following})["Location"] == "/"
     again = Client()
     again.force_login(ada)
-    assert again.get("/account/sign-in/", {"next": following})["Location"] == "/account/"
+    led_to = again.get("/account/sign-in/", {"next": following}).get("Location")
+    assert led_to == (None if "\x00" in following else "/account/")  # no url has a NUL
     client.post("/account/sign-up/", {"email": "new@example.com", "next": following})
     password = {"new_password1": PASSWORD, "new_password2": PASSWORD}
     assert client.post(inbox.link(), password)["Location"] == "/account/"
