@@ -42,7 +42,7 @@ class SearchField(forms.CharField):
 
     def to_python(self, value: Any) -> str:
         """The words with single spaces between them."""
-        return " ".join(str(value or "").replace("\x00", " ").split())[:LONGEST_TEXT]
+        return " ".join(str(value or "").split())[:LONGEST_TEXT]
 
 
 class NumberField(forms.Field):

@@ -48,7 +48,7 @@ def box(system: System) -> Iterator[OperatorsOnly]:
 def post_sign_ups() -> None:
     """As many customers' emails as `EMAILS`, all of them due."""
     now = database_now()
-    arguments = {"site": "https://shop.example", "following": "", "language": "en"}
+    arguments = {"following": "", "language": "en"}
     OutgoingMessage.objects.bulk_create(
         OutgoingMessage(
             kind=MessageKind.SIGN_UP,
