@@ -14,6 +14,7 @@ workers = int(os.environ.get("WEB_CONCURRENCY", "1"))
 worker_class = "asgi"
 graceful_timeout = 5  # seconds that running requests have to finish at a stop
 accesslog = None
+forwarded_allow_ips = ""  # `sasweb.proxies` decides whose headers are believed
 control_socket_disable = True  # it would be one file in the home folder, shared by all of a user's servers
 
 

@@ -53,6 +53,7 @@ class Server:
                     "PYTHONWARNINGS": "default",
                     "REQUIRE_SECOND_FACTOR": "false",
                     "WATCHDOG": "false",
+                    "LIMITS": "off",
                     **env,
                 },
                 stdout=output,
