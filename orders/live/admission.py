@@ -40,7 +40,7 @@ def admit_owner(request: HttpRequest, order_id: UUID) -> Admission | None:
         user_id = _user_of(request).pk
         if user_id is None or not order_selectors.owns_order(order_id=order_id, customer_id=user_id):
             return None
-        return Admission(order_id, order_selectors.order_version(order_id), f"user:{user_id}")
+        return Admission(order_id, order_selectors.order_version(order_id), f"order:{order_id}")
     finally:
         connection.close()
 
@@ -68,10 +68,7 @@ def read_desk_version(_watched: Sequence[UUID]) -> Mapping[UUID, str]:
 
 
 def admit_bearer(order_id: UUID) -> Admission | None:
-    """Admits the bearer of an order's token, if the order still exists.
-
-    Such followers are counted by order: the IP address would be the proxy's, or a whole office's.
-    """
+    """Admits the bearer of an order's token, if the order still exists."""
     try:
         if not order_selectors.order_exists(order_id):
             return None

@@ -238,7 +238,7 @@ def test_a_reader_who_never_reads_is_dropped_at_the_end_of_its_stream_and_at_a_s
             streams.stop()
         await asyncio.wait([task])
         assert task.cancelled()
-        assert (streams._open, dict(streams._followers), streams._hub._watches) == (0, {}, {})
+        assert (streams._open, streams._places._held, streams._hub._watches) == (0, {}, {})
 
     asyncio.run(asyncio.wait_for(scenario(lifetime=0.05, is_stopped=False), SOON))
     asyncio.run(asyncio.wait_for(scenario(lifetime=60.0, is_stopped=True), SOON))

@@ -68,9 +68,13 @@ class Server:
         body: bytes | Iterable[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 20.0,
+        source: str = "127.0.0.1",
     ) -> Answer:
-        """Sends one request on its own connection. A body in pieces is sent in chunks."""
-        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        """Sends one request on its own connection, from this IP address of the machine. A body in pieces is sent in
+        chunks."""
+        client = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=timeout, source_address=(source, 0)
+        )
         try:
             client.request(method, path, body=body, headers=dict(headers or {}))
             response = client.getresponse()
@@ -78,9 +82,9 @@ class Server:
         finally:
             client.close()
 
-    def connect(self) -> socket.socket:
-        """A raw TCP connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+    def connect(self, source: str = "127.0.0.1") -> socket.socket:
+        """A raw TCP connection from this IP address of the machine."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20, source_address=(source, 0))
 
     def answers(self) -> bool:
         """Whether the server takes requests."""

@@ -21,8 +21,8 @@ class Heard(NamedTuple):
 class Stream:
     """One open stream. Reads only when it is asked to."""
 
-    def __init__(self, server: Server, path: str, **headers: str) -> None:
-        self._socket = server.connect()
+    def __init__(self, server: Server, path: str, *, source: str = "127.0.0.1", **headers: str) -> None:
+        self._socket = server.connect(source)
         lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
         self._socket.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode())
         self._bytes = b""
