@@ -224,6 +224,12 @@ class Streams:
             hasten(limit)
 
 
+def make_streams(*, connections: int) -> Streams:
+    """The streams of a process that takes this many connections: at most half of them."""
+    total = min(Caps.total, connections // 2)
+    return Streams(StreamsConfig(caps=Caps(total=total, operators=total // 10)))
+
+
 async def end_when_gone(watch: Watch, receive: Receive) -> None:
     """Ends a watch when its client disconnects."""
     while (await receive())["type"] != "http.disconnect":

@@ -54,8 +54,9 @@ def signed(ada: APIClient) -> dict[str, str]:
 
 def workers_memory(server: Server) -> int:
     """The peak memory of the server's largest worker, in bytes."""
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
-    lines = [line for pid in children for line in Path(f"/proc/{pid}/status").read_text().splitlines()]
+    lines = [
+        line for pid in server.workers() for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    ]
     return max(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
