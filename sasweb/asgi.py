@@ -21,6 +21,7 @@ from django.core.wsgi import get_wsgi_application
 from django.utils.module_loading import import_string
 
 from sasweb import descriptors, shutdown
+from sasweb.proxies import see_through
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -50,9 +51,12 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application: passes each request to the part that answers it."""
     if scope["type"] == "lifespan":
         await handle_lifespan(receive, send)
-    elif scope["type"] != "http":
+        return
+    if scope["type"] != "http":
         await send({"type": "websocket.close", "code": 1000})
-    elif scope["path"] == "/healthz":
+        return
+    see_through(scope, settings.CONFIG.trusted_proxies)
+    if scope["path"] == "/healthz":
         await answer(send, 200, b"ok\n")
     elif scope["path"].startswith("/events/"):
         await streams(scope, receive, send)

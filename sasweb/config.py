@@ -19,6 +19,7 @@ from environs import Env, EnvError
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from sasweb.limits import DEFAULTS, Limits, read_limits
 from sasweb.public_hosts import Network, is_public, is_within, read_literal, read_networks
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
@@ -63,6 +64,8 @@ class Config:
     heartbeat_url: str
     webhook_networks: tuple[Network, ...]
     watchdog: bool
+    limits: Limits
+    trusted_proxies: tuple[Network, ...]
     public_url: str
     require_second_factor: bool
 
@@ -113,6 +116,8 @@ def read(environ: Env | None = None) -> Config:
         heartbeat_url=_webhook_url(env, "HEARTBEAT_URL", networks),
         webhook_networks=networks,
         watchdog=_value(env.bool, "WATCHDOG", True, "true or false"),
+        limits=_limits(env, "LIMITS"),
+        trusted_proxies=_networks(env, "TRUSTED_PROXIES"),
         public_url=_url(env, "PUBLIC_URL", f"http://{reachable_host_port(bind)}", ("http", "https")),
         require_second_factor=_value(env.bool, "REQUIRE_SECOND_FACTOR", not debug, "true or false"),
     )
@@ -200,6 +205,17 @@ def _networks(env: Env, name: str) -> tuple[Network, ...]:
     except ValueError as error:
         raise ConfigError(
             f"{name}={value!r} is not valid; expected networks separated by commas, for example 10.20.0.0/16"
+        ) from error
+
+
+def _limits(env: Env, name: str) -> Limits:
+    value: str = env.str(name, default="")
+    try:
+        return read_limits(value)
+    except ValueError as error:
+        raise ConfigError(
+            f"{name}={value!r} is not valid; expected off, or for example orders.token=50/60 for 50 in 60 seconds,"
+            f" separated by commas; the names are {', '.join(DEFAULTS)}"
         ) from error
 
 

@@ -50,6 +50,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "orders.access.known_devices.KnownDevices",
+    "orders.access.limited_requests.LimitedRequests",
     "django_otp.middleware.OTPMiddleware",
     "orders.access.sessions.OperatorSessions",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
@@ -125,9 +127,10 @@ LOGIN_URL = "account:sign-in"
 LOGIN_REDIRECT_URL = "account:overview"
 
 # Guessing: after ten wrong passwords an account is locked for the IP address that they came from, and for no other, so
-# its owner elsewhere notices nothing. Emails without an account are locked in the same way.
+# its owner elsewhere notices nothing. Emails without an account are locked in the same way (`orders.access.lockout`).
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
+    "orders.access.lockout.NameLock",
     "django.contrib.auth.backends.ModelBackend",
 ]
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -136,7 +139,7 @@ AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
 AXES_USERNAME_CALLABLE = "orders.access.lockout.read_username"
-AXES_CLIENT_IP_CALLABLE = "orders.access.lockout.read_ip_address"
+AXES_CLIENT_IP_CALLABLE = "orders.access.addresses.read_ip_address"
 AXES_LOCKOUT_CALLABLE = "orders.access.lockout.show"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
@@ -185,9 +188,11 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_AGE = SESSION_COOKIE_AGE
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+DEVICE_COOKIE_NAME = "device"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEBUG
 if not DEBUG:
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+    DEVICE_COOKIE_NAME = "__Host-device"
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -200,6 +205,7 @@ SILENCED_SYSTEM_CHECKS = [
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["orders.api.authentication.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["orders.api.throttling.LimitThrottle"],
     "DEFAULT_PARSER_CLASSES": ["orders.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

@@ -18,6 +18,7 @@ worker_connections = descriptors.MOST_CONNECTIONS
 graceful_timeout = 5  # seconds that running requests have to finish at a stop
 keepalive = 2  # seconds that a connection stays open without a request
 accesslog = None
+forwarded_allow_ips = ""  # `sasweb.proxies` decides whose headers are believed
 control_socket_disable = True  # it would be one file in the home folder, shared by all of a user's servers
 
 

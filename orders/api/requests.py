@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 
-from orders.api.fields import Strict, Text, Token, Whole
+from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.api.paging import LONGEST_WAIT
 from orders.api.problems import invalid
 from orders.fields import email as email_addresses
@@ -38,10 +38,10 @@ class LineIn(Strict):
 class AddressIn(Strict):
     """Where an order is shipped."""
 
-    name = Text(**PART)
-    street = Text(**PART)
-    city = Text(**PART)
-    postal_code = Text(**PART)
+    name = MailedText(**PART)
+    street = MailedText(**PART)
+    city = MailedText(**PART)
+    postal_code = MailedText(**PART)
     country = Token(pattern="[A-Za-z]{2}", message="This must be a two-letter country code (ISO 3166).")
 
     def validate_country(self, country: str) -> str:

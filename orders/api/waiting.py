@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 from rest_framework.request import Request
 
-from orders.access.lockout import read_ip_address
+from orders.access.addresses import read_ip_address
 from orders.api import requests
 from sasweb.shutdown import STOPPING
 

@@ -30,7 +30,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import Error
 
 from orders.access.guest_links import read_token
-from orders.access.lockout import read_ip_address
+from orders.access.addresses import read_ip_address
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.live.admission import (

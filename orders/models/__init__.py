@@ -28,6 +28,7 @@ from orders.models.health import (
     RoleInstance,
     SweepRecord,
 )
+from orders.models.limits import Bucket
 from orders.models.outbox import OutgoingMessage
 from orders.models.shop import Order, OrderLine, Product
 from orders.models.state import Event, OrderProcess, StepState, WorkflowDefinition
@@ -41,6 +42,7 @@ __all__ = [
     "AlertGroup",
     "ArchivedOrder",
     "AuditEntry",
+    "Bucket",
     "BulkAction",
     "BulkItem",
     "Circuit",

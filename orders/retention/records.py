@@ -72,6 +72,9 @@ RULES: Mapping[str, Rule] = {
         key="session_key",
         first="",
     ),
+    "buckets": Rule(
+        table="orders_bucket", condition="full_at < %(before)s", age=timedelta(0), key="key", first=""
+    ),
     "jobs": Rule(table="django_q_task", condition="stopped < %(before)s", age=timedelta(days=30), first=""),
 }
 

@@ -70,7 +70,7 @@ ROOMS = {
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
-        *("orders.engine.errors", "orders.engine.rows", "orders.outbox"),
+        *("orders.engine.errors", "orders.engine.rows", "orders.outbox", "orders.access"),
         *("orders.workflow.editing", "orders.workflow.customer_steps"),
     ),
     "orders.outbox": (
@@ -82,7 +82,7 @@ ROOMS = {
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),
         *("orders.engine.runtime.backoff", "orders.selectors.desk.reconciliation", "orders.vocabulary"),
     ),
-    "orders.access": ("orders.models", "orders.fields"),
+    "orders.access": ("orders.models", "orders.fields", "sasweb.limits"),
     "orders.api": (*BELOW_FACES, "sasweb.shutdown"),
     "orders.storefront": (*BELOW_FACES, "orders.posters", "orders.workflow.customer_steps"),
     "orders.console": (*BELOW_FACES, "sasweb.launcher"),

@@ -31,6 +31,7 @@ from orders.vocabulary import MessageKind
 from sandbox.app import PAGE, SLOW_SECONDS
 from sasweb import config, database
 from sasweb.launcher import jobs_watch, launch
+from sasweb.limits import DEFAULTS
 from tests.architecture.source import ROOT
 from tests.support.invariants import Limits
 
@@ -90,6 +91,8 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "ALERT_EMAIL": {"": "none"}[defaults.alert_email or defaults.alert_webhook_url],
         "HEARTBEAT_URL": {"": "none"}[defaults.heartbeat_url],
         "WEBHOOK_NETWORKS": {(): "none"}[defaults.webhook_networks],
+        "TRUSTED_PROXIES": {(): "none"}[defaults.trusted_proxies],
+        "LIMITS": {True: "`sasweb/limits.py`"}[defaults.limits == DEFAULTS],
         "WATCHDOG": {True: "on"}[defaults.watchdog],
         "EMAIL_FROM": f"`{defaults.email_from}`",
         "VAR_DIR": f"`{(config.PROJECT_DIR / 'var').relative_to(config.PROJECT_DIR)}/`",

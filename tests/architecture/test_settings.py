@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sasweb import config
+from sasweb.limits import DEFAULTS
 from tests.architecture.source import ROOT
 
 NOT_A_URL = "expected a URL that starts with http or https://"
@@ -45,6 +46,13 @@ WRONG = [
     ("HEARTBEAT_URL", "hooks.example", NOT_A_URL),
     ("WEBHOOK_NETWORKS", "10.20.0.1/16", "expected networks separated by commas, for example 10.20.0.0/16"),
     ("PUBLIC_URL", "shop.example", NOT_A_URL),
+    (
+        "LIMITS",
+        "orders=5/60",
+        "expected off, or for example orders.token=50/60 for 50 in 60 seconds, separated by commas;"
+        f" the names are {', '.join(DEFAULTS)}",
+    ),
+    ("TRUSTED_PROXIES", "proxy", "expected networks separated by commas, for example 10.20.0.0/16"),
 ]
 """Variable, invalid value, expected value as the line says it."""
 ALSO_WRONG = [

@@ -57,6 +57,7 @@ class Server:
                     "PYTHONWARNINGS": "default",
                     "REQUIRE_SECOND_FACTOR": "false",
                     "WATCHDOG": "false",
+                    "LIMITS": "off",
                     **env,
                 },
                 stdout=output,
