@@ -5,7 +5,7 @@ operators.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -19,6 +19,7 @@ from django_otp import DEVICE_ID_SESSION_KEY
 
 from orders.access import second_factor, sessions
 from orders.access.levels import VIEW
+from orders.access.limits import take
 from orders.selectors import orders as order_selectors
 from orders.selectors.desk.version import desk_version
 
@@ -32,6 +33,15 @@ class Admission(NamedTuple):
     order_id: UUID
     version: str
     follower: str
+
+
+def count_and_admit(address: str, admit: Callable[[], Admission | None]) -> Admission | None:
+    """Counts a stream of this IP address, then admits its reader. Raises `LimitedError`."""
+    try:
+        take([("streams.address", address)])
+        return admit()
+    finally:
+        connection.close()
 
 
 def admit_owner(request: HttpRequest, order_id: UUID) -> Admission | None:

@@ -29,8 +29,9 @@ from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.core.handlers.asgi import ASGIRequest
 from django.db import Error
 
-from orders.access.guest_links import read_token
 from orders.access.addresses import read_ip_address
+from orders.access.guest_links import read_token
+from orders.access.limits import LimitedError
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.live.admission import (
@@ -39,6 +40,7 @@ from orders.live.admission import (
     admit_bearer,
     admit_operator,
     admit_owner,
+    count_and_admit,
     read_desk_version,
     read_versions,
 )
@@ -128,6 +130,9 @@ class Streams:
         except (BadRequest, SuspiciousOperation, UnicodeDecodeError):
             await refuse(send, 400)
             return
+        except LimitedError as error:
+            await refuse(send, 429, retry_after=error.wait)
+            return
         except Error:
             await refuse(send, 503, retry_after=random.randint(2, 10))
             return
@@ -143,12 +148,12 @@ class Streams:
         if request.path == OPERATORS:
             admit = partial(admit_operator, request)
         elif owners := OWNERS.fullmatch(request.path):
-            admit = partial(admit_owner, request, UUID(owners[1]))
+            admit = partial(count_and_admit, address, partial(admit_owner, request, UUID(owners[1])))
         elif bearers := BEARERS.fullmatch(request.path):
             order_id = read_token(bearers[1])
             if order_id is None:
                 return None
-            admit = partial(admit_bearer, order_id)
+            admit = partial(count_and_admit, address, partial(admit_bearer, order_id))
         else:
             return None
         self._arriving[address] += 1

@@ -194,6 +194,7 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
         "admit_owner",
         lambda _, order_id: Admission(order_id, orders.versions[order_id], "ada"),
     )
+    monkeypatch.setattr(streams_module, "count_and_admit", lambda _, admit: admit())
     monkeypatch.setattr(streams_module, "LINGER", 0.05)
 
     def listen(self: Streams) -> None:

@@ -1,6 +1,7 @@
 """Nobody can take everybody's live updates: what readers, orders and IP addresses may have of a process's streams."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -150,3 +151,18 @@ def test_places_are_free_again_when_readers_leave(small: Server, orders: list[UU
         for number in range(6):
             until(lambda number=number: opens(number), what="a place")
         close(*streams)
+
+
+def test_an_address_that_opens_streams_too_often_has_to_wait(
+    orders: list[UUID], follow: Open, tmp_path: Path
+) -> None:
+    server = Server(tmp_path / "log", **about("often"), LIMITS="streams.address=3/60")
+    try:
+        until(server.answers, what="the server")
+        statuses = [follow(server, as_guest(orders[0])).status for _ in range(4)]
+        assert statuses == [200, 200, 200, 429]
+        assert follow(server, as_guest(orders[0]), OFFICE).status == 200
+        viewer = session_cookie(signed_in(person("viewer")))
+        assert follow(server, CONSOLE, Cookie=viewer).status == 200
+    finally:
+        server.end()
