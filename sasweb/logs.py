@@ -13,6 +13,9 @@ from typing import Any
 
 import structlog
 
+MOST_OF_A_KIND = 60
+"""Warnings or errors of one kind that are logged in a minute."""
+
 SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -66,7 +69,7 @@ class Limit(logging.Filter):
     """
 
     def __init__(
-        self, *, most: int = 60, period: float = 60.0, clock: Callable[[], float] = time.monotonic
+        self, *, most: int = MOST_OF_A_KIND, period: float = 60.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__()
         self._most = most
