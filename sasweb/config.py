@@ -25,6 +25,10 @@ from sasweb.public_hosts import Network, is_public, is_within, read_literal, rea
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 
 
+SHORTEST_KEY = 32
+"""Characters of `SECRET_KEY`."""
+
+
 class ConfigError(ValueError):
     """Raised when an environment variable has an invalid value."""
 
@@ -39,6 +43,7 @@ class Config:
     database_url: str
     listen_database_url: str
     secret_key: str
+    secret_key_fallbacks: tuple[str, ...]
     debug: bool
     allowed_hosts: list[str]
     supervisor_period: float
@@ -89,6 +94,7 @@ def read(environ: Env | None = None) -> Config:
         database_url=_postgres_url(env, "DATABASE_URL", _noted_url(var_dir)),
         listen_database_url=_postgres_url(env, "LISTEN_DATABASE_URL", ""),
         secret_key=_secret_key(env, var_dir),
+        secret_key_fallbacks=_secret_keys(env, "SECRET_KEY_FALLBACKS"),
         debug=debug,
         allowed_hosts=_value(
             env.list, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names separated by commas"
@@ -256,12 +262,19 @@ def _postgres_url(env: Env, name: str, default: str) -> str:
     return value
 
 
+def _secret_keys(env: Env, name: str) -> tuple[str, ...]:
+    keys = tuple(key for key in env.str(name, default="").split(",") if key)
+    if any(len(key) < SHORTEST_KEY for key in keys):
+        raise ConfigError(f"{name} is not valid; expected earlier values of SECRET_KEY, separated by commas")
+    return keys
+
+
 def _secret_key(env: Env, var_dir: Path) -> str:
     """`SECRET_KEY`, or a key that is generated once and kept in `VAR_DIR`, readable only by its owner."""
     value: str = env.str("SECRET_KEY", default="")
     if value:
-        if len(value) < 32:
-            raise ConfigError("SECRET_KEY is not valid; expected at least 32 random characters")
+        if len(value) < SHORTEST_KEY:
+            raise ConfigError(f"SECRET_KEY is not valid; expected at least {SHORTEST_KEY} random characters")
         return value
     key_file = var_dir / "secret-key"
     if not key_file.is_file():

@@ -13,6 +13,7 @@ except config.ConfigError as error:
 
 BASE_DIR = config.PROJECT_DIR
 SECRET_KEY = CONFIG.secret_key
+SECRET_KEY_FALLBACKS = [*CONFIG.secret_key_fallbacks]
 DEBUG = CONFIG.debug
 ALLOWED_HOSTS = CONFIG.allowed_hosts
 ROOT_URLCONF = "sasweb.urls"
@@ -184,6 +185,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 
 # Outside DEBUG a proxy in front serves the web over https. It also redirects from http and decides which other hosts
 # HSTS covers.
+SESSION_ENGINE = "orders.access.hashed_sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_AGE = SESSION_COOKIE_AGE

@@ -30,6 +30,7 @@ from orders.models.health import (
 )
 from orders.models.limits import Bucket
 from orders.models.outbox import OutgoingMessage
+from orders.models.second_factor import TotpFactor
 from orders.models.shop import Order, OrderLine, Product
 from orders.models.state import Event, OrderProcess, StepState, WorkflowDefinition
 
@@ -64,5 +65,6 @@ __all__ = [
     "SubmissionKey",
     "SubmissionMessage",
     "SweepRecord",
+    "TotpFactor",
     "WorkflowDefinition",
 ]

@@ -102,6 +102,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "DATABASE_URL": "embedded",
         "LISTEN_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.listen_database_url],
         "SECRET_KEY": "generated once, kept in `VAR_DIR`",
+        "SECRET_KEY_FALLBACKS": {(): "none"}[defaults.secret_key_fallbacks],
         "WAREHOUSE_URL": "the sandbox",
     }
     shown["BIND"] = f"`{defaults.bind}`, `{defaults.sandbox_bind}`"

@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 from django_otp.oath import TOTP
-from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import Page, expect
 
+from orders.models import TotpFactor
 from tests.browser.axe import PHONE, barriers, violations
 from tests.browser.conftest import Opener
 from tests.browser.running import Shop
@@ -36,7 +36,7 @@ def employ(django_db_blocker: Any) -> Iterator[Employ]:
             User.objects.filter(username=name).delete()
             user = person(role, name, password=PASSWORD)
             if key:
-                TOTPDevice.objects.create(user=user, name="default", key=key, confirmed=True)
+                TotpFactor.objects.create(user=user, name="default", key=key, confirmed=True)
 
         in_thread(work).result(timeout=60)
 

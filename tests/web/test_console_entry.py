@@ -12,10 +12,10 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from orders.access import second_factor, sessions
-from orders.models import AuditEntry
+from orders.models import AuditEntry, TotpFactor
+from sasweb.sealing import unseal
 from tests.support.people import PASSWORD, person, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -29,11 +29,11 @@ def required(settings: Any) -> None:
     settings.REQUIRE_SECOND_FACTOR = True
 
 
-def with_device(user: User) -> TOTPDevice:
-    return TOTPDevice.objects.create(user=user, name="default", confirmed=True)
+def with_device(user: User) -> TotpFactor:
+    return TotpFactor.objects.create(user=user, name="default", confirmed=True)
 
 
-def code_of(device: TOTPDevice, step: int = 0) -> str:
+def code_of(device: TotpFactor, step: int = 0) -> str:
     """The code that is valid `step` half minutes from now."""
     if device.pk:
         device.refresh_from_db()  # signing in may have changed its drift
@@ -140,12 +140,12 @@ def test_setting_up_a_second_factor_shows_the_key_and_then_the_recovery_codes_on
     picture = client.get("/console/second-factor/qr.svg")
     assert picture["Content-Type"] == "image/svg+xml"
     assert "style=" not in picture.content.decode()
-    key = client.session[second_factor.NEW_KEY]
+    key = unseal(client.session[second_factor.NEW_KEY], purpose=second_factor.NEW_KEY).decode()
     assert second_factor.key_letters(key) in page
     assert client.post(f"{FACTOR}set-up/", {"code": "000000"}).status_code == 403
-    assert not TOTPDevice.objects.exists()
+    assert not TotpFactor.objects.exists()
     before = client.session.session_key
-    shown = client.post(f"{FACTOR}set-up/", {"code": code_of(TOTPDevice(key=key)), "next": AUDIT})
+    shown = client.post(f"{FACTOR}set-up/", {"code": code_of(TotpFactor(key=key)), "next": AUDIT})
     codes = shown.context["codes"]
     assert (shown.status_code, len(codes)) == (200, second_factor.RECOVERY_CODES)
     assert "no-store" in shown["Cache-Control"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from orders.access import sessions
+from orders.models import TotpFactor
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
 from tests.support.system import database_url
@@ -75,9 +75,9 @@ def test_a_session_that_has_ended_or_lacks_its_second_factor_is_not_notified(ser
     user = person("operator")
     client = signed_in(user)
     assert status(server, client) == 200
-    TOTPDevice.objects.create(user=user, name="default", confirmed=True)
+    TotpFactor.objects.create(user=user, name="default", confirmed=True)
     assert status(server, client) == 404
-    TOTPDevice.objects.all().delete()
+    TotpFactor.objects.all().delete()
     session = client.session
     session[sessions.SINCE] = session[sessions.SEEN] = time.time() - 86_400
     session.save()

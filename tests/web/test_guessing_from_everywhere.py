@@ -13,9 +13,8 @@ from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from orders.models import AuditEntry
+from orders.models import AuditEntry, TotpFactor
 from sasweb.limits import Limit
 from tests.support.mailbox import Mailbox
 from tests.support.order_bodies import EMAIL
@@ -108,7 +107,7 @@ def test_a_new_password_lets_the_owner_in(inbox: Mailbox, ada: User) -> None:
 
 def test_an_account_with_a_second_factor_is_not_locked_by_its_name(db: None) -> None:
     admin = person("admin", EMAIL, password=PASSWORD)
-    TOTPDevice.objects.create(user=admin, name="default", confirmed=True)
+    TotpFactor.objects.create(user=admin, name="default", confirmed=True)
     assert guess_from_everywhere(GUESSES + 2) == [200] * (GUESSES + 2)
     assert sign_in(Client(REMOTE_ADDR="203.0.113.9"), PASSWORD).status_code == 302
 
@@ -136,7 +135,7 @@ def test_sign_ins_of_operators_and_failures_are_in_the_audit_log(url: str, db: N
 
 def test_customers_are_not_in_the_audit_log_and_nobody_can_fill_it(ada: User) -> None:
     admin = person("admin", "admin@example.org", password=PASSWORD)
-    TOTPDevice.objects.create(user=admin, name="default", confirmed=True)
+    TotpFactor.objects.create(user=admin, name="default", confirmed=True)
     sign_in(Client(), PASSWORD)
     sign_in(Client(), "a wrong one")
     guess_from_everywhere(3, "nobody@example.org")
