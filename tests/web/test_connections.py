@@ -3,6 +3,7 @@
 import resource
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import UUID
@@ -60,13 +61,15 @@ def running(server: Server) -> Iterator[Server]:
 
 
 def send(clients: ExitStack, server: Server, request: bytes, count: int) -> list[socket.socket]:
-    """Sends this on each of so many connections."""
-    sent = []
-    for _ in range(count):
-        connection = clients.enter_context(server.connect())
+    """Sends this on each of so many connections, many of them at once."""
+
+    def connect(_: int) -> socket.socket:
+        connection = server.connect()
         connection.sendall(request)
-        sent.append(connection)
-    return sent
+        return connection
+
+    with ThreadPoolExecutor(32) as threads:
+        return [clients.enter_context(connection) for connection in threads.map(connect, range(count))]
 
 
 def is_closed(connection: socket.socket) -> bool:
@@ -89,7 +92,7 @@ def test_hundreds_of_half_sent_requests_are_closed_and_the_page_answers_meanwhil
     brief: Server, catalogue: None, clients: ExitStack
 ) -> None:
     half = send(clients, brief, HALF, 500)
-    assert brief.request("GET", PAGE, timeout=5.0).status == 200
+    assert brief.request("GET", PAGE, timeout=15.0).status == 200
     assert all(is_closed(connection) for connection in half)
     until(lambda: brief.connections() == 0, what="the end of every connection")
 
@@ -119,7 +122,7 @@ def test_a_full_server_drops_who_is_waiting_and_then_refuses_but_ends_no_request
     order_ids = many_orders(ada, 2 * EACH)
     config = "tests.web.few_connections"
     with running(Server(tmp_path / "log", database_url=database_url(), config=config)) as server:
-        half = send(clients, server, HALF, 8)
+        half = [send(clients, server, HALF, 1)[0] for _ in range(8)]
         streams = [follow(clients, server, order_id) for order_id in order_ids[:7]]
         assert all(streams)
         assert all(is_closed(connection) for connection in half[:7])
@@ -142,7 +145,7 @@ def test_more_connections_than_descriptors_stop_nothing_and_fill_no_log(
         for request in (HALF, HALF_A_BODY):
             send(clients, server, request, 1050)
             for _ in range(3):
-                assert server.request("GET", PAGE, timeout=5.0).status == 200
+                assert server.request("GET", PAGE, timeout=15.0).status == 200
     finally:
         server.end()
     log = server.log.read_text()
