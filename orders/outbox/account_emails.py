@@ -15,9 +15,10 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlencode, urlsafe_base64_encode
 
 from orders.access import sign_up_links
+from orders.access.public_urls import public_url
 from orders.access.sign_up_links import SignUp
 from orders.models import OutgoingMessage
-from orders.outbox.content import Email, public_url
+from orders.outbox.content import Email
 from orders.vocabulary import MessageKind, MessageState
 
 
