@@ -207,8 +207,8 @@ def test_no_agent_knows_another_agent() -> None:
 
 def test_models_know_only_models() -> None:
     """And how a column is encrypted."""
-    known = ("orders.models", "orders.vocabulary", "sasweb.sealing")
-    assert offences(within("orders.models"), is_wrong=only(*known)) == []
+    rooms = ("orders.models", "orders.vocabulary", "sasweb.sealing")
+    assert offences(within("orders.models"), is_wrong=only(*rooms)) == []
 
 
 def test_the_tables_of_the_engine_know_no_shop() -> None:

@@ -21,6 +21,7 @@ from orders.engine.retry_rules import RetryRules
 from orders.engine.scheduler.role import SchedulerConfig
 from orders.engine.supervisor.role import SupervisorConfig
 from orders.live.hub import HubConfig
+from orders.live.places import Caps
 from orders.live.streams import StreamsConfig
 from orders.management.commands import run_jobs
 from orders.models import AgentRequest
@@ -29,7 +30,7 @@ from orders.selectors.desk import supervisor as supervisor_page
 from orders.services.operators import bulk, notifications
 from orders.vocabulary import MessageKind
 from sandbox.app import PAGE, SLOW_SECONDS
-from sasweb import config, database
+from sasweb import config, database, descriptors, logs, web_server, worker
 from sasweb.launcher import jobs_watch, launch
 from sasweb.limits import DEFAULTS
 from tests.architecture.source import ROOT
@@ -45,6 +46,8 @@ README = (ROOT / "README.md").read_text()
 FOLDERS = ("orders", "sasweb", "sandbox", "bench", "bin", "tests", "templates", "docs", "static")
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "eight": 8, "ten": 10, "a": 1}
 BREAKER = BreakerRules()
+# Read, not imported: the import would switch on the pool of connections for this process and its children.
+(BODY_TIMEOUT,) = re.findall(r"^BODY_TIMEOUT = ([\d.]+)", (ROOT / "sasweb/asgi.py").read_text(), re.MULTILINE)
 HOST = HostConfig(instance="")
 
 
@@ -223,6 +226,22 @@ FIGURES = [
         settings.SECOND_FACTOR_FRESH / timedelta(minutes=1),
     ),
     ("docs/operations.md", r"after (\d+) s it is late", supervisor_page.LATE),
+    ("docs/operations.md", r"takes connections \| (\d+,\d+) \|", descriptors.MOST_CONNECTIONS),
+    ("docs/operations.md", r"too low for (\d+,\d+) connections", descriptors.MOST_CONNECTIONS),
+    ("docs/operations.md", r"takes (\d+) fewer than it may open files", descriptors.SPARE),
+    ("docs/operations.md", r"waits for the head of a request \| (\d+) s", worker.HEAD_TIMEOUT),
+    ("docs/operations.md", r"waits for the body \| (\d+) s", BODY_TIMEOUT),
+    ("docs/operations.md", r"does not read its answer \| (\d+) s", worker.READ_TIMEOUT),
+    ("docs/operations.md", r"an idle one after (\d+) s", web_server.keepalive),
+    ("docs/operations.md", r"has live updates \| (\d+,\d+), of which", Caps().total),
+    ("docs/operations.md", r", of which (\d+) are for operators only", Caps().operators),
+    ("docs/operations.md", r"live updates of one order \| (\d+)", Caps().order),
+    ("docs/operations.md", r"live updates of one IP address \| (\d+)", Caps().address),
+    ("docs/operations.md", r"and (\d+) streams would be for all", Caps().address),
+    ("docs/operations.md", r"or an operator's\) \| (\d+)", Caps().reader),
+    ("docs/operations.md", r"lets requests wait \(`Prefer: wait`\) \| (\d+)", settings.WEB_THREADS // 2),
+    ("docs/operations.md", r", of which (\d+) of one account", settings.WEB_THREADS // 8),
+    ("docs/operations.md", r"warnings and errors of one kind \| (\d+) a minute", logs.MOST_OF_A_KIND),
     ("docs/agents.md", r"has at most (\d+) KB", transport.LARGEST_ANSWER / 1024),
     ("docs/sandbox.md", r"oldest first, (\d+) a page", PAGE),
     ("docs/sandbox.md", r"`card_slow` \((\d+) s\)", SLOW_SECONDS),
@@ -241,7 +260,7 @@ def test_a_figure_in_a_document_matches_the_code(document: str, pattern: str, fi
     shown = re.findall(pattern, text_of(ROOT / document))
     assert len(set(shown)) == 1, f"{document} says {pattern!r} as {shown}"
     number = {**NUMBERS, "twice": 2}.get(shown[0].lower())
-    assert float(number if number is not None else shown[0]) == float(figure)
+    assert float(number if number is not None else shown[0].replace(",", "")) == float(figure)
 
 
 def codes_of_faults() -> set[str]:
