@@ -10,15 +10,17 @@ from typing import Any, cast
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import Group, User
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Combinable
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from orders import models
+from orders.access import api_tokens, second_factor
 from orders.services import audit
 
 MOST_ROWS = 10_000
@@ -126,10 +128,23 @@ class ProductAdmin(AuditedAdmin):
         return ("sku",) if obj else ()
 
 
+class AccountPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
+    """Sets an account's password, or takes it away. Either ends the account's tokens."""
+
+    def save(self, commit: bool = True) -> Any:
+        user = super().save(commit)
+        api_tokens.revoke_all(user)
+        return user
+
+
 @admin.register(User)
 class AccountAdmin(AuditedAdmin, UserAdmin):  # type: ignore[type-arg]
-    """Accounts. Only a superuser can make somebody a superuser, or change a superuser's account."""
+    """Accounts. Only a superuser can make somebody a superuser, or change a superuser's account.
 
+    Whoever sets a password gives a code of her own second factor first. Tokens of an account that is deactivated end.
+    """
+
+    change_password_form = AccountPasswordForm
     list_filter = ("is_staff", "is_active", "groups")
     paginator = BoundedPaginator
 
@@ -142,6 +157,17 @@ class AccountAdmin(AuditedAdmin, UserAdmin):  # type: ignore[type-arg]
         if obj is not None and obj.is_superuser and not request.user.is_superuser:
             return False
         return super().has_change_permission(request, obj)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """The form for a password. Asks for the second factor if it was not given just now."""
+        if not second_factor.is_fresh(request):
+            return second_factor.ask_again(request, back_to=request.get_full_path())
+        return super().user_change_password(request, id, form_url)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not obj.is_active:
+            api_tokens.revoke_all(obj)
 
 
 admin.site.register(Group, ReadOnlyAdmin, filter_horizontal=("permissions",))

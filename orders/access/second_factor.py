@@ -17,9 +17,10 @@ from typing import Any
 
 import django_otp
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -70,6 +71,19 @@ def is_fresh(request: HttpRequest) -> bool:
         return True
     age = time.time() - request.session.get(GIVEN_AT, 0)
     return is_verified(request) and 0 <= age <= settings.SECOND_FACTOR_FRESH.total_seconds()
+
+
+def ask_again(request: HttpRequest, *, back_to: str) -> HttpResponseRedirect:
+    """Asks for the factor before an act that needs a fresh one. Afterwards the user returns to `back_to`."""
+    minutes = int(settings.SECOND_FACTOR_FRESH.total_seconds() // 60)
+    messages.warning(
+        request,
+        (
+            "Nothing has been changed. Enter a code first: this action needs one"
+            f" from the last {minutes} minutes. Then try again."
+        ),
+    )
+    return redirect(f"{reverse('console:second-factor')}?{urlencode({'next': back_to})}")
 
 
 class SecondFactor:
@@ -136,20 +150,32 @@ def set_up(request: HttpRequest, code: str) -> list[str] | None:
 
 def verify(request: HttpRequest, code: str) -> CodeCheck:
     """Checks a code from the user's app, or a recovery code. If it is right, the session has its second factor."""
+    check, device = _check(request.user, code)
+    if check.is_right:
+        _remember(request, device)
+    return check
+
+
+def check_code(user: User, code: str) -> CodeCheck:
+    """Checks a code where there is no session, as a command does. A code from the app works once."""
+    return _check(user, code)[0]
+
+
+def _check(user: Any, code: str) -> tuple[CodeCheck, Any]:
+    """Checks a code of a user. Also returns the device that it is from."""
     typed = _digits(code)
     kind = TOTPDevice if len(typed) == 6 and typed.isdigit() else StaticDevice
     with transaction.atomic():
         # Locked, so that simultaneous guesses are counted one after the other.
-        device = kind.objects.select_for_update().filter(user_id=request.user.pk, confirmed=True).first()
+        device = kind.objects.select_for_update().filter(user_id=user.pk, confirmed=True).first()
         if device is None:
-            return CodeCheck(is_right=False)
+            return CodeCheck(is_right=False), None
         allowed, why_not = device.verify_is_allowed()
         if not allowed:
-            return CodeCheck(is_right=False, wait=_seconds_until(why_not["locked_until"]))
-        if not device.verify_token(typed if kind is TOTPDevice else _hashed(request.user, typed)):
-            return CodeCheck(is_right=False)
-    _remember(request, device)
-    return CodeCheck(is_right=True)
+            return CodeCheck(is_right=False, wait=_seconds_until(why_not["locked_until"])), None
+        if not device.verify_token(typed if kind is TOTPDevice else _hashed(user, typed)):
+            return CodeCheck(is_right=False), None
+    return CodeCheck(is_right=True), device
 
 
 def renew_recovery_codes(user: Any) -> list[str]:

@@ -71,7 +71,7 @@ ROOMS = {
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.errors", "orders.engine.rows", "orders.outbox"),
-        *("orders.workflow.editing", "orders.workflow.customer_steps"),
+        *("orders.workflow.editing", "orders.workflow.customer_steps", "orders.access.api_tokens"),
     ),
     "orders.outbox": (
         *("sasweb.mail_server", "sasweb.webhooks", "orders.access", "orders.wording", "orders.selectors"),
@@ -82,7 +82,7 @@ ROOMS = {
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),
         *("orders.engine.runtime.backoff", "orders.selectors.desk.reconciliation", "orders.vocabulary"),
     ),
-    "orders.access": ("orders.models", "orders.fields"),
+    "orders.access": ("orders.models", "orders.fields", "orders.vocabulary"),
     "orders.api": (*BELOW_FACES, "sasweb.shutdown"),
     "orders.storefront": (*BELOW_FACES, "orders.posters", "orders.workflow.customer_steps"),
     "orders.console": (*BELOW_FACES, "sasweb.launcher"),
@@ -92,7 +92,7 @@ ROOMS = {
         *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
     ),
     "orders.templatetags": (*BELOW_FACES, "orders.posters"),
-    "orders.demo": ("orders.models", "orders.access", "orders.fields"),
+    "orders.demo": ("orders.models", "orders.access", "orders.fields", "orders.vocabulary"),
     "orders.management": (
         *BELOW_FACES,
         *("orders.wiring", "orders.demo", "orders.jobs", "orders.engine.runtime", "orders.models", "sasweb"),

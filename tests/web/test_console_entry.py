@@ -16,6 +16,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from orders.access import second_factor, sessions
 from orders.models import AuditEntry
+from tests.support.factories import make_order, step_of
 from tests.support.people import PASSWORD, person, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -246,6 +247,37 @@ def test_a_second_factor_is_asked_for_again_before_new_recovery_codes_are_shown(
     assert give(client, code_of(device, 1), next=back)["Location"] == back
     assert client.post(f"{FACTOR}codes/").status_code == 200
     assert StaticToken.objects.count() == second_factor.RECOVERY_CODES
+
+
+@pytest.mark.parametrize("act", ["settle", "password"])
+def test_settling_by_hand_and_setting_a_password_need_a_fresh_code(required: None, act: str) -> None:
+    admin = person("admin")
+    User.objects.filter(pk=admin.pk).update(is_staff=True, is_superuser=True)
+    device = with_device(admin)
+    client = signed_in(admin)
+    assert give(client, code_of(device)).status_code == 302
+    move(client, **{second_factor.GIVEN_AT: settings.SECOND_FACTOR_FRESH.total_seconds() + 1})
+    order = make_order({"mix": {"state": "failed", "outcome": "unknown"}}, process_state="error")
+    target = person("operator", "olga", password=PASSWORD)
+    new = "eleven tall ships at dawn"
+    path, form = {
+        "settle": (f"/console/orders/{order.pk}/steps/mix/settle/", {"how": "not done", "reason": "I asked"}),
+        "password": (
+            f"/admin/auth/user/{target.pk}/password/",
+            {"password1": new, "password2": new, "usable_password": "true", "set-password": "1"},
+        ),
+    }[act]
+
+    def has_acted() -> bool:
+        target.refresh_from_db()
+        return bool(target.check_password(new)) or step_of(order, "mix").outcome == "none"
+
+    refused = client.post(path, form, headers={"Referer": f"http://testserver{path}"})
+    assert refused["Location"].startswith(f"{FACTOR}?next=")
+    assert not has_acted()
+    assert give(client, code_of(device, 1), next=path)["Location"] == path
+    assert client.post(path, form).status_code == 302
+    assert has_acted()
 
 
 def test_a_command_removes_a_lost_second_factor(required: None) -> None:
