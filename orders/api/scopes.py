@@ -6,15 +6,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from orders.vocabulary import TokenScope
-
-ACTS: dict[TokenScope, str] = {
-    TokenScope.READ: "read",
-    TokenScope.ORDERS: "place and cancel orders",
-    TokenScope.PRIORITY: "place orders with a higher priority",
-    TokenScope.OPERATE: "act on steps and agents",
-    TokenScope.COMPENSATE: "cancel and refund orders, and act on many at once",
-}
-"""What each scope lets a token do."""
+from orders.wording.token_scopes import ACTS
 
 
 class MissingScopeError(Exception):

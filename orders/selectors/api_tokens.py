@@ -16,6 +16,7 @@ def tokens(*, user_id: int | None = None) -> Sequence[ApiToken]:
     return list(rows[:MOST])
 
 
-def find_token(token_id: int, *, user_id: int) -> ApiToken | None:
-    """A token of this account."""
-    return ApiToken.objects.select_related("user").filter(pk=token_id, user_id=user_id).first()
+def find_token(token_id: int, *, user_id: int | None) -> ApiToken | None:
+    """A token of this account, or of any."""
+    rows = ApiToken.objects.select_related("user").filter(pk=token_id)
+    return (rows if user_id is None else rows.filter(user_id=user_id)).first()

@@ -35,6 +35,7 @@ TARGETS = {
     "number": "submission {}",
     "service": "{}",
     "role": "{}",
+    "token_id": "token {}",
 }
 """What an act is about, by the URL parameter that identifies it."""
 

@@ -23,6 +23,7 @@ from orders.selectors.api_tokens import tokens
 from orders.services import api_tokens as token_services
 from orders.services.audit import Actor
 from orders.vocabulary import TokenScope
+from orders.wording.token_scopes import ACTS
 from orders.wording.units import counted
 
 COLUMNS = (
@@ -50,9 +51,9 @@ class Command(ActingCommand):
             choices=[scope.value for scope in TokenScope],
             default=[],
             metavar="SCOPE",
-            help="what the token may do besides reading: orders (place and cancel the account's own), priority (place"
-            " orders with a priority above 5), operate (steps and agents), compensate (cancel and refund, and act on"
-            " many orders; asks for a code of the account's second factor)",
+            help="what the token may do besides reading: "
+            + "; ".join(f"{scope}: {act}" for scope, act in ACTS.items() if scope != TokenScope.READ)
+            + " (asks for a code of the account's second factor)",
         )
         parser.add_argument(
             "--days",
