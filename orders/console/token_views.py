@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 
 from orders.access.levels import ADMINISTER, VIEW
 from orders.console.forms.tokens import TokenForm
-from orders.console.guards import act, actor, page
+from orders.console.guards import act, actor, ask_then_act, page
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors import api_tokens
 from orders.selectors.database_clock import now
@@ -14,14 +14,12 @@ from orders.services import api_tokens as token_services
 
 
 @page
-def show_tokens(request: HttpRequest) -> HttpResponse:
-    """The tokens, newest first, and the form for a new one."""
+def _show(request: HttpRequest) -> HttpResponse:
     return _tokens_page(request, TokenForm(user=request.user))
 
 
 @act(VIEW, confirmed=True)
-def create(request: HttpRequest) -> HttpResponse:
-    """Creates a token for the operator's own account, and shows it, only this once."""
+def _create(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST, user=request.user)
     if not form.is_valid():
         return _tokens_page(request, form)
@@ -31,6 +29,10 @@ def create(request: HttpRequest) -> HttpResponse:
         **form.cleaned_data,
     )
     return render(request, "console/tokens/new.html", {"token": token, "secret": secret})
+
+
+show_tokens = ask_then_act(_show, _create)
+"""Shows the tokens, newest first, and creates one for the operator's own account, which is shown only this once."""
 
 
 @act(VIEW)

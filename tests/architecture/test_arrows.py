@@ -24,7 +24,7 @@ PURE = [
         f"orders.engine.{name}"
         for name in (
             *("errors", "contracts", "rows", "retry_rules"),
-            *("runtime.clock", "runtime.backoff", "runtime.text"),
+            *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
         )

@@ -33,7 +33,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("overview", "agents", "supervisor", "workflow", "orders", "orders-csv", "order"),
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
-            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "tokens"),
+            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox"),
         ),
         PAGE,
     ),
@@ -53,10 +53,11 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
     "order-erase": ("admin", "admin"),
     "bulk-new": ("operator", None),
     "second-factor": ("viewer", "viewer"),
+    "tokens": ("viewer", "viewer"),
     **dict.fromkeys(
         (
             *("second-factor-set-up", "second-factor-codes", "second-factor-remove"),
-            *("token-make", "token-revoke"),
+            "token-revoke",
         ),
         (None, "viewer"),
     ),

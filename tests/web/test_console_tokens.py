@@ -26,7 +26,7 @@ def text(response: Any) -> str:
 def test_a_token_is_shown_once_and_works() -> None:
     olga = person("operator", "olga")
     client = signed_in(olga)
-    created = client.post(f"{TOKENS}create/", NEW)
+    created = client.post(TOKENS, NEW)
     (secret,) = re.findall(r"sas_[\w-]{43}", text(created))
     assert "no-store" in created["Cache-Control"]
     row = api_tokens.find(secret)
@@ -50,10 +50,10 @@ def test_creating_a_token_needs_a_fresh_code(settings: Any) -> None:
     client = signed_in(user)
     give(client, code_of(device))
     move(client, **{second_factor.GIVEN_AT: settings.SECOND_FACTOR_FRESH.total_seconds() + 1})
-    assert client.post(f"{TOKENS}create/", NEW)["Location"].startswith(f"{FACTOR}?next=")
+    assert client.post(TOKENS, NEW)["Location"].startswith(f"{FACTOR}?next=")
     assert not ApiToken.objects.exists()
     give(client, code_of(device, 1))
-    assert client.post(f"{TOKENS}create/", NEW).status_code == 200
+    assert client.post(TOKENS, NEW).status_code == 200
     assert ApiToken.objects.count() == 1
 
 
@@ -69,7 +69,7 @@ def test_creating_a_token_needs_a_fresh_code(settings: Any) -> None:
 def test_a_wrong_form_says_what_is_wrong_and_creates_nothing(
     level: str, wrong: dict[str, Any], message: str
 ) -> None:
-    response = signed_in(person(level)).post(f"{TOKENS}create/", NEW | {"scopes": ["orders"]} | wrong)
+    response = signed_in(person(level)).post(TOKENS, NEW | {"scopes": ["orders"]} | wrong)
     assert response.status_code == 422
     assert message in text(response)
     assert not ApiToken.objects.exists()

@@ -7,7 +7,7 @@ from orders.engine.channels.leases import (
     SUSPECT_LAPSES,
     Lease,
     Operations,
-    lease_locked,
+    lease_if_free,
     offers_of,
 )
 from orders.engine.runtime.sql import fetch
@@ -63,16 +63,4 @@ def claim(
             "offers": offers,
         },
     )
-    locked = fetch(
-        """
-        SELECT id
-          FROM orders_agentrequest
-         WHERE id = ANY(%s)
-           AND leased_until IS NULL
-           AND complete_by > clock_timestamp()
-         ORDER BY id
-           FOR UPDATE SKIP LOCKED
-        """,
-        [[request_id for (request_id,) in rows]],
-    )
-    return lease_locked([request_id for (request_id,) in locked], me=me, seconds=seconds)
+    return lease_if_free([request_id for (request_id,) in rows], me=me, seconds=seconds)
