@@ -71,6 +71,12 @@ def revoke_all(user: Any) -> int:
     return ApiToken.objects.filter(user_id=user.pk).delete()[0]
 
 
+def revoke_granted_by_factor(user: Any) -> int:
+    """Revokes the tokens of an account that its second factor has granted. Returns how many there were."""
+    granted = ApiToken.objects.filter(user_id=user.pk, scopes__contains=[TokenScope.COMPENSATE])
+    return granted.delete()[0]
+
+
 class RevokesTokensValidator:
     """Revokes an account's tokens when its password changes, wherever that happens.
 

@@ -30,6 +30,7 @@ from django.utils.http import urlencode
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice, default_key
 
+from orders.access import api_tokens
 from orders.access.levels import OPERATOR_NAMESPACES
 
 GIVEN_AT = "second_factor_at"
@@ -190,8 +191,10 @@ def recovery_codes_left(user: Any) -> int:
 
 
 def remove(user: Any) -> None:
-    """Removes the factor and the recovery codes. Sessions that were verified with it no longer are."""
+    """Removes the factor and the recovery codes. Sessions that were verified with it no longer are, and the tokens that
+    it has granted are revoked."""
     with transaction.atomic():
+        api_tokens.revoke_granted_by_factor(user)
         TOTPDevice.objects.filter(user_id=user.pk).delete()
         StaticDevice.objects.filter(user_id=user.pk).delete()
 

@@ -1,15 +1,21 @@
 """API tokens: what each scope lets them do, how long they live, and what ends them."""
 
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
 import yaml
 from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
 from django.core.management import call_command
-from django.db import IntegrityError, connection, transaction
+from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 from rest_framework.test import APIClient
 
 from orders.access import api_tokens
@@ -17,7 +23,7 @@ from orders.api.urls import version_1
 from orders.engine.alerts import NewAlert, open_alerts
 from orders.models import AlertGroup, ApiToken, AuditEntry, Circuit, SubmissionMessage
 from orders.vocabulary import TokenScope
-from tests.support.factories import ago, ahead, make_order, step_of
+from tests.support.factories import ago, make_order, step_of
 from tests.support.order_bodies import order_body
 from tests.support.people import PASSWORD, QuickHasher, api_client, person, signed_in, token_of
 from tests.web.helpers import ORDERS, assert_problem, place
@@ -184,17 +190,6 @@ def test_a_token_has_256_bits_a_prefix_and_expires_after_90_days(ada: APIClient)
             api_tokens.mint(ada.user, scopes=[], by="ada", days=days)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"scopes": ["orders"]}, {"scopes": ["read", "everything"]}, {"expires_at": "2020-01-01T00:00Z"}],
-    ids=["may not read", "unknown scope", "expired at birth"],
-)
-def test_the_database_refuses_an_impossible_token(ada: APIClient, wrong: dict[str, Any]) -> None:
-    fields = {"scopes": ["read"], "expires_at": ahead(60)} | wrong
-    with pytest.raises(IntegrityError), transaction.atomic():
-        ApiToken.objects.create(user=ada.user, digest="d", beginning="sas_", created_by="x", **fields)
-
-
 # --- what ends them
 
 
@@ -253,6 +248,31 @@ def test_a_password_that_is_set_or_taken_away_in_the_admin_site_revokes_tokens(
     assert root.post(f"/admin/auth/user/{user.pk}/password/", form | button).status_code == 302
     assert User.objects.get(pk=user.pk).has_usable_password() is is_set
     assert not works(client)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_customers_new_password_revokes_tokens(is_lost: bool) -> None:
+    """Whether she changes it, or has lost it and follows the link that was mailed to her."""
+    user, client = with_password()
+    new = "eleven tall ships at dawn"
+    form = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
+    if is_lost:
+        browser, key = Client(), urlsafe_base64_encode(force_bytes(user.pk))
+        link = reverse("account:reset", args=[key, default_token_generator.make_token(user)])
+        path = browser.get(link)["Location"]
+    else:
+        browser, path = signed_in(user), reverse("account:password")
+    assert browser.post(path, form).status_code == 302
+    assert User.objects.get(pk=user.pk).check_password(new)
+    assert not works(client)
+
+
+def test_a_second_factor_that_is_removed_takes_along_the_tokens_that_it_has_granted() -> None:
+    user, granted = with_password()
+    ordinary = client_with(user, ORDER, OPERATE)
+    call_command("forget_second_factor", "olga", stdout=StringIO())
+    assert not works(granted)
+    assert works(ordinary)
 
 
 def test_a_deactivated_accounts_tokens_do_not_come_back_with_it(root: Any) -> None:
