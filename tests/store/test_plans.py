@@ -23,7 +23,7 @@ from orders.engine.supervisor import leadership
 from orders.models import AgentRequest, OrderProcess, RoleInstance, StepState
 from orders.watchdog.queues import QueueWatch
 from tests.support.factories import ago
-from tests.support.plans import full_tables, plans_of, some_leases, some_orders
+from tests.support.plans import blocks_of, full_tables, plans_of, some_leases, some_orders
 from tests.support.workflows import CAKES
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +58,39 @@ def test_a_burst_of_orders_is_claimed_without_sorting_all_of_it(not_before: str)
     _, *claims = plans_of(lambda: state_store.claim(50, CAKES, database_now()))
     assert [(plan.scanned_whole, plan.sorts) for plan in claims] == [(set(), False)] * len(claims)
     assert claims[-1].indexes == {"process_ready_by_age" if not_before == "NULL" else "process_waiting"}
+
+
+@pytest.mark.pattern("C2", "A9")
+def test_the_oldest_of_a_burst_are_found_without_reading_all_of_it() -> None:
+    """A claim by age reads a few pages for each priority, however many orders, steps and requests came meanwhile."""
+    OrderProcess.objects.filter(process_state="pending").update(process_state="processed", not_before=None)
+    with connection.cursor() as cursor:
+        cursor.execute(QUIET_THEN_BURST.format(requests=REQUESTS, replies=REPLIES))
+    run("ANALYZE orders_orderprocess, orders_stepstate")
+    run(BURST.format(not_before="NULL"))
+    run(
+        "UPDATE orders_orderprocess SET created_at = now() - interval '1 hour' WHERE process_state = 'pending'"
+    )
+    run(
+        """
+        INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation,
+                                      compensation_generation, outcome, failure_count, compensation_failure_count,
+                                      extended_waits, request, priority, waiting_since, wanted_since)
+        SELECT order_id, 'mix', 0, 'kitchen', 'not_started', 0, 0, 1,
+               1, 'none', 0, 0,
+               0, '{}', 5, created_at, created_at
+          FROM orders_orderprocess WHERE process_state = 'pending'
+        """
+    )
+    now = database_now()
+    room = {"kitchen": 10}
+    claims: dict[str, Callable[[], object]] = {
+        "orders": lambda: state_store.claim_aged(10, CAKES, now),
+        "steps": lambda: state_store.claim_aged_waiting(room, CAKES, [], now, limit=10, retries=10),
+        "requests": lambda: oldest_requests.claim(room=room, me="agents:2", seconds=8.0),
+    }
+    blocks = {what: blocks_of(claim) for what, claim in claims.items()}
+    assert {what: number for what, number in blocks.items() if number > 300} == {}
 
 
 @pytest.mark.pattern("A9")
