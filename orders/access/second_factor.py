@@ -44,6 +44,9 @@ OPEN_VIEWS = {
 }
 """The views that a user may request before she has given her second factor."""
 
+FRESH_VIEWS = {"admin:password_change", "admin:auth_user_password_change"}
+"""The views of the admin site that need a fresh factor: they set passwords."""
+
 RECOVERY_CODES = 10
 SALT = "orders.console.second_factor"
 
@@ -88,7 +91,8 @@ def ask_again(request: HttpRequest, *, back_to: str) -> HttpResponseRedirect:
 
 
 class SecondFactor:
-    """Middleware that hides the console and the admin site until the second factor has been given."""
+    """Middleware that hides the console and the admin site until the second factor has been given, and the forms for
+    passwords unless it is fresh."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -100,9 +104,11 @@ class SecondFactor:
         match = request.resolver_match
         if match is None or not OPERATOR_NAMESPACES & set(match.namespaces):
             return None
-        if match.view_name in OPEN_VIEWS:
+        if match.view_name in OPEN_VIEWS or not request.user.is_authenticated:
             return None
-        if not request.user.is_authenticated or is_verified(request):
+        if match.view_name in FRESH_VIEWS and not is_fresh(request):
+            return ask_again(request, back_to=request.get_full_path())
+        if is_verified(request):
             return None
         if not settings.REQUIRE_SECOND_FACTOR and not has_factor(request.user):
             return None
