@@ -10,7 +10,6 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
-from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -18,41 +17,16 @@ from orders.access import second_factor, sessions
 from orders.models import AuditEntry
 from tests.support.factories import make_order, step_of
 from tests.support.people import PASSWORD, person, signed_in
+from tests.web.second_factors import FACTOR, code_of, give, move, with_device
 
 pytestmark = pytest.mark.django_db
 
 AUDIT = "/console/audit/"
-FACTOR = "/console/second-factor/"
 
 
 @pytest.fixture
 def required(settings: Any) -> None:
     settings.REQUIRE_SECOND_FACTOR = True
-
-
-def with_device(user: User) -> TOTPDevice:
-    return TOTPDevice.objects.create(user=user, name="default", confirmed=True)
-
-
-def code_of(device: TOTPDevice, step: int = 0) -> str:
-    """The code that is valid `step` half minutes from now."""
-    if device.pk:
-        device.refresh_from_db()  # signing in may have changed its drift
-    totp = TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift)
-    totp.time = time.time() + 30 * step
-    return f"{totp.token():06d}"
-
-
-def give(client: Client, code: str, **more: str) -> Any:
-    return client.post(FACTOR, {"code": code, **more})
-
-
-def move(client: Client, **seconds: float) -> None:
-    """Sets times in a session to this many seconds ago."""
-    session = client.session
-    for key, ago in seconds.items():
-        session[key] = time.time() - ago
-    session.save()
 
 
 # Signing in.

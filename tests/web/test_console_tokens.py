@@ -11,7 +11,7 @@ from orders.access import api_tokens, second_factor
 from orders.models import ApiToken, AuditEntry
 from tests.support.factories import ago
 from tests.support.people import api_client, person, signed_in, token_of
-from tests.web.test_console_entry import FACTOR, code_of, give, move, with_device
+from tests.web.second_factors import FACTOR, code_of, give, move, with_device
 
 pytestmark = pytest.mark.django_db
 
