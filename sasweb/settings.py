@@ -30,7 +30,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_q",
     "rest_framework",
-    "knox",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "axes",
@@ -121,6 +120,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "orders.access.passwords.NotEasyToGuessValidator"},
+    {"NAME": "orders.access.api_tokens.RevokesTokensValidator"},
 ]
 PASSWORD_HASHERS = ["orders.access.password_hashing.PasswordHasher"]
 PASSWORD_RESET_TIMEOUT = 3600
@@ -206,17 +206,16 @@ SILENCED_SYSTEM_CHECKS = [
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["orders.api.authentication.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": ["orders.api.scopes.MayUseScope"],
     "DEFAULT_THROTTLE_CLASSES": ["orders.api.throttling.LimitThrottle"],
     "DEFAULT_PARSER_CLASSES": ["orders.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "orders.api.schema.ScopedSchema",
     "DEFAULT_METADATA_CLASS": None,
     "EXCEPTION_HANDLER": "orders.api.problems.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "URL_FORMAT_OVERRIDE": None,
 }
-REST_KNOX = {"TOKEN_TTL": None, "AUTO_REFRESH": False, "AUTH_HEADER_PREFIX": "Token"}
 SPECTACULAR_SETTINGS = {
     "TITLE": "sasweb orders",
     "VERSION": "1",

@@ -18,9 +18,10 @@ from typing import Any
 import django_otp
 import structlog
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -30,6 +31,7 @@ from django.utils.http import urlencode
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import default_key
 
+from orders.access import api_tokens
 from orders.access.levels import OPERATOR_NAMESPACES
 from orders.models import TotpFactor
 from sasweb.sealing import BrokenSealError, seal, unseal
@@ -46,6 +48,9 @@ OPEN_VIEWS = {
     *("admin:login", "admin:logout", "admin:jsi18n"),
 }
 """The views that a user may request before she has given her second factor."""
+
+FRESH_VIEWS = {"admin:password_change", "admin:auth_user_password_change"}
+"""The views of the admin site that need a fresh factor: they set passwords."""
 
 RECOVERY_CODES = 10
 UNREADABLE = (
@@ -81,8 +86,22 @@ def is_fresh(request: HttpRequest) -> bool:
     return is_verified(request) and 0 <= age <= settings.SECOND_FACTOR_FRESH.total_seconds()
 
 
+def ask_again(request: HttpRequest, *, back_to: str) -> HttpResponseRedirect:
+    """Asks for the factor before an act that needs a fresh one. Afterwards the user returns to `back_to`."""
+    minutes = int(settings.SECOND_FACTOR_FRESH.total_seconds() // 60)
+    messages.warning(
+        request,
+        (
+            "Nothing has been changed. Enter a code first: this action needs one"
+            f" from the last {minutes} minutes. Then try again."
+        ),
+    )
+    return redirect(f"{reverse('console:second-factor')}?{urlencode({'next': back_to})}")
+
+
 class SecondFactor:
-    """Middleware that hides the console and the admin site until the second factor has been given."""
+    """Middleware that hides the console and the admin site until the second factor has been given, and the forms for
+    passwords unless it is fresh."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -94,9 +113,11 @@ class SecondFactor:
         match = request.resolver_match
         if match is None or not OPERATOR_NAMESPACES & set(match.namespaces):
             return None
-        if match.view_name in OPEN_VIEWS:
+        if match.view_name in OPEN_VIEWS or not request.user.is_authenticated:
             return None
-        if not request.user.is_authenticated or is_verified(request):
+        if match.view_name in FRESH_VIEWS and not is_fresh(request):
+            return ask_again(request, back_to=request.get_full_path())
+        if is_verified(request):
             return None
         if not settings.REQUIRE_SECOND_FACTOR and not has_factor(request.user):
             return None
@@ -147,20 +168,32 @@ def set_up(request: HttpRequest, code: str) -> list[str] | None:
 
 def verify(request: HttpRequest, code: str) -> CodeCheck:
     """Checks a code from the user's app, or a recovery code. If it is right, the session has its second factor."""
+    check, device = _check(request.user, code)
+    if check.is_right:
+        _remember(request, device)
+    return check
+
+
+def check_code(user: User, code: str) -> CodeCheck:
+    """Checks a code where there is no session, as a command does. A code from the app works once."""
+    return _check(user, code)[0]
+
+
+def _check(user: Any, code: str) -> tuple[CodeCheck, Any]:
+    """Checks a code of a user. Also returns the device that it is from."""
     typed = _digits(code)
     kind = TotpFactor if len(typed) == 6 and typed.isdigit() else StaticDevice
     with transaction.atomic():
         # Locked, so that simultaneous guesses are counted one after the other.
-        device = kind.objects.select_for_update().filter(user_id=request.user.pk, confirmed=True).first()
+        device = kind.objects.select_for_update().filter(user_id=user.pk, confirmed=True).first()
         if device is None:
-            return CodeCheck(is_right=False)
+            return CodeCheck(is_right=False), None
         allowed, why_not = device.verify_is_allowed()
         if not allowed:
-            return CodeCheck(is_right=False, wait=_seconds_until(why_not["locked_until"]))
+            return CodeCheck(is_right=False, wait=_seconds_until(why_not["locked_until"])), None
         if not _is_right(device, typed):
-            return CodeCheck(is_right=False)
-    _remember(request, device)
-    return CodeCheck(is_right=True)
+            return CodeCheck(is_right=False), None
+    return CodeCheck(is_right=True), device
 
 
 def _is_right(device: Any, typed: str) -> bool:
@@ -186,8 +219,10 @@ def recovery_codes_left(user: Any) -> int:
 
 
 def remove(user: Any) -> None:
-    """Removes the factor and the recovery codes. Sessions that were verified with it no longer are."""
+    """Removes the factor and the recovery codes. Sessions that were verified with it no longer are, and the tokens that
+    it has granted are revoked."""
     with transaction.atomic():
+        api_tokens.revoke_granted_by_factor(user)
         TotpFactor.objects.filter(user_id=user.pk).delete()
         StaticDevice.objects.filter(user_id=user.pk).delete()
 

@@ -20,7 +20,7 @@ from orders.fields import email as email_addresses
 from orders.fields.numbers import read_whole_number
 from orders.fields.postal_address import LONGEST_PART
 from orders.selectors.response_queues import queue_of
-from orders.services.placing import NewLine, NewOrder
+from orders.services.placing import DEFAULT_PRIORITY, NewLine, NewOrder
 
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
@@ -67,8 +67,11 @@ class NewOrderIn(Strict):
     priority = Whole(
         min_value=0,
         max_value=9,
-        default=5,
-        help_text="Orders with priority 9 go first.",
+        default=DEFAULT_PRIORITY,
+        help_text=(
+            "Orders with priority 9 go first, but every fourth turn goes to those that have waited longest. "
+            f"A priority above {DEFAULT_PRIORITY} needs a token with the scope `priority`."
+        ),
     )
     reply_to = Token(
         pattern=QUEUE_NAME,

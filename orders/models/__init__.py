@@ -1,10 +1,11 @@
 """The tables.
 
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
-`outbox` holds the messages that are not steps, `desk` what operators do, and `archive`
-the orders that finished long ago.
+`outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API, and
+`archive` the orders that finished long ago.
 """
 
+from orders.models.access import ApiToken
 from orders.models.archive import ArchivedOrder
 from orders.models.channel import (
     AgentReply,
@@ -41,6 +42,7 @@ __all__ = [
     "AgentRequest",
     "Alert",
     "AlertGroup",
+    "ApiToken",
     "ArchivedOrder",
     "AuditEntry",
     "Bucket",

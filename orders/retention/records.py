@@ -31,6 +31,9 @@ RULES: Mapping[str, Rule] = {
     "replayed submissions": Rule(
         table="orders_setaside", condition="replayed_at < %(before)s", age=timedelta(days=90)
     ),
+    "expired tokens": Rule(
+        table="orders_apitoken", condition="expires_at < %(before)s", age=timedelta(days=30)
+    ),
     "agent instances": Rule(
         table="orders_agentinstance", condition="seen_at < %(before)s", age=timedelta(days=1)
     ),

@@ -24,7 +24,7 @@ PURE = [
         f"orders.engine.{name}"
         for name in (
             *("errors", "contracts", "rows", "retry_rules"),
-            *("runtime.clock", "runtime.backoff", "runtime.text"),
+            *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
         )
@@ -82,7 +82,13 @@ ROOMS = {
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),
         *("orders.engine.runtime.backoff", "orders.selectors.desk.reconciliation", "orders.vocabulary"),
     ),
-    "orders.access": ("orders.models", "orders.fields", "sasweb.limits", "sasweb.sealing"),
+    "orders.access": (
+        "orders.models",
+        "orders.fields",
+        "orders.vocabulary",
+        "sasweb.limits",
+        "sasweb.sealing",
+    ),
     "orders.api": (*BELOW_FACES, "sasweb.shutdown"),
     "orders.storefront": (*BELOW_FACES, "orders.posters", "orders.workflow.customer_steps"),
     "orders.console": (*BELOW_FACES, "sasweb.launcher"),
@@ -92,7 +98,7 @@ ROOMS = {
         *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
     ),
     "orders.templatetags": (*BELOW_FACES, "orders.posters"),
-    "orders.demo": ("orders.models", "orders.access", "orders.fields"),
+    "orders.demo": ("orders.models", "orders.access", "orders.fields", "orders.vocabulary"),
     "orders.management": (
         *BELOW_FACES,
         *("orders.wiring", "orders.demo", "orders.jobs", "orders.engine.runtime", "orders.models", "sasweb"),

@@ -11,6 +11,7 @@ from django.conf import settings
 from environs import Env
 
 from orders import jobs
+from orders.access import api_tokens
 from orders.agents import transport
 from orders.engine.agent_host.records import HostConfig
 from orders.engine.channels import leases
@@ -18,6 +19,7 @@ from orders.engine.circuits.rules import BreakerRules
 from orders.engine.circuits.store import HEARTBEAT_LIMIT
 from orders.engine.contracts import Step
 from orders.engine.retry_rules import RetryRules
+from orders.engine.runtime.age_turns import AGED, EVERY
 from orders.engine.scheduler.role import SchedulerConfig
 from orders.engine.supervisor.role import SupervisorConfig
 from orders.live.hub import HubConfig
@@ -28,7 +30,7 @@ from orders.models import AgentRequest
 from orders.outbox import queue
 from orders.selectors.desk import supervisor as supervisor_page
 from orders.services.operators import bulk, notifications
-from orders.vocabulary import MessageKind
+from orders.vocabulary import MessageKind, TokenScope
 from sandbox.app import PAGE, SLOW_SECONDS
 from sasweb import config, database, descriptors, logs, web_server, worker
 from sasweb.launcher import jobs_watch, launch
@@ -127,6 +129,11 @@ def test_the_commands_in_the_documents_exist() -> None:
     assert sorted(commands - not_for_operators - documented) == []
 
 
+def test_the_scopes_of_tokens_in_the_documents_are_those_of_the_vocabulary() -> None:
+    rows = table((ROOT / "docs/operations.md").read_text(), "### API tokens")
+    assert [names_in(row[0]) for row in rows] == [[scope.value] for scope in TokenScope]
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_path_that_a_document_names_exists(document: Path) -> None:
     text = document.read_text()
@@ -173,6 +180,11 @@ def test_the_example_of_a_step_has_the_defaults_of_a_step() -> None:
 
 FIGURES = [
     ("docs/architecture.md", r"handles up to (\d+) orders", SchedulerConfig(instance="").batch),
+    ("docs/architecture.md", r"by claim (\d+) × ", EVERY),
+    ("docs/architecture.md", r"has waited for (\w+) minute is taken", AGED.total_seconds() / 60),
+    ("docs/operations.md", r"expires after (\d+) days; `--days`", api_tokens.DAYS),
+    ("docs/operations.md", r"`--days` takes up to (\d+)", api_tokens.MOST_DAYS),
+    ("docs/operations.md", r"its first (\w+) characters", api_tokens.BEGINNING),
     ("docs/architecture.md", r"leases a request for (\d+) s", HOST.lease),
     ("docs/architecture.md", r"renews the lease every (\d+) s", HOST.lease / 4),
     ("docs/architecture.md", r"(\w+) failures that are at least half of the calls", BREAKER.least_failures),
@@ -222,7 +234,7 @@ FIGURES = [
     ("docs/operations.md", r"after (\d+) hours in any case", settings.OPERATOR_SESSION / timedelta(hours=1)),
     (
         "docs/operations.md",
-        r"older than (\w+) minutes\. For",
+        r"older than (\w+) minutes\. The same",
         settings.SECOND_FACTOR_FRESH / timedelta(minutes=1),
     ),
     ("docs/operations.md", r"after (\d+) s it is late", supervisor_page.LATE),

@@ -116,6 +116,30 @@ def test_an_operator_without_a_second_factor_sets_one_up_and_gets_recovery_codes
     assert barriers(again) == []
 
 
+def test_an_operator_creates_a_token_and_revokes_it(shop: Shop, open_page: Opener, employ: Employ) -> None:
+    key = "4142434445464748494a4142434445464748494a"
+    employ("operator", "tove", key=key)
+    page = open_page("/console/tokens/", viewport=PHONE)
+    sign_in(page, "tove")
+    page.get_by_label("Code").fill(code_of(key))
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_text("There are no tokens.")).to_be_visible()
+    assert barriers(page) == []
+    page.get_by_label("What it is for").fill("the till")
+    page.get_by_label("cancel and refund orders").check()
+    page.get_by_role("button", name="Create the token").click()
+    expect(page.get_by_role("heading", name="Your new token")).to_be_visible()
+    token = page.locator("[data-token]").inner_text()
+    assert token.startswith("sas_")
+    assert barriers(page) == []
+    page.get_by_role("link", name="I have copied it").click()
+    row = page.get_by_role("row").filter(has_text="the till")
+    expect(row).to_contain_text("read, compensate")
+    assert barriers(page) == []
+    row.get_by_role("button", name=f"Revoke {token[:10]}").click()
+    expect(page.get_by_text("There are no tokens.")).to_be_visible()
+
+
 @pytest.mark.parametrize(
     "path", ["/console/", "/console/orders/", "/console/alerts/", "/console/agents/", AUDIT]
 )

@@ -106,7 +106,10 @@ class Server:
         """Whether the server takes requests."""
         try:
             return self.request("GET", "/healthz").status == 200
-        except (OSError, http.client.HTTPException):  # while nobody listens, a connection may even meet itself
+        except (
+            OSError,
+            http.client.HTTPException,
+        ):  # while nobody listens, a connection may even meet itself
             return False
 
     def stop(self, *, timeout: float = 60.0) -> float:
