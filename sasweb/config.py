@@ -129,7 +129,7 @@ def _folder(env: Env, name: str, default: Path) -> Path:
     value: str = env.str(name, default=str(default))
     folder = Path(value).expanduser().absolute()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name}={value!r} is not valid; expected a folder") from error
     return folder
