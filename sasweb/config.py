@@ -37,6 +37,7 @@ class Config:
     var_dir: Path
     database_url: str
     listen_database_url: str
+    migrate_database_url: str
     secret_key: str
     debug: bool
     allowed_hosts: list[str]
@@ -85,6 +86,7 @@ def read(environ: Env | None = None) -> Config:
         var_dir=var_dir,
         database_url=_postgres_url(env, "DATABASE_URL", _noted_url(var_dir)),
         listen_database_url=_postgres_url(env, "LISTEN_DATABASE_URL", ""),
+        migrate_database_url=_postgres_url(env, "MIGRATE_DATABASE_URL", ""),
         secret_key=_secret_key(env, var_dir),
         debug=debug,
         allowed_hosts=_value(

@@ -15,7 +15,7 @@ from orders.models.channel import (
     SubmissionMessage,
 )
 from orders.models.customer import Address
-from orders.models.desk import AuditEntry, BulkAction, BulkItem, Erasure
+from orders.models.desk import AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
 from orders.models.health import (
     AgentInstance,
     Alert,
@@ -41,6 +41,7 @@ __all__ = [
     "AlertGroup",
     "ArchivedOrder",
     "AuditEntry",
+    "AuditLink",
     "BulkAction",
     "BulkItem",
     "Circuit",

@@ -125,7 +125,11 @@ def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], da
     """Prepares the database, starts all roles, prints their urls and accounts, and keeps them running."""
     env = launch.environment(config, database_url=database_url)
     is_demonstration = launch.is_demonstration(config)
-    tasks = [("migrate", "--no-input"), *([("load_demo",)] if is_demonstration else [])]
+    tasks: list[tuple[str, ...]] = [("migrate", "--no-input")]
+    if config.migrate_database_url:
+        tasks.append(("grant_rights",))
+    if is_demonstration:
+        tasks.append(("load_demo",))
     for name, *arguments in tasks:
         status = manager.run_to_end(launch.task(name, *arguments, env=env))
         if manager.is_stopping:
@@ -134,6 +138,7 @@ def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], da
             raise LaunchError(f"manage.py {name} failed; see its messages above")
     if is_demonstration:
         manager.output.plain(f"API token: {(config.var_dir / 'demo-token').read_text().strip()}")
+    env.pop("MIGRATE_DATABASE_URL", None)  # the roles have no business with the owner's password
     for spec in launch.specs(scale, env):
         manager.start(spec)
     if scale["web"]:
