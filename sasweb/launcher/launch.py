@@ -140,6 +140,14 @@ def _bind_error(host_port: str) -> OSError | None:
     return None
 
 
+def check_two_roles(config: Config) -> None:
+    """Raises `LaunchError` when there is a role to migrate with, but none of the application's own."""
+    if config.migrate_database_url and not os.environ.get("DATABASE_URL"):
+        raise LaunchError(
+            "MIGRATE_DATABASE_URL is set, so DATABASE_URL must be set, too, with a role of its own"
+        )
+
+
 def check_database(url: str, listen_url: str = "") -> None:
     """Raises `LaunchError` when the database cannot be reached, or cannot carry this software.
 

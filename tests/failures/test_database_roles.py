@@ -18,12 +18,15 @@ from pytest_django import DjangoDbBlocker
 from orders.models import AuditEntry, BulkAction
 from orders.services import audit
 from orders.services.operators import bulk
+from sasweb.launcher import children
 from tests.architecture.source import ROOT
+from tests.launcher.helpers import line_with, python
+from tests.sandbox.process import free_port
 from tests.support.finished_orders import finished_order, is_stored, retain
 from tests.support.mailbox import mailbox
 from tests.support.own_database import orm_at, own_database
 from tests.support.people import person, signed_in
-from tests.support.system import System
+from tests.support.system import System, free_ports
 from tests.support.wait import until
 from tests.web.server import Server
 
@@ -189,6 +192,39 @@ def test_a_temporary_table_cannot_stand_in_for_the_chain(urls: Urls) -> None:
         assert session.execute("SELECT count(*) FROM pg_temp.orders_auditlink").fetchone() == (0,)
     verified = urls.manage("verify_audit")
     assert (verified.returncode, "Note:" in verified.stdout) == (0, False)
+
+
+def test_up_migrates_as_the_owner_and_keeps_its_url_from_the_processes(urls: Urls, tmp_path: Path) -> None:
+    env = {
+        "DEBUG": "true",
+        "DATABASE_URL": urls.application,
+        "MIGRATE_DATABASE_URL": urls.owner,
+        "VAR_DIR": str(tmp_path),
+        "BIND": f"127.0.0.1:{free_port()}",
+        "SANDBOX_BIND": f"127.0.0.1:{free_ports()}",
+    }
+    with python("manage.py", "up", env=env) as launcher:
+        try:
+            line_with(launcher, "shop may work with all tables")
+            line_with(launcher, "sasweb is ready")
+            pids = [stat.pid for stat in children.processes() if stat.parent == launcher.pid]
+            environments = [Path(f"/proc/{pid}/environ").read_bytes() for pid in pids]
+        finally:
+            launcher.terminate()
+            launcher.communicate(timeout=60)
+    assert len(environments) >= 6
+    assert [text for text in environments if b"MIGRATE_DATABASE_URL" in text] == []
+
+
+def test_up_needs_the_applications_url_beside_the_owners(urls: Urls, tmp_path: Path) -> None:
+    env = {"DATABASE_URL": "", "MIGRATE_DATABASE_URL": urls.owner, "VAR_DIR": str(tmp_path)}
+    with python("manage.py", "up", env=env, stderr=subprocess.PIPE) as launcher:
+        out, err = launcher.communicate(timeout=60)
+    assert (launcher.returncode, out) == (1, "")
+    assert (
+        err
+        == "sasweb: MIGRATE_DATABASE_URL is set, so DATABASE_URL must be set, too, with a role of its own\n"
+    )
 
 
 def problem(done: subprocess.CompletedProcess[str]) -> tuple[int, str]:

@@ -79,6 +79,7 @@ def the_only_launcher(var_dir: Path) -> Iterator[None]:
 
 def up(config: Config, scale: dict[str, int]) -> None:
     """Runs everything until a signal stops it. Raises `LaunchError` or `PostgresError`."""
+    launch.check_two_roles(config)
     launch.check_ports(config, scale)
     url = os.environ.get("DATABASE_URL", "")
     output = Output(sys.stdout.fileno())
