@@ -188,6 +188,12 @@ def test_an_erasure_changes_an_entry_and_seals_what_it_says_now() -> None:
     assert f"entry {first} was changed" in verify()[1]
 
 
+def test_an_entry_without_its_salt_is_as_good_as_changed() -> None:
+    first, _ = write(2)
+    run("UPDATE orders_auditlink SET salt = NULL WHERE entry = %s", [first])
+    assert f"entry {first} was changed" in verify()[1]
+
+
 def test_many_batches_are_one_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_chain, "BATCH", 2)
     ids = write(7)
