@@ -28,7 +28,8 @@ def quiet_context(browser: Browser, *, url: str, allow: str = "", **options: Any
         yield context
     finally:
         context.close()
-    assert complaints == []
+    if complaints:
+        raise AssertionError("the browser complains:\n" + "\n".join(complaints))
 
 
 def _listen(context: BrowserContext, url: str, complain: Callable[[str], None]) -> None:

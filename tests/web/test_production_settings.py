@@ -3,11 +3,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.test import Client
 
+from orders.apps import check_demonstration
+from orders.demo.loading import load
 from tests.architecture.source import ROOT
 from tests.architecture.test_settings import environment
 from tests.support.people import PASSWORD, person
@@ -24,6 +27,16 @@ def test_djangos_own_checks_for_production_find_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"System check identified no issues ({silenced} silenced).\n"
     assert silenced == 3
+
+
+@pytest.mark.django_db
+def test_accounts_of_a_demonstration_in_production_are_reported(settings: Any, tmp_path: Path) -> None:
+    assert check_demonstration(databases=["default"]) == []
+    load(tmp_path)
+    (warning,) = check_demonstration(databases=["default"])
+    assert warning.msg.endswith(": admin, api-demo, demo@demo.invalid, operator, viewer")
+    settings.DEBUG = True
+    assert check_demonstration(databases=["default"]) == []
 
 
 @pytest.mark.django_db
