@@ -10,6 +10,7 @@ from typing import Any, cast
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import Group, User
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
@@ -19,6 +20,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from orders import models
+from orders.access import api_tokens
 from orders.services import audit
 
 MOST_ROWS = 10_000
@@ -126,10 +128,23 @@ class ProductAdmin(AuditedAdmin):
         return ("sku",) if obj else ()
 
 
+class AccountPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
+    """Sets an account's password, or takes it away. Either revokes the account's tokens."""
+
+    def save(self, commit: bool = True) -> Any:
+        user = super().save(commit)
+        api_tokens.revoke_all(user)
+        return user
+
+
 @admin.register(User)
 class AccountAdmin(AuditedAdmin, UserAdmin):  # type: ignore[type-arg]
-    """Accounts. Only a superuser can make somebody a superuser, or change a superuser's account."""
+    """Accounts. Only a superuser can make somebody a superuser, or change a superuser's account.
 
+    The tokens of an account that is deactivated are revoked.
+    """
+
+    change_password_form = AccountPasswordForm
     list_filter = ("is_staff", "is_active", "groups")
     paginator = BoundedPaginator
 
@@ -142,6 +157,11 @@ class AccountAdmin(AuditedAdmin, UserAdmin):  # type: ignore[type-arg]
         if obj is not None and obj.is_superuser and not request.user.is_superuser:
             return False
         return super().has_change_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not obj.is_active:
+            api_tokens.revoke_all(obj)
 
 
 admin.site.register(Group, ReadOnlyAdmin, filter_horizontal=("permissions",))

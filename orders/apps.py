@@ -1,6 +1,7 @@
 """The project's only Django application."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from django.apps import AppConfig
@@ -17,9 +18,11 @@ class OrdersConfig(AppConfig):
     verbose_name = "Orders"
 
     def ready(self) -> None:
-        """Makes `migrate` refuse a server on which no role would run, and warn of a demonstration in production."""
+        """Makes `migrate` refuse a server on which no role would run and warn of a demonstration in production, and has
+        sign-ins noted."""
         register(check_database, Tags.database)
         register(check_demonstration, Tags.database)
+        import_module("orders.services.sign_ins").watch()  # by name: it needs the models
 
 
 def check_database(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:

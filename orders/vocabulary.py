@@ -232,3 +232,17 @@ class MessageState(StrEnum):
     SENT = "sent"
     SKIPPED = "skipped"
     FAILED = "failed"
+
+
+class TokenScope(StrEnum):
+    """What an API token may do, beyond what its account may do: the account must be allowed to as well.
+
+    Every token has `read`. `compensate` covers cancelling and refunding, and acts on many orders at once; `priority`
+    lets orders overtake those of the default priority.
+    """
+
+    READ = "read"
+    ORDERS = "orders"
+    PRIORITY = "priority"
+    OPERATE = "operate"
+    COMPENSATE = "compensate"

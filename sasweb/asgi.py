@@ -1,4 +1,4 @@
-"""The web process: `python -m gunicorn -k asgi sasweb.asgi:application`.
+"""The web process: `python -m gunicorn -c python:sasweb.web_server sasweb.asgi:application`.
 
     /healthz      answered here, so that it answers even while every thread is busy
     /events/…     streams that stay open without holding a thread (orders.live)
@@ -20,7 +20,8 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.utils.module_loading import import_string
 
-from sasweb import shutdown
+from sasweb import descriptors, shutdown
+from sasweb.proxies import see_through
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -43,16 +44,19 @@ os.environ.setdefault("DATABASE_POOL", "1")
 pages = WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS, send_queue_size=0)  # type: ignore[arg-type]
 
 # By name, because it can only be imported now that Django is set up.
-streams = import_string("orders.live.streams.Streams")()
+streams = import_string("orders.live.streams.make_streams")(connections=descriptors.most_connections())
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application: passes each request to the part that answers it."""
     if scope["type"] == "lifespan":
         await handle_lifespan(receive, send)
-    elif scope["type"] != "http":
+        return
+    if scope["type"] != "http":
         await send({"type": "websocket.close", "code": 1000})
-    elif scope["path"] == "/healthz":
+        return
+    see_through(scope, settings.CONFIG.trusted_proxies)
+    if scope["path"] == "/healthz":
         await answer(send, 200, b"ok\n")
     elif scope["path"].startswith("/events/"):
         await streams(scope, receive, send)

@@ -19,9 +19,14 @@ from environs import Env, EnvError
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from sasweb.limits import DEFAULTS, Limits, read_limits
 from sasweb.public_hosts import Network, is_public, is_within, read_literal, read_networks
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
+
+
+SHORTEST_KEY = 32
+"""Characters of `SECRET_KEY`."""
 
 
 class ConfigError(ValueError):
@@ -39,6 +44,7 @@ class Config:
     listen_database_url: str
     migrate_database_url: str
     secret_key: str
+    secret_key_fallbacks: tuple[str, ...]
     debug: bool
     allowed_hosts: list[str]
     supervisor_period: float
@@ -64,6 +70,8 @@ class Config:
     heartbeat_url: str
     webhook_networks: tuple[Network, ...]
     watchdog: bool
+    limits: Limits
+    trusted_proxies: tuple[Network, ...]
     public_url: str
     require_second_factor: bool
 
@@ -88,6 +96,7 @@ def read(environ: Env | None = None) -> Config:
         listen_database_url=_postgres_url(env, "LISTEN_DATABASE_URL", ""),
         migrate_database_url=_postgres_url(env, "MIGRATE_DATABASE_URL", ""),
         secret_key=_secret_key(env, var_dir),
+        secret_key_fallbacks=_secret_keys(env, "SECRET_KEY_FALLBACKS"),
         debug=debug,
         allowed_hosts=_value(
             env.list, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names separated by commas"
@@ -115,6 +124,8 @@ def read(environ: Env | None = None) -> Config:
         heartbeat_url=_webhook_url(env, "HEARTBEAT_URL", networks),
         webhook_networks=networks,
         watchdog=_value(env.bool, "WATCHDOG", True, "true or false"),
+        limits=_limits(env, "LIMITS"),
+        trusted_proxies=_networks(env, "TRUSTED_PROXIES"),
         public_url=_url(env, "PUBLIC_URL", f"http://{reachable_host_port(bind)}", ("http", "https")),
         require_second_factor=_value(env.bool, "REQUIRE_SECOND_FACTOR", not debug, "true or false"),
     )
@@ -205,6 +216,17 @@ def _networks(env: Env, name: str) -> tuple[Network, ...]:
         ) from error
 
 
+def _limits(env: Env, name: str) -> Limits:
+    value: str = env.str(name, default="")
+    try:
+        return read_limits(value)
+    except ValueError as error:
+        raise ConfigError(
+            f"{name}={value!r} is not valid; expected off, or for example orders.token=50/60 for 50 in 60 seconds,"
+            f" separated by commas; the names are {', '.join(DEFAULTS)}"
+        ) from error
+
+
 def _webhook_url(env: Env, name: str, networks: tuple[Network, ...]) -> str:
     """A url to call. A host's name is looked up, and its addresses are checked, only when it is called."""
     value = _url(env, name, "", ("http", "https"))
@@ -242,12 +264,19 @@ def _postgres_url(env: Env, name: str, default: str) -> str:
     return value
 
 
+def _secret_keys(env: Env, name: str) -> tuple[str, ...]:
+    keys = tuple(key for key in env.str(name, default="").split(",") if key)
+    if any(len(key) < SHORTEST_KEY for key in keys):
+        raise ConfigError(f"{name} is not valid; expected earlier values of SECRET_KEY, separated by commas")
+    return keys
+
+
 def _secret_key(env: Env, var_dir: Path) -> str:
     """`SECRET_KEY`, or a key that is generated once and kept in `VAR_DIR`, readable only by its owner."""
     value: str = env.str("SECRET_KEY", default="")
     if value:
-        if len(value) < 32:
-            raise ConfigError("SECRET_KEY is not valid; expected at least 32 random characters")
+        if len(value) < SHORTEST_KEY:
+            raise ConfigError(f"SECRET_KEY is not valid; expected at least {SHORTEST_KEY} random characters")
         return value
     key_file = var_dir / "secret-key"
     if not key_file.is_file():

@@ -5,9 +5,16 @@ What Django and the libraries log through the standard library takes the same fo
 
 import logging
 import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import structlog
+
+MOST_OF_A_KIND = 60
+"""Warnings or errors of one kind that are logged in a minute."""
 
 SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
@@ -54,6 +61,49 @@ def has_exception(record: logging.LogRecord) -> bool:
     return record.exc_info is not None
 
 
+class Limit(logging.Filter):
+    """Passes the first warnings and errors of a kind in each minute, and then says how many it has left out.
+
+    Nobody can fill the disk with something that fails a thousand times a second. A kind is an event of our own, or a
+    place in the code of a library: its text may differ each time.
+    """
+
+    def __init__(
+        self, *, most: int = MOST_OF_A_KIND, period: float = 60.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self._most = most
+        self._period = period
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._ends = 0.0
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is logged."""
+        if record.levelno < logging.WARNING:
+            return True
+        now, kind, left_out = self._clock(), kind_of(record), {}
+        with self._lock:
+            if now >= self._ends:
+                left_out = {each: count - self._most for each, count in self._counts.items()}
+                self._counts.clear()
+                self._ends = now + self._period
+            self._counts[kind] += 1
+            passes = self._counts[kind] <= self._most
+        for (name, event), count in left_out.items():
+            if count > 0:
+                logging.getLogger(name).warning("left out %d more lines like this one: %s", count, event)
+        return passes
+
+
+def kind_of(record: logging.LogRecord) -> tuple[str, str]:
+    """The logger of a record, and its event or the place that it was logged at."""
+    if isinstance(record.msg, dict):  # structlog's
+        return record.name, str(record.msg.get("event"))
+    return record.name, f"{record.module}.{record.funcName}:{record.lineno}"
+
+
 def settings() -> dict[str, Any]:
     """Django's LOGGING. Of Django's records about responses only exceptions are kept; the others are clients'
     mistakes."""
@@ -61,13 +111,17 @@ def settings() -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"exceptions": {"()": "django.utils.log.CallbackFilter", "callback": has_exception}},
+        "filters": {
+            "exceptions": {"()": "django.utils.log.CallbackFilter", "callback": has_exception},
+            "limit": {"()": Limit},
+        },
         "formatters": {"line": {"()": formatter}},
         "handlers": {
             "stdout": {
                 "class": "logging.StreamHandler",
                 "stream": "ext://sys.stdout",
                 "formatter": "line",
+                "filters": ["limit"],
             }
         },
         "root": {"handlers": ["stdout"], "level": "INFO"},

@@ -13,6 +13,7 @@ except config.ConfigError as error:
 
 BASE_DIR = config.PROJECT_DIR
 SECRET_KEY = CONFIG.secret_key
+SECRET_KEY_FALLBACKS = [*CONFIG.secret_key_fallbacks]
 DEBUG = CONFIG.debug
 ALLOWED_HOSTS = CONFIG.allowed_hosts
 ROOT_URLCONF = "sasweb.urls"
@@ -29,7 +30,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_q",
     "rest_framework",
-    "knox",
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "axes",
@@ -50,6 +50,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "orders.access.known_devices.KnownDevices",
+    "orders.access.limited_requests.LimitedRequests",
     "django_otp.middleware.OTPMiddleware",
     "orders.access.sessions.OperatorSessions",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
@@ -120,6 +122,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "orders.access.passwords.NotEasyToGuessValidator"},
+    {"NAME": "orders.access.api_tokens.RevokesTokensValidator"},
 ]
 PASSWORD_HASHERS = ["orders.access.password_hashing.PasswordHasher"]
 PASSWORD_RESET_TIMEOUT = 3600
@@ -127,9 +130,10 @@ LOGIN_URL = "account:sign-in"
 LOGIN_REDIRECT_URL = "account:overview"
 
 # Guessing: after ten wrong passwords an account is locked for the IP address that they came from, and for no other, so
-# its owner elsewhere notices nothing. Emails without an account are locked in the same way.
+# its owner elsewhere notices nothing. Emails without an account are locked in the same way (`orders.access.lockout`).
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
+    "orders.access.lockout.NameLock",
     "django.contrib.auth.backends.ModelBackend",
 ]
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -138,7 +142,7 @@ AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
 AXES_USERNAME_CALLABLE = "orders.access.lockout.read_username"
-AXES_CLIENT_IP_CALLABLE = "orders.access.lockout.read_ip_address"
+AXES_CLIENT_IP_CALLABLE = "orders.access.addresses.read_ip_address"
 AXES_LOCKOUT_CALLABLE = "orders.access.lockout.show"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
@@ -183,13 +187,16 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 
 # Outside DEBUG a proxy in front serves the web over https. It also redirects from http and decides which other hosts
 # HSTS covers.
+SESSION_ENGINE = "orders.access.hashed_sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_AGE = SESSION_COOKIE_AGE
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+DEVICE_COOKIE_NAME = "device"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEBUG
 if not DEBUG:
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+    DEVICE_COOKIE_NAME = "__Host-device"
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -201,16 +208,16 @@ SILENCED_SYSTEM_CHECKS = [
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["orders.api.authentication.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": ["orders.api.scopes.MayUseScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["orders.api.throttling.LimitThrottle"],
     "DEFAULT_PARSER_CLASSES": ["orders.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "orders.api.schema.ScopedSchema",
     "DEFAULT_METADATA_CLASS": None,
     "EXCEPTION_HANDLER": "orders.api.problems.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "URL_FORMAT_OVERRIDE": None,
 }
-REST_KNOX = {"TOKEN_TTL": None, "AUTO_REFRESH": False, "AUTH_HEADER_PREFIX": "Token"}
 SPECTACULAR_SETTINGS = {
     "TITLE": "sasweb orders",
     "VERSION": "1",

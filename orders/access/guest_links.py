@@ -1,24 +1,42 @@
 """Signed tokens in the URL of an order's page, with which customers without an account find their order again."""
 
+from datetime import timedelta
 from uuid import UUID
 
 from django.core import signing
 
 SALT = "orders.storefront.guest_links"
+VALID_FOR = timedelta(days=90)
+"""How long a token opens its order. After that it only has a new one sent, to the email address of the order."""
 
 
 def make_token(order_id: UUID) -> str:
-    """Returns the token that lets its bearer see this order. It is valid as long as the secret key is."""
+    """Returns the token that lets its bearer see this order, until it is too old."""
     return _signer().sign(order_id.hex)
 
 
 def read_token(token: str) -> UUID | None:
-    """Returns the id of the order that a token is for; None if the token is not ours."""
+    """Returns the id of the order that a token opens; None if the token is not ours, or is too old."""
     try:
-        return UUID(hex=_signer().unsign(token))
+        return UUID(hex=_signer().unsign(token, max_age=VALID_FOR))
     except (signing.BadSignature, ValueError):
         return None
 
 
-def _signer() -> signing.Signer:
-    return signing.Signer(sep=".", salt=SALT)
+def read_old_token(token: str) -> UUID | None:
+    """Returns the id of the order of a token that is ours but opens nothing any more, otherwise None.
+
+    It is too old, or was made before tokens had an age.
+    """
+    if read_token(token) is not None:
+        return None
+    for signer in (_signer(), signing.Signer(sep=".", salt=SALT)):
+        try:
+            return UUID(hex=signer.unsign(token))
+        except (signing.BadSignature, ValueError):
+            continue
+    return None
+
+
+def _signer() -> signing.TimestampSigner:
+    return signing.TimestampSigner(sep=".", salt=SALT)

@@ -1,17 +1,55 @@
-"""The callables of django-axes (AXES_* in the settings): the account, the IP address and the lock-out page."""
+"""Slows down guessing of passwords, without locking the owner out.
+
+Ten wrong passwords lock an account for the IP address that they came from (django-axes, AXES_* in the settings).
+Guesses from many addresses meet a second, wider limit on the account's name alone, `sign_in.name`. It does not concern
+a browser in which the owner has signed in before, nor an account with a second factor, which a password alone does
+not open.
+"""
 
 from collections.abc import Mapping
-from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from axes.models import AccessAttempt
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-NETWORK = 64
-"""Bits of an IPv6 address that identify a subscriber, who can choose the rest anew for each guess."""
+from orders.access.addresses import read_ip_address
+from orders.access.known_devices import is_known
+from orders.access.limits import LimitedError, has_room, take
+from orders.access.second_factor import has_factor
+
+LOCKED_BY_NAME = "_locked_by_name"
+"""Attribute of a request whose password was not checked, because of `sign_in.name`."""
+
+
+class NameLock:
+    """Authenticates nobody, and refuses to have another password checked for a name that was guessed too often."""
+
+    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> None:
+        """Raises `PermissionDenied`."""
+        if request is None:
+            return
+        name = read_username(request, credentials)
+        if has_room(("sign_in.name", name)) or _may_pass(request, name):
+            return
+        setattr(request, LOCKED_BY_NAME, True)
+        request.axes_locked_out = True  # type: ignore[attr-defined]  # has django-axes show the page
+        raise PermissionDenied("too many wrong passwords for this name")
+
+
+def count_wrong_password(request: HttpRequest, credentials: Mapping[str, Any]) -> bool:
+    """Counts a wrong password for its name. False if there have been too many already."""
+    if getattr(request, LOCKED_BY_NAME, False):
+        return False
+    try:
+        take([("sign_in.name", read_username(request, credentials))])
+    except LimitedError:
+        return False
+    return True
 
 
 def read_username(request: HttpRequest, credentials: Mapping[str, Any] | None) -> str:
@@ -20,23 +58,11 @@ def read_username(request: HttpRequest, credentials: Mapping[str, Any] | None) -
     return str(username).strip().lower()[:255]
 
 
-def read_ip_address(request: HttpRequest) -> str | None:
-    """Returns the IP address that an attempt comes from; for IPv6, its network. None if it has none."""
-    try:
-        client = ip_address(request.META.get("REMOTE_ADDR", ""))
-    except ValueError:
-        return None
-    if isinstance(client, IPv6Address):
-        network = IPv6Address(int(client) >> (128 - NETWORK) << (128 - NETWORK))
-        client = client.ipv4_mapped or network
-    return str(client)
-
-
 def show(
     request: HttpRequest, response: HttpResponse | None, credentials: Mapping[str, Any] | None
 ) -> HttpResponse:
     """Answers a locked-out user with status 429 and the seconds until the next attempt."""
-    seconds = _seconds_left(read_username(request, credentials), read_ip_address(request))
+    seconds = _seconds_left(request, read_username(request, credentials))
     context = {"minutes": max(1, -(-seconds // 60))}
     headers = {"Retry-After": str(seconds), "Cache-Control": "no-store"}
     page = render(request, "429.html", context, status=429)
@@ -45,8 +71,16 @@ def show(
     return page
 
 
-def _seconds_left(username: str, client: str | None) -> int:
-    attempts = AccessAttempt.objects.filter(username=username, ip_address=client)
+def _may_pass(request: HttpRequest, name: str) -> bool:
+    user = User.objects.filter(username=name).first()
+    return user is not None and (is_known(request, user) or has_factor(user))
+
+
+def _seconds_left(request: HttpRequest, username: str) -> int:
+    if getattr(request, LOCKED_BY_NAME, False):
+        limit = settings.CONFIG.limits["sign_in.name"]
+        return -(-limit.seconds // limit.most)
+    attempts = AccessAttempt.objects.filter(username=username, ip_address=read_ip_address(request))
     last = attempts.order_by("-attempt_time").values_list("attempt_time", flat=True).first()
     ends = (last or timezone.now()) + settings.AXES_COOLOFF_TIME
     return max(1, int((ends - timezone.now()).total_seconds()) + 1)

@@ -1,20 +1,25 @@
-"""Argon2id with the parameters that OWASP recommends, a few computations at a time in each process.
+"""Argon2id with the parameters that OWASP recommends, in one thread of each process.
 
 One computation takes 19 MiB and tens of milliseconds of a processor. Without a limit, as many run at once as there are
-threads, and a flood of sign-ins takes the memory and the processors from everybody. So a process computes `AT_ONCE`,
-lets `WAITING` wait for `PATIENCE` at most, and refuses the rest. Whoever waits holds no connection to the database.
+threads, and a flood of sign-ins takes the memory and the processors from everybody. So one thread computes, `WAITING`
+requests wait for `PATIENCE` at most, and the rest are refused. Whoever waits holds no connection to the database. It is
+always the same thread, because the C library keeps the memory that a thread has used for that thread alone.
 
 Source: OWASP Password Storage Cheat Sheet (Argon2id: m=19456, t=2, p=1).
 """
 
+import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db import connection
 
-AT_ONCE = 1
+T = TypeVar("T")
+
 WAITING = 8
 PATIENCE = 5.0
 """Seconds that a request waits for its turn."""
@@ -26,46 +31,41 @@ class HashingBusyError(Exception):
     """Raised when a password cannot be hashed now, because too many others are being hashed."""
 
 
-class Turns:
-    """Lets `at_once` threads through at a time, while `waiting` more wait for `patience` seconds at most."""
+class HashingThread:
+    """A thread that hashes, while `waiting` requests wait for `patience` seconds at most."""
 
-    def __init__(self, *, at_once: int, waiting: int, patience: float) -> None:
-        self._most = at_once + waiting
-        self._taken = 0
-        self._counting = threading.Lock()
-        self._turns = threading.BoundedSemaphore(at_once)
+    def __init__(self, *, waiting: int, patience: float) -> None:
+        self._places = threading.BoundedSemaphore(1 + waiting)
         self._patience = patience
+        self.renew()
 
-    @property
-    def places_left(self) -> int:
-        """How many more threads would not be refused at once."""
-        return self._most - self._taken
+    def renew(self) -> None:
+        """Starts afresh: a fork has no threads but the one that forked."""
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hashing")
 
-    @contextmanager
-    def take(self) -> Iterator[None]:
-        """Waits for a turn and holds it. Raises `HashingBusyError`."""
-        with self._counting:
-            if self._taken >= self._most:
-                raise HashingBusyError("too many passwords are being checked")
-            self._taken += 1
+    def run(self, work: Callable[[], T]) -> T:
+        """Does the work when its turn has come, and returns its result. Raises `HashingBusyError`."""
+        if not self._places.acquire(blocking=False):
+            raise HashingBusyError("too many passwords are being checked")
         try:
-            if not self._turns.acquire(timeout=self._patience):
-                raise HashingBusyError("checking other passwords takes too long")
+            turn = self._thread.submit(work)
             try:
-                yield
-            finally:
-                self._turns.release()
+                return turn.result(self._patience)
+            except TimeoutError:
+                if turn.cancel():
+                    raise HashingBusyError("checking other passwords takes too long") from None
+                return turn.result()
         finally:
-            with self._counting:
-                self._taken -= 1
+            self._places.release()
 
 
-TURNS = Turns(at_once=AT_ONCE, waiting=WAITING, patience=PATIENCE)
+HASHING = HashingThread(waiting=WAITING, patience=PATIENCE)
+os.register_at_fork(after_in_child=HASHING.renew)
 
 
 class PasswordHasher(Argon2PasswordHasher):
-    """Django's Argon2 hasher, with other parameters and in turns. A password that was hashed with other parameters is
-    hashed anew when its owner signs in."""
+    """Django's Argon2 hasher, with other parameters and in one thread. A password that was hashed with other parameters
+    is hashed anew when its owner signs in."""
 
     time_cost = 2
     memory_cost = 19_456
@@ -73,19 +73,16 @@ class PasswordHasher(Argon2PasswordHasher):
 
     def encode(self, password: str, salt: str) -> str:
         """Hashes a password. Raises `HashingBusyError`."""
-        with _turn():
-            return super().encode(password, salt)
+        return _run(partial(super().encode, password, salt))
 
     def verify(self, password: str, encoded: str) -> bool:
         """Whether this is the password. Raises `HashingBusyError`."""
-        with _turn():
-            return super().verify(password, encoded)
+        return _run(partial(super().verify, password, encoded))
 
 
-@contextmanager
-def _turn() -> Iterator[None]:
-    """A turn, without a connection from the pool, which others need meanwhile. A transaction keeps its connection."""
+def _run(work: Callable[[], T]) -> T:
+    """Does the work in its turn, without a connection from the pool, which others need meanwhile. A transaction keeps
+    its connection."""
     if not connection.in_atomic_block:
         connection.close()
-    with TURNS.take():
-        yield
+    return HASHING.run(work)

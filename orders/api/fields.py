@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.fields.numbers import read_whole_number
-from orders.fields.text import is_one_line
+from orders.fields.text import has_web_address, is_one_line
 from orders.selectors.paging import Position, read_position
 
 MOST_UNKNOWN = 20
@@ -36,6 +36,18 @@ class Text(serializers.CharField):
         if not is_one_line(data):
             self.fail("control_characters")
         return data
+
+
+class MailedText(Text):
+    """Text that an email to a stranger may contain, so no url of a page is in it."""
+
+    default_error_messages = {"web_address": "This must not contain a web address."}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if has_web_address(text):
+            self.fail("web_address")
+        return text
 
 
 class Token(Text):

@@ -53,7 +53,8 @@ RESUBMIT_GROUP: dict[str, Any] = {
     "summary": "Resubmit every order in an alert group",
     "description": (
         "Creates a bulk action that resubmits the group's orders in waves. It starts after ten seconds, and pauses if "
-        "too many orders fail again. Follow it at `Location`."
+        "too many orders fail again. Follow it at `Location`. For more than 50 orders, send as `count` how many the "
+        "group has (`open` in the list of groups)."
     ),
     "tags": TAG,
     "parameters": [
@@ -90,7 +91,7 @@ COMPENSATE_ORDER = _act(
     description=(
         f"Reverses every step of an order. To confirm, send the word `{WORD}` as `confirm`. If the customer's payment "
         "has been taken, or may have been, send the order's total instead, in plain figures such as `39.00`. Without "
-        "the right confirmation nothing changes, and the problem's `detail` says what to send."
+        "the right confirmation nothing changes."
     ),
 )
 PAUSE_AGENT = _act("pause_agent", "Pause an agent", NeededReasonIn)

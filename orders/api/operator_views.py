@@ -1,4 +1,5 @@
-"""The operators' REST API. A token may do what its account may do in the console. Refused acts are recorded."""
+"""The operators' REST API. A token may do what its scopes, and its account in the console, allow. Refused acts are
+recorded."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -24,6 +25,7 @@ from orders.api.operator_requests import (
 )
 from orders.api.paging import AlertGroupQuery, AlertQuery, read_query, render_page
 from orders.api.problems import ProblemError
+from orders.api.scopes import MayUseScope, MissingScopeError
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_exists
@@ -37,30 +39,39 @@ from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import order_acts
 from orders.services.order_lock import NoSuchOrderError
-from orders.vocabulary import BulkKind
+from orders.vocabulary import BulkKind, TokenScope
 
 
 class OperatorView(APIView):
     """A view for tokens whose account may view the console or, to change something, operate it."""
 
     permission_classes = (IsAuthenticated,)
+    scope = TokenScope.OPERATE
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Checks the account's access level, and records a refused act."""
+        """Checks the account's access level and then the token's scope, and records a refused act."""
         super().initial(request, *args, **kwargs)
         needed = OPERATE if request.method == "POST" else VIEW
-        if request.user.has_perm(needed):
+        if not request.user.has_perm(needed):
+            self._record_refusal(request, kwargs, why=f"needs {needed}")
+            self.permission_denied(request)
+        try:
+            MayUseScope().has_permission(request, self)
+        except MissingScopeError as error:
+            self._record_refusal(request, kwargs, why=f"needs a token with the scope {error.needed}")
+            raise
+
+    def _record_refusal(self, request: Request, kwargs: dict[str, Any], *, why: str) -> None:
+        if request.method != "POST":
             return
-        if request.method == "POST":
-            match = request.resolver_match
-            audit.record_refusal(
-                actor=actor(request),
-                url_name=match.url_name if match and match.url_name else "unknown",
-                parameters=_about(kwargs),
-                path=request.path,
-                why=f"needs {needed}",
-            )
-        self.permission_denied(request)
+        match = request.resolver_match
+        audit.record_refusal(
+            actor=actor(request),
+            url_name=match.url_name if match and match.url_name else "unknown",
+            parameters=_about(kwargs),
+            path=request.path,
+            why=why,
+        )
 
 
 def actor(request: Request) -> audit.Actor:
@@ -99,6 +110,8 @@ class AlertGroups(OperatorView):
 class GroupResubmission(OperatorView):
     """Resubmits every order in an alert group."""
 
+    scope = TokenScope.COMPENSATE
+
     @extend_schema(**operator_documentation.RESUBMIT_GROUP)
     def post(self, request: Request, group_id: int) -> Response:
         values = read_body(GroupResubmissionIn, request)
@@ -116,8 +129,7 @@ class GroupResubmission(OperatorView):
                 typed_count=values.get("count"),
             )
         except bulk_services.CountMismatchError as error:
-            detail = f"This affects {error.count} orders. To confirm, send {error.count} as `count`."
-            raise ProblemError("count_not_confirmed", detail) from error
+            raise ProblemError("count_not_confirmed") from error
         except (bulk_services.NothingToDoError, bulk_services.TooManyError) as error:
             raise ProblemError("act_refused", str(error)) from error
         response = _render_action(action.pk, status=202)
@@ -187,6 +199,7 @@ class StepSkip(StepAct):
 class OrderCompensation(ActView):
     """Cancels and refunds an order."""
 
+    scope = TokenScope.COMPENSATE
     body = CompensationIn
     act = staticmethod(order_acts.compensate)
 

@@ -13,6 +13,9 @@ from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from orders.api.authentication import TokenExpiredError
+from orders.api.scopes import MissingScopeError
+
 log = structlog.get_logger()
 
 MEDIA_TYPE = "application/problem+json"
@@ -38,7 +41,11 @@ PROBLEMS: Mapping[str, Problem] = {
         ("validation_failed", 400, "The request is not valid", "`errors` lists each mistake and where it is."),
         ("malformed_request", 400, "The request cannot be read", "It is malformed, or its body is not JSON in UTF-8."),
         ("not_authenticated", 401, "No token was sent", "Send `Authorization: Token <token>`."),
-        ("invalid_token", 401, "The token is not valid", "It is unknown or has expired, or its account is closed."),
+        ("invalid_token", 401, "The token is not valid",
+         "It is unknown or has been revoked, or its account is closed. A new password revokes an account's tokens."),
+        ("token_expired", 401, "The token has expired", "Create a new one with `manage.py token`."),
+        ("scope_missing", 403, "The token may not do this",
+         "`needed_scope` is the scope that is missing, and `detail` says how to create a token that has it."),
         ("permission_denied", 403, "You do not have permission", "The token's account may not do this."),
         ("not_found", 404, "Not found", "This does not exist, or belongs to another client."),
         ("method_not_allowed", 405, "This method is not allowed here", "`Allow` lists the methods that are."),
@@ -47,7 +54,7 @@ PROBLEMS: Mapping[str, Problem] = {
          "You can cancel an order once it has been received, until its payment is taken."),
         ("act_refused", 409, "This cannot be done now", "`detail` says why. Nothing was changed."),
         ("count_not_confirmed", 409, "The number of orders was not confirmed",
-         "`detail` says how many orders are affected. Send that number as `count`."),
+         "Send as `count` how many orders are affected: `open` of the group in `GET /api/v1/alerts/groups`."),
         ("body_too_large", 413, "The body is too large", "A request body may be up to 256 KiB."),
         ("unsupported_media_type", 415, "The content type is not supported", "Send `Content-Type: application/json`."),
         ("idempotency_key_reused", 422, "The Idempotency-Key was used for a different order",
@@ -64,7 +71,9 @@ BY_EXCEPTION: Mapping[type[Exception], str] = {
     exceptions.ValidationError: "validation_failed",
     exceptions.ParseError: "malformed_request",
     exceptions.NotAuthenticated: "not_authenticated",
+    TokenExpiredError: "token_expired",
     exceptions.AuthenticationFailed: "invalid_token",
+    MissingScopeError: "scope_missing",
     exceptions.PermissionDenied: "permission_denied",
     PermissionDenied: "permission_denied",
     exceptions.NotFound: "not_found",
@@ -104,11 +113,13 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
         errors, detail = error.errors, error.detail or detail
     elif isinstance(error, exceptions.ValidationError):
         errors = list(pointed(error.detail))
-    elif isinstance(error, exceptions.ParseError | exceptions.AuthenticationFailed):
+    elif isinstance(error, exceptions.ParseError | exceptions.AuthenticationFailed | MissingScopeError):
         detail = str(error.detail)
     if problem.status >= 500:
         _log(problem, error, request.path)
     body = as_json(problem, request, detail=detail, errors=errors)
+    if isinstance(error, MissingScopeError):
+        body["needed_scope"] = error.needed.value
     return Response(body, status=problem.status, headers=_headers(problem, error), content_type=MEDIA_TYPE)
 
 

@@ -13,14 +13,14 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 
-from orders.api.fields import Strict, Text, Token, Whole
+from orders.api.fields import MailedText, Strict, Text, Token, Whole
 from orders.api.paging import LONGEST_WAIT
 from orders.api.problems import invalid
 from orders.fields import email as email_addresses
 from orders.fields.numbers import read_whole_number
 from orders.fields.postal_address import LONGEST_PART
 from orders.selectors.response_queues import queue_of
-from orders.services.placing import NewLine, NewOrder
+from orders.services.placing import DEFAULT_PRIORITY, NewLine, NewOrder
 
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
@@ -38,10 +38,10 @@ class LineIn(Strict):
 class AddressIn(Strict):
     """Where an order is shipped."""
 
-    name = Text(**PART)
-    street = Text(**PART)
-    city = Text(**PART)
-    postal_code = Text(**PART)
+    name = MailedText(**PART)
+    street = MailedText(**PART)
+    city = MailedText(**PART)
+    postal_code = MailedText(**PART)
     country = Token(pattern="[A-Za-z]{2}", message="This must be a two-letter country code (ISO 3166).")
 
     def validate_country(self, country: str) -> str:
@@ -67,8 +67,11 @@ class NewOrderIn(Strict):
     priority = Whole(
         min_value=0,
         max_value=9,
-        default=5,
-        help_text="Orders with priority 9 go first.",
+        default=DEFAULT_PRIORITY,
+        help_text=(
+            "Orders with priority 9 go first, but every fourth turn goes to those that have waited longest. "
+            f"A priority above {DEFAULT_PRIORITY} needs a token with the scope `priority`."
+        ),
     )
     reply_to = Token(
         pattern=QUEUE_NAME,

@@ -1,12 +1,16 @@
-"""Adds the problems of each operation to the OpenAPI document."""
+"""Adds the scope and the problems of each operation to the OpenAPI document."""
 
 from typing import Any
 
+from drf_spectacular.openapi import AutoSchema
+from rest_framework.permissions import AllowAny
+
 from orders.api.documentation import PROBLEMS as ENDPOINT_PROBLEMS
 from orders.api.problems import MEDIA_TYPE, PROBLEMS
+from orders.api.scopes import scope_of
 
 EVERYWHERE = ("not_acceptable", "rate_limited", "internal_error", "unavailable")
-WITH_TOKEN = ("not_authenticated",)
+WITH_TOKEN = ("not_authenticated", "scope_missing")
 
 MISTAKE = {
     "type": "object",
@@ -31,9 +35,24 @@ PROBLEM_SCHEMA = {
         "request_id": {"type": "string"},
         "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
         "errors": {"type": "array", "items": MISTAKE},
+        "needed_scope": {"type": "string", "description": "The scope that the token lacks."},
     },
     "required": ["type", "title", "status", "detail", "code", "request_id", "retryable"],
 }
+
+
+class ScopedSchema(AutoSchema):
+    """Says which scope an operation needs, in its description and as `x-scope`."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """The operation, with its scope. None for one that is not documented."""
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        scope = None if AllowAny in self.view.permission_classes else scope_of(self.view, self.method)
+        if operation and scope:
+            operation["x-scope"] = scope.value
+            need = f"Needs a token with the scope `{scope}`."
+            operation["description"] = f"{operation.get('description', '')}\n\n{need}".strip()
+        return operation
 
 
 def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
@@ -54,6 +73,7 @@ def _token_codes(operation: dict[str, Any]) -> tuple[str, ...]:
     return (
         *(WITH_TOKEN if needs_token else ()),
         "invalid_token",
+        "token_expired",
         *(("malformed_request",) if has_body else ()),
     )
 

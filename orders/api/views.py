@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.api import documentation, representations, requests
+from orders.api import documentation, representations, requests, scopes
 from orders.api.paging import (
     EventQuery,
     MessageQuery,
@@ -33,12 +33,14 @@ from orders.services.act_results import ResultStatus
 from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
 from orders.services.placing import (
+    DEFAULT_PRIORITY,
     KeyReusedError,
     MixedCurrenciesError,
     NewLine,
     PlacedOrder,
     UnknownProductError,
 )
+from orders.vocabulary import TokenScope
 
 
 class Products(APIView):
@@ -68,6 +70,8 @@ class ProductDetail(APIView):
 
 class Orders(APIView):
     """The client's orders."""
+
+    scope = TokenScope.ORDERS
 
     @extend_schema(**documentation.LIST_ORDERS)
     def get(self, request: Request) -> Response:
@@ -119,6 +123,8 @@ class OrderDetail(APIView):
 
 class OrderCancellation(APIView):
     """Cancels an order."""
+
+    scope = TokenScope.ORDERS
 
     @extend_schema(**documentation.CANCEL_ORDER)
     def post(self, request: Request, order_id: UUID) -> Response:
@@ -179,6 +185,8 @@ class QueueMessages(APIView):
 class QueueMessage(APIView):
     """One message on a response queue."""
 
+    scope = TokenScope.ORDERS
+
     @extend_schema(**documentation.DELETE_MESSAGE)
     def delete(self, request: Request, name: str, message_id: int) -> Response:
         queue = response_queues.queue_of(requests.client_id(request), name)
@@ -198,6 +206,8 @@ class UnknownRoute(APIView):
 def _place(request: Request) -> PlacedOrder:
     """Places the order in a request, and turns the service's refusals into problems."""
     order = requests.read_order(request)
+    if order.priority > DEFAULT_PRIORITY:
+        scopes.require(request, TokenScope.PRIORITY)
     key = requests.read_idempotency_key(request)
     try:
         return placing.place_order(

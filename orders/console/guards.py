@@ -1,8 +1,8 @@
 """Guards the views of the console: who may see a page, and who may act (`orders.access.levels`).
 
 `@page` is for what is read, `@act(OPERATE)` for what changes something. `@act(…, confirmed=True)` also asks for the
-second factor again if it was last given more than ten minutes ago; compensation and bulk actions need that. A refused
-act and a forged request are recorded in the audit log.
+second factor again if it was last given more than ten minutes ago; acts on money and on many orders need that. A
+refused act and a forged request are recorded in the audit log.
 """
 
 from collections.abc import Callable
@@ -10,15 +10,12 @@ from functools import wraps
 from typing import Any
 
 import structlog
-from django.conf import settings
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views import csrf
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -139,15 +136,6 @@ def _confirmed(view: View) -> View:
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if second_factor.is_fresh(request):
             return view(request, *args, **kwargs)
-        minutes = int(settings.SECOND_FACTOR_FRESH.total_seconds() // 60)
-        messages.warning(
-            request,
-            (
-                "Nothing has been changed. Enter a code first: this action needs one"
-                f" from the last {minutes} minutes. Then try again."
-            ),
-        )
-        query = urlencode({"next": previous_page(request)})
-        return redirect(f"{reverse('console:second-factor')}?{query}")
+        return second_factor.ask_again(request, back_to=previous_page(request))
 
     return guarded

@@ -181,7 +181,7 @@ def _settle_page(request: HttpRequest, order: ConsoleOrder, step: str, form: Set
     return render(request, "console/orders/settle.html", context, status=422 if form.errors else 200)
 
 
-@act(ADMINISTER)
+@act(ADMINISTER, confirmed=True)
 def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
     form = SettleForm(request.POST, is_compensation=_is_compensation(order))

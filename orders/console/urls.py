@@ -15,6 +15,7 @@ from orders.console import (
     second_factor_views,
     step_edit_views,
     system_views,
+    token_views,
 )
 
 app_name = "console"
@@ -68,6 +69,8 @@ urlpatterns = [
     path("second-factor/set-up/", second_factor_views.set_up, name="second-factor-set-up"),
     path("second-factor/codes/", second_factor_views.renew_codes, name="second-factor-codes"),
     path("second-factor/remove/", second_factor_views.remove, name="second-factor-remove"),
+    path("tokens/", token_views.show_tokens, name="tokens"),
+    path("tokens/<int:token_id>/revoke/", token_views.revoke, name="token-revoke"),
     path("chaos/", chaos_views.show, name="chaos"),
     path("chaos/faults/<slug:service>/", chaos_views.set_faults, name="chaos-faults"),
     path("chaos/clear/", chaos_views.clear, name="chaos-clear"),

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from django.contrib.auth.models import Group, Permission, User
-from knox.auth import TokenAuthentication
-from knox.models import get_token_model
-from rest_framework.exceptions import AuthenticationFailed
+from django.utils import timezone
 
+from orders.access import api_tokens
 from orders.access.levels import LEVELS, make_groups
+from orders.vocabulary import TokenScope
 
 API_USER = "api-demo"
 
@@ -107,7 +107,7 @@ def _grant_access() -> None:
 
 def make_token(file: Path) -> bool:
     """Makes a new API token unless the one in the file works; returns whether it made one."""
-    if file.is_file() and _authenticates(file.read_text().strip()):
+    if file.is_file() and _works(file.read_text().strip()):
         return False
     user, is_new = User.objects.get_or_create(
         username=API_USER, defaults={"email": f"{API_USER}@demo.invalid"}
@@ -115,17 +115,16 @@ def make_token(file: Path) -> bool:
     if is_new:
         user.set_unusable_password()
         user.save()
-    _, token = get_token_model().objects.create(user, expiry=None)
+    _, token = api_tokens.mint(
+        user, scopes=[TokenScope.ORDERS, TokenScope.PRIORITY], by=API_USER, label="demo"
+    )
     write_secret(file, token + "\n")
     return True
 
 
-def _authenticates(token: str) -> bool:
-    try:
-        TokenAuthentication().authenticate_credentials(token.encode())
-    except AuthenticationFailed:
-        return False
-    return True
+def _works(token: str) -> bool:
+    row = api_tokens.find(token)
+    return row is not None and row.user.is_active and row.expires_at > timezone.now()
 
 
 def write_secret(path: Path, text: str) -> None:

@@ -1,5 +1,6 @@
 """One line of text, such as a name, a street or a reason."""
 
+import re
 import unicodedata
 
 BREAKING_CATEGORIES = frozenset({"Cc", "Zl", "Zp", "Cs"})
@@ -9,3 +10,22 @@ BREAKING_CATEGORIES = frozenset({"Cc", "Zl", "Zp", "Cs"})
 def is_one_line(text: str) -> bool:
     """Whether a text has no line breaks and no other control characters."""
     return not any(unicodedata.category(character) in BREAKING_CATEGORIES for character in text)
+
+
+_ENDINGS = "com|net|org|info|biz|io|app|dev|shop|store|online|site|website|xyz|top|club|link|click|live|page|ru|cn|tk"
+_WEB_ADDRESS = re.compile(
+    rf"""
+      :// | \bwww\.
+    | \b[a-z0-9-]{{3,}}\.(?:{_ENDINGS})\b       # what mail programs turn into a link
+    | \b[a-z0-9-]+\.[a-z]{{2,}}/\S              # a host and a path
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def has_web_address(text: str) -> bool:
+    """Whether a text has the url of a page in it, or what a mail program would take for one.
+
+    We send emails to people whose addresses strangers enter, and a name must not be an advertisement.
+    """
+    return _WEB_ADDRESS.search(unicodedata.normalize("NFKC", text)) is not None

@@ -4,13 +4,19 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from orders.fields import email as email_addresses
-from orders.fields.text import is_one_line
+from orders.fields.text import has_web_address, is_one_line
 
 
 def validate_one_line(text: str) -> None:
     """Refuses line breaks and other control characters."""
     if not is_one_line(text):
         raise ValidationError(_("Write this on one line."), code="one_line")
+
+
+def validate_no_web_address(text: str) -> None:
+    """Refuses what a mail program would show as a link."""
+    if has_web_address(text):
+        raise ValidationError(_("Write this without a web address."), code="web_address")
 
 
 def validate_email(text: str) -> None:

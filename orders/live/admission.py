@@ -5,7 +5,7 @@ operators.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -19,6 +19,7 @@ from django_otp import DEVICE_ID_SESSION_KEY
 
 from orders.access import second_factor, sessions
 from orders.access.levels import VIEW
+from orders.access.limits import take
 from orders.selectors import orders as order_selectors
 from orders.selectors.desk.version import desk_version
 
@@ -34,13 +35,22 @@ class Admission(NamedTuple):
     follower: str
 
 
+def count_and_admit(address: str, admit: Callable[[], Admission | None]) -> Admission | None:
+    """Counts a stream of this IP address, then admits its reader. Raises `LimitedError`."""
+    try:
+        take([("streams.address", address)])
+        return admit()
+    finally:
+        connection.close()
+
+
 def admit_owner(request: HttpRequest, order_id: UUID) -> Admission | None:
     """Admits the customer whose session this is to one of her own orders."""
     try:
         user_id = _user_of(request).pk
         if user_id is None or not order_selectors.owns_order(order_id=order_id, customer_id=user_id):
             return None
-        return Admission(order_id, order_selectors.order_version(order_id), f"user:{user_id}")
+        return Admission(order_id, order_selectors.order_version(order_id), f"order:{order_id}")
     finally:
         connection.close()
 
@@ -68,10 +78,7 @@ def read_desk_version(_watched: Sequence[UUID]) -> Mapping[UUID, str]:
 
 
 def admit_bearer(order_id: UUID) -> Admission | None:
-    """Admits the bearer of an order's token, if the order still exists.
-
-    Such followers are counted by order: the IP address would be the proxy's, or a whole office's.
-    """
+    """Admits the bearer of an order's token, if the order still exists."""
     try:
         if not order_selectors.order_exists(order_id):
             return None

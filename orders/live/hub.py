@@ -34,6 +34,7 @@ class Watch:
         self.order_id = order_id
         self.version = version
         self.is_over = False
+        self.is_displaced = False
         self.changed = asyncio.Event()
 
     def update(self, version: str) -> None:
@@ -46,6 +47,11 @@ class Watch:
         """Ends the reader's stream."""
         self.is_over = True
         self.changed.set()
+
+    def displace(self) -> None:
+        """Ends the reader's stream because the same reader has opened a newer one."""
+        self.is_displaced = True
+        self.end()
 
 
 class Hub:

@@ -7,6 +7,9 @@
 This does not use Django's handler, which keeps a thread for every open request, and whose middleware keeps a database
 connection too: a process could not hold hundreds of streams. Here a stream is a task and a few objects. It ends after a
 minute. The browser then reconnects with the version that it knows, and gets an event at once if there is a newer one.
+
+A stream that is refused, or that has to leave for a newer one of the same reader, is no loss: until it has a stream
+again, the page asks for changes every few seconds.
 """
 
 import asyncio
@@ -26,7 +29,9 @@ from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.core.handlers.asgi import ASGIRequest
 from django.db import Error
 
+from orders.access.addresses import read_ip_address
 from orders.access.guest_links import read_token
+from orders.access.limits import LimitedError
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.live.admission import (
@@ -35,10 +40,12 @@ from orders.live.admission import (
     admit_bearer,
     admit_operator,
     admit_owner,
+    count_and_admit,
     read_desk_version,
     read_versions,
 )
 from orders.live.hub import Hub, HubConfig, Watch
+from orders.live.places import Caps, Places, Reader
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -60,13 +67,14 @@ LINGER = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class StreamsConfig:
-    """Times in seconds. `most` streams in this process, `most_each` for a customer or one order's guests."""
+    """Times in seconds. `retry` is the browser's pause before it reconnects, `displaced_retry` that of a stream that
+    has to leave for a newer one of the same reader: it must not take its place back at once."""
 
     lifetime: float = 60.0
     heartbeat: float = 15.0
     retry: float = 2.0
-    most: int = 1000
-    most_each: int = 6
+    displaced_retry: float = 30.0
+    caps: Caps = field(default_factory=Caps)
     hub: HubConfig = field(default_factory=HubConfig)
     console: HubConfig = field(default_factory=lambda: HubConfig(poll=3.0, gap=2.0))
 
@@ -80,17 +88,20 @@ class Streams:
         self._console = Hub(read=read_desk_version, config=self._config.console)
         self._threads = ThreadPoolExecutor(4, "admission")
         self._open = 0
+        self._arriving: Counter[str] = Counter()
+        self._places = Places(self._config.caps)
         self._is_stopping = False
-        self._followers: Counter[str] = Counter()
         self._limits: set[asyncio.Timeout] = set()
         self._listener: Listener | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
+        caps = self._config.caps
+        most = caps.total if scope["path"] == OPERATORS else caps.total - caps.operators
         if scope["method"] != "GET":
             await refuse(send, 405, allow="GET")
-        elif self._open >= self._config.most:
+        elif self._open >= most:
             await refuse(send, 503, retry_after=random.randint(5, 15))
         else:
             self._open += 1
@@ -111,45 +122,62 @@ class Streams:
         try:
             request = ASGIRequest(scope, io.BytesIO())
             request.get_host()
-            admission = await self._admit(request)
+            address = read_ip_address(request) or ""
+            if self._arriving[address] >= self._config.caps.address:
+                await refuse(send, 429, retry_after=random.randint(10, 30))
+                return
+            admission = await self._admit(request, address)
         except (BadRequest, SuspiciousOperation, UnicodeDecodeError):
             await refuse(send, 400)
+            return
+        except LimitedError as error:
+            await refuse(send, 429, retry_after=error.wait)
             return
         except Error:
             await refuse(send, 503, retry_after=random.randint(2, 10))
             return
         if admission is None:
             await refuse(send, 404)
-        elif self._followers[admission.follower] >= self._config.most_each:
-            await refuse(send, 429, retry_after=random.randint(10, 30))
         elif self._is_stopping:
             await refuse(send, 503, retry_after=random.randint(1, 5))
         else:
-            await self._follow(admission, request.headers.get("Last-Event-ID", ""), receive, send)
+            reader = Reader(admission.follower, None if admission.order_id == CONSOLE else address)
+            await self._follow(admission, reader, request.headers.get("Last-Event-ID", ""), receive, send)
 
-    async def _admit(self, request: ASGIRequest) -> Admission | None:
+    async def _admit(self, request: ASGIRequest, address: str) -> Admission | None:
         if request.path == OPERATORS:
             admit = partial(admit_operator, request)
         elif owners := OWNERS.fullmatch(request.path):
-            admit = partial(admit_owner, request, UUID(owners[1]))
+            admit = partial(count_and_admit, address, partial(admit_owner, request, UUID(owners[1])))
         elif bearers := BEARERS.fullmatch(request.path):
             order_id = read_token(bearers[1])
             if order_id is None:
                 return None
-            admit = partial(admit_bearer, order_id)
+            admit = partial(count_and_admit, address, partial(admit_bearer, order_id))
         else:
             return None
-        return await asyncio.get_running_loop().run_in_executor(self._threads, admit)
+        self._arriving[address] += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, admit)
+        finally:
+            self._arriving[address] -= 1
+            self._arriving += Counter()  # drops the zero counts
 
-    async def _follow(self, admission: Admission, known_version: str, receive: Receive, send: Send) -> None:
+    async def _follow(
+        self, admission: Admission, reader: Reader, known_version: str, receive: Receive, send: Send
+    ) -> None:
+        place = self._places.take(reader)
+        if place is None:
+            await refuse(send, 429, retry_after=random.randint(10, 30))
+            return
         self._listen()
         hub = self._console if admission.order_id == CONSOLE else self._hub
         watch = hub.watch(admission.order_id, admission.version)
-        self._followers[admission.follower] += 1
         leaving = asyncio.create_task(end_when_gone(watch, receive))
         lifetime = self._config.lifetime * random.uniform(0.8, 1)
         limit = asyncio.timeout(lifetime + LINGER)
         self._limits.add(limit)
+        place.leave = partial(displace, watch, limit)
         try:
             async with limit:
                 await self._send_versions(watch, known_version, lifetime, send)
@@ -160,16 +188,14 @@ class Streams:
             leaving.cancel()
             self._limits.discard(limit)
             hub.leave(watch)
-            self._followers[admission.follower] -= 1
-            self._followers += Counter()  # drops the zero counts
+            self._places.give_back(place)
 
     async def _send_versions(self, watch: Watch, known_version: str, lifetime: float, send: Send) -> None:
         """Sends the version whenever it differs from the last one sent, until the stream's lifetime is over."""
         clock = asyncio.get_running_loop().time
         ends = clock() + lifetime
-        retry = round(self._config.retry * random.uniform(1, 2) * 1000)
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        await send(piece(f"retry: {retry}\n\n".encode()))
+        await send(piece(pause(self._config.retry)))
         while not watch.is_over and (remaining := ends - clock()) > 0:
             watch.changed.clear()
             if watch.version != known_version:
@@ -181,7 +207,7 @@ class Streams:
                     await watch.changed.wait()
             except TimeoutError:
                 await send(piece(HEARTBEAT))
-        await send(piece(b"", more=False))
+        await send(piece(pause(self._config.displaced_retry) if watch.is_displaced else b"", more=False))
 
     def _listen(self) -> None:
         """Starts this process's one listener when it is first needed."""
@@ -200,8 +226,13 @@ class Streams:
         self._hub.end_all()
         self._console.end_all()
         for limit in self._limits:
-            if not limit.expired():
-                limit.reschedule(asyncio.get_running_loop().time() + LINGER)
+            hasten(limit)
+
+
+def make_streams(*, connections: int) -> Streams:
+    """The streams of a process that takes this many connections: at most half of them."""
+    total = min(Caps.total, connections // 2)
+    return Streams(StreamsConfig(caps=Caps(total=total, operators=total // 10)))
 
 
 async def end_when_gone(watch: Watch, receive: Receive) -> None:
@@ -209,6 +240,23 @@ async def end_when_gone(watch: Watch, receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     watch.end()
+
+
+def displace(watch: Watch, limit: asyncio.Timeout) -> None:
+    """Ends a stream for a newer one of the same reader."""
+    watch.displace()
+    hasten(limit)
+
+
+def hasten(limit: asyncio.Timeout) -> None:
+    """Leaves a stream that was told to end only the time that a client which does not read is given."""
+    if not limit.expired():
+        limit.reschedule(asyncio.get_running_loop().time() + LINGER)
+
+
+def pause(seconds: float) -> bytes:
+    """Returns what tells the browser how long to wait before it reconnects: once to twice these seconds."""
+    return f"retry: {round(seconds * random.uniform(1, 2) * 1000)}\n\n".encode()
 
 
 def event(version: str) -> bytes:

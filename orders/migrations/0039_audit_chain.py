@@ -96,7 +96,7 @@ NO_CHAIN = """
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('orders', '0035_orders_by_total'),
+        ('orders', '0037_api_tokens'),
     ]
 
     operations = [

@@ -1,10 +1,11 @@
 """The tables.
 
 `shop` and `customer` are the business. `state`, `channel` and `health` belong to the engine and know no product.
-`outbox` holds the messages that are not steps, `desk` what operators do, and `archive`
-the orders that finished long ago.
+`outbox` holds the messages that are not steps, `desk` what operators do, `access` the tokens of the REST API, and
+`archive` the orders that finished long ago.
 """
 
+from orders.models.access import ApiToken
 from orders.models.archive import ArchivedOrder
 from orders.models.channel import (
     AgentReply,
@@ -28,7 +29,9 @@ from orders.models.health import (
     RoleInstance,
     SweepRecord,
 )
+from orders.models.limits import Bucket
 from orders.models.outbox import OutgoingMessage
+from orders.models.second_factor import TotpFactor
 from orders.models.shop import Order, OrderLine, Product
 from orders.models.state import Event, OrderProcess, StepState, WorkflowDefinition
 
@@ -39,9 +42,11 @@ __all__ = [
     "AgentRequest",
     "Alert",
     "AlertGroup",
+    "ApiToken",
     "ArchivedOrder",
     "AuditEntry",
     "AuditLink",
+    "Bucket",
     "BulkAction",
     "BulkItem",
     "Circuit",
@@ -63,5 +68,6 @@ __all__ = [
     "SubmissionKey",
     "SubmissionMessage",
     "SweepRecord",
+    "TotpFactor",
     "WorkflowDefinition",
 ]

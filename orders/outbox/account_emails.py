@@ -4,21 +4,29 @@ The jobs process looks the account up when it composes the email, so neither the
 it takes reveals whether there is one.
 """
 
+from datetime import timedelta
+
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.db.models import Q
+from django.db.models.functions import Lower, Now
 from django.template.loader import render_to_string
 from django.utils.encoding import force_bytes
 from django.utils.http import urlencode, urlsafe_base64_encode
 
 from orders.access import sign_up_links
+from orders.access.public_urls import public_url
 from orders.access.sign_up_links import SignUp
 from orders.models import OutgoingMessage
-from orders.outbox.content import Email, public_url
+from orders.outbox.content import Email
+from orders.vocabulary import MessageKind, MessageState
 
 
 def compose_sign_up(message: OutgoingMessage) -> list[Email]:
-    """Tells the owner of an email address how to finish signing up or, if they did so before, how to sign in."""
+    """Tells the owner of an email address how to finish signing up or, if they did so before, how to sign in.
+
+    Somebody without an account, who may never have asked for it, gets it once while its link is valid.
+    """
     email = message.recipient
     following = message.arguments.get("following", "")
     if any(_accounts(email)):
@@ -28,6 +36,8 @@ def compose_sign_up(message: OutgoingMessage) -> list[Email]:
             "forgotten": public_url("account:forgotten"),
         }
         return [_email(email, "have_account", links)]
+    if _has_link(message):
+        return []
     token = sign_up_links.make_token(SignUp(email=email, next_path=following))
     return [_email(email, "sign_up", {"link": public_url("account:finish", token)})]
 
@@ -43,6 +53,21 @@ def compose_new_password(message: OutgoingMessage) -> list[Email]:
         for user in _accounts(message.recipient)
         if user.is_active and user.has_usable_password()
     ]
+
+
+def _has_link(message: OutgoingMessage) -> bool:
+    """Whether an earlier email to this address has a link that is still valid."""
+    return (
+        OutgoingMessage.objects.alias(address=Lower("recipient"))
+        .filter(
+            address=message.recipient.lower(),
+            kind=MessageKind.SIGN_UP,
+            state=MessageState.SENT,
+            ended_at__gt=Now() - timedelta(seconds=sign_up_links.MAX_AGE),
+        )
+        .exclude(pk=message.pk)
+        .exists()
+    )
 
 
 def _reset_link(user: User) -> str:

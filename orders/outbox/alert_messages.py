@@ -6,8 +6,9 @@ from typing import Any
 
 from django.conf import settings
 
+from orders.access.public_urls import public_url
 from orders.models import Alert, AlertGroup, OutgoingMessage, StepState
-from orders.outbox.content import Content, Email, WebhookCall, public_url
+from orders.outbox.content import Content, Email, WebhookCall
 from orders.vocabulary import AlertKind, MessageChannel
 from orders.wording.role_alerts import advise
 from orders.wording.state_labels import ALERT_KINDS

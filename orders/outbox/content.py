@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-from django.urls import reverse
-
 
 @dataclass(frozen=True, kw_only=True)
 class Email:
@@ -23,12 +20,6 @@ class WebhookCall:
 
     url: str
     body: Mapping[str, Any]
-
-
-def public_url(name: str, *arguments: object) -> str:
-    """The url of a page, as people reach it from outside: an email goes to somebody who may not have asked for it, so
-    no part of it may come from the request that did."""
-    return str(settings.CONFIG.public_url) + reverse(name, args=arguments)
 
 
 Content = Email | WebhookCall

@@ -6,10 +6,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from orders.access import guest_links
+from orders.access.public_urls import public_url
 from orders.engine import state_store
 from orders.engine.rows import Actor, EventRow
 from orders.models import OutgoingMessage
-from orders.outbox.content import Email, public_url
+from orders.outbox.content import Email
 from orders.selectors import tracked_orders
 from orders.vocabulary import ActorKind, EventKind
 

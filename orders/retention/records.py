@@ -31,6 +31,9 @@ RULES: Mapping[str, Rule] = {
     "replayed submissions": Rule(
         table="orders_setaside", condition="replayed_at < %(before)s", age=timedelta(days=90)
     ),
+    "expired tokens": Rule(
+        table="orders_apitoken", condition="expires_at < %(before)s", age=timedelta(days=30)
+    ),
     "agent instances": Rule(
         table="orders_agentinstance", condition="seen_at < %(before)s", age=timedelta(days=1)
     ),
@@ -71,6 +74,9 @@ RULES: Mapping[str, Rule] = {
         age=timedelta(days=1),
         key="session_key",
         first="",
+    ),
+    "buckets": Rule(
+        table="orders_bucket", condition="full_at < %(before)s", age=timedelta(0), key="key", first=""
     ),
     "jobs": Rule(table="django_q_task", condition="stopped < %(before)s", age=timedelta(days=30), first=""),
 }

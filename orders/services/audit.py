@@ -24,6 +24,7 @@ ACTS = {
     "outbox-retry": "retry message",
     "agent-pause": "pause-agent",
     "agent-resume": "resume-agent",
+    "tokens": "token-make",
 }
 """The name of each act in the log, by URL name, where the two differ."""
 TARGETS = {
@@ -35,6 +36,7 @@ TARGETS = {
     "number": "submission {}",
     "service": "{}",
     "role": "{}",
+    "token_id": "token {}",
 }
 """What an act is about, by the URL parameter that identifies it."""
 

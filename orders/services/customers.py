@@ -13,6 +13,7 @@ from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.outbox import queue
+from orders.selectors import tracked_orders
 from orders.selectors.tracked_orders import GUEST
 from orders.services import placing
 from orders.services.act_results import Result, ResultStatus
@@ -111,6 +112,16 @@ def order_of_key(*, client: str, key: str) -> UUID | None:
     """Returns the order that a client placed with an idempotency key, or None."""
     record = submissions.find_record(client=client, key=key)
     return record.order_id if record else None
+
+
+def renew_link(*, order_id: UUID, language: str) -> None:
+    """Requests an email with a new link to a guest's order, to the email address given with the order.
+
+    Nothing happens if there is no such order of a guest.
+    """
+    guest = tracked_orders.guest_address(order_id)
+    if guest is not None:
+        ask_for_link(order_id=order_id, email=guest.email, language=language)
 
 
 def ask_for_link(*, order_id: UUID, email: str, language: str) -> None:

@@ -17,6 +17,8 @@ from orders.engine.errors import SaswebError
 from orders.models import Product
 from orders.services.order_ids import derived_order_id
 
+DEFAULT_PRIORITY = 5
+
 
 class UnknownProductError(SaswebError):
     """Raised when an order names products that are not in the catalogue. `skus` lists them."""
@@ -50,7 +52,7 @@ class NewOrder:
     ship_to: Mapping[str, str]
     email: str
     payment_method: str
-    priority: int = 5
+    priority: int = DEFAULT_PRIORITY
     reply_to: str = ""
 
 

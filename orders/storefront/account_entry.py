@@ -23,7 +23,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
-from orders.access import sign_up_links
+from orders.access import known_devices, sign_up_links
 from orders.selectors import accounts as account_selectors
 from orders.services import accounts as account_services
 from orders.storefront.account_forms import ForgottenForm, NewPasswordForm, SignInForm, SignUpForm
@@ -147,6 +147,7 @@ class Reset(PasswordResetConfirmView):
         """Sets the password, which ends every session, and clears failed sign-ins: the owner has proved who she is."""
         response = super().form_valid(form)
         forget_guesses(username=form.user.get_username().lower())
+        known_devices.remember(self.request, form.user)
         messages.success(self.request, _("Your password has been changed. Sign in with it now."))
         return response
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from orders.fields import email as email_addresses
 from orders.fields.postal_address import LONGEST_PART
-from orders.fields.validators import validate_email, validate_one_line
+from orders.fields.validators import validate_email, validate_no_web_address, validate_one_line
 
 
 class ShopForm(forms.Form):
@@ -46,7 +46,7 @@ class EmailField(forms.CharField):
 
 
 class LineField(forms.CharField):
-    """One line of text."""
+    """One line of text, which an email to its reader may contain."""
 
     default_error_messages = {"max_length": _("Use no more than %(limit_value)d characters.")}
 
@@ -58,4 +58,5 @@ class LineField(forms.CharField):
         """The text without surrounding space. Raises `ValidationError`."""
         text = super().to_python(value)
         validate_one_line(text or "")
+        validate_no_web_address(text or "")
         return text

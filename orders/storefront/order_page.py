@@ -1,7 +1,8 @@
 """The page of an order: its confirmation and its tracker, under one URL, with everything that its customer can do.
 
 There are two ways to each view: with the order's number, for the account that it belongs to, and with a signed token,
-for whoever has the link to a guest's order. Everything else gets the same 404.
+for whoever has the link to a guest's order. A token that is too old only has a new one sent. Everything else gets the
+same 404.
 """
 
 from collections.abc import Callable
@@ -18,12 +19,14 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from orders.access.guest_links import read_token
+from orders.access.guest_links import read_old_token, read_token
 from orders.fields import countries
 from orders.fields.locales import reader_locale
 from orders.selectors import catalogue as catalogue_selectors
@@ -35,7 +38,7 @@ from orders.services.act_results import ResultStatus
 from orders.services.order_lock import NoSuchOrderError
 from orders.storefront.checkout_form import METHODS, PaymentForm
 from orders.storefront.order_progress import Progress, progress
-from orders.storefront.order_url import events_url, order_url
+from orders.storefront.order_url import events_url, order_url, token_url
 from orders.wording.units import money, spoken_duration
 
 USUAL_CACHED = 60
@@ -44,11 +47,18 @@ USUAL_CACHED = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """An order that the visitor may see, how she got to it, and the actor that her acts are recorded under."""
+    """An order that the visitor may see, how she got to it, and the actor that her acts are recorded under.
+
+    A guest's `token` is the one that she came with, so that no visit makes it last longer.
+    """
 
     tracked: TrackedOrder
-    is_guest: bool
     actor: str
+    token: str = ""
+
+    @property
+    def is_guest(self) -> bool:
+        return bool(self.token)
 
     @property
     def id(self) -> UUID:
@@ -56,7 +66,7 @@ class Visit:
 
     @property
     def url(self) -> str:
-        return order_url(self.id, is_guest=self.is_guest)
+        return token_url(self.token) if self.token else order_url(self.id, is_guest=False)
 
 
 Handler = Callable[[HttpRequest, Visit], HttpResponse]
@@ -69,6 +79,9 @@ def of_an_order(handler: Handler) -> Callable[..., HttpResponse]:
     def view(request: HttpRequest, order_id: UUID | None = None, token: str = "") -> HttpResponse:
         visit = _visit(request, order_id, token)
         if visit is None:
+            if read_old_token(token) is not None:
+                renew = reverse("shop:guest-order-renew", args=[token])
+                return render(request, "storefront/old_link.html", {"renew": renew}, status=410)
             sign_in = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': request.path})}"
             return render(request, "storefront/order_hidden.html", {"sign_in": sign_in}, status=404)
         return handler(request, visit)
@@ -82,12 +95,26 @@ def _visit(request: HttpRequest, order_id: UUID | None, token: str) -> Visit | N
         if guests_order_id is None:
             return None
         tracked = tracked_orders.order_of_guest(order_id=guests_order_id)
-        return Visit(tracked=tracked, is_guest=True, actor=GUEST) if tracked else None
+        return Visit(tracked=tracked, actor=GUEST, token=token) if tracked else None
     if not request.user.is_authenticated:
         return None
     customer_id = request.user.pk
     tracked = tracked_orders.order_of_customer(order_id=order_id, customer_id=customer_id)
-    return Visit(tracked=tracked, is_guest=False, actor=client_of(customer_id)) if tracked else None
+    return Visit(tracked=tracked, actor=client_of(customer_id)) if tracked else None
+
+
+@login_not_required
+@never_cache
+@require_POST
+def renew_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Has a new link sent to the email address of the order that an old one was for.
+
+    The answer is the same whatever became of the order.
+    """
+    order_id = read_old_token(token)
+    if order_id is not None:
+        customer_services.renew_link(order_id=order_id, language=get_language() or "en")
+    return render(request, "storefront/old_link.html", {"is_sent": True})
 
 
 @require_safe
@@ -168,7 +195,7 @@ def _context(visit: Visit) -> dict[str, Any]:
         "progress": _progress(tracked),
         "order_url": visit.url,
         "is_guest": visit.is_guest,
-        "events_url": events_url(visit.id, is_guest=visit.is_guest),
+        "events_url": events_url(visit.id, token=visit.token),
         "methods": METHODS.items(),
         "help_email": parseaddr(settings.CONFIG.email_from)[1],
     }

@@ -9,13 +9,14 @@ from orders.access.guest_links import make_token
 
 def order_url(order_id: UUID, *, is_guest: bool) -> str:
     """The path of an order's page, which is both its confirmation and its tracker."""
-    if is_guest:
-        return reverse("shop:guest-order", args=[make_token(order_id)])
-    return reverse("shop:order", args=[order_id])
+    return token_url(make_token(order_id)) if is_guest else reverse("shop:order", args=[order_id])
 
 
-def events_url(order_id: UUID, *, is_guest: bool) -> str:
-    """The path of the stream that reports changes of an order."""
-    if is_guest:
-        return f"/events/o/{make_token(order_id)}/"
-    return f"/events/orders/{order_id}/"
+def token_url(token: str) -> str:
+    """The path of the page of a guest's order, with a token that she already has."""
+    return reverse("shop:guest-order", args=[token])
+
+
+def events_url(order_id: UUID, *, token: str) -> str:
+    """The path of the stream that reports changes of an order; with the token of a guest, hers."""
+    return f"/events/o/{token}/" if token else f"/events/orders/{order_id}/"

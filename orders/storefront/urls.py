@@ -25,6 +25,7 @@ urlpatterns = [
     path("orders/find/", find_order.find_order, name="find-order"),
     *(path(f"orders/<uuid:order_id>/{end}", view, name=name) for end, view, name in order_pages),
     *(path(f"o/<str:token>/{end}", view, name=f"guest-{name}") for end, view, name in order_pages),
+    path("o/<str:token>/renew/", order_page.renew_link, name="guest-order-renew"),
     path("design/", views.show_design, name="design"),
     *(
         path(f"design/{page}", views.show_design, {"page": page})

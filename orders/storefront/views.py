@@ -16,6 +16,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from orders import posters
+from orders.access.public_urls import public_url
 from orders.selectors import catalogue as catalogue_selectors
 from orders.storefront import catalogue_query
 
@@ -52,7 +53,7 @@ def show_catalogue(request: HttpRequest) -> HttpResponse:
         "sorts": catalogue_query.SORTS.items(),
         "page_numbers": list(pages.get_elided_page_range(shelf.page, on_each_side=1, on_ends=1)),
         "shows_hero": is_opening,
-        "canonical": request.build_absolute_uri(reverse("shop:catalogue")),
+        "canonical": public_url("shop:catalogue"),
     }
     return render(request, "storefront/catalogue.html", context)
 
@@ -76,7 +77,7 @@ def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
         "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
         "selected_offer": selected_offer or next(offer for offer in poster.offers if offer.sku == poster.sku),
         "beside": catalogue_selectors.beside(poster, count=4),
-        "canonical": request.build_absolute_uri(reverse("shop:poster", args=[poster.sku])),
+        "canonical": public_url("shop:poster", poster.sku),
     }
     return render(request, "storefront/poster.html", context)
 

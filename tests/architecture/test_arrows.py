@@ -24,7 +24,7 @@ PURE = [
         f"orders.engine.{name}"
         for name in (
             *("errors", "contracts", "rows", "retry_rules"),
-            *("runtime.clock", "runtime.backoff", "runtime.text"),
+            *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
         )
@@ -51,7 +51,7 @@ ROOMS = {
     "orders.vocabulary": (),
     "orders.fields": (),
     "orders.posters": (),
-    "orders.models": ("orders.vocabulary",),
+    "orders.models": ("orders.vocabulary", "sasweb.sealing"),
     "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
     "orders.workflow": ("orders.engine.contracts", "orders.fields", "orders.models.shop"),
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
@@ -70,7 +70,7 @@ ROOMS = {
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
-        *("orders.engine.errors", "orders.engine.rows", "orders.outbox"),
+        *("orders.engine.errors", "orders.engine.rows", "orders.outbox", "orders.access"),
         *("orders.workflow.editing", "orders.workflow.customer_steps"),
     ),
     "orders.outbox": (
@@ -82,7 +82,13 @@ ROOMS = {
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),
         *("orders.engine.runtime.backoff", "orders.selectors.desk.reconciliation", "orders.vocabulary"),
     ),
-    "orders.access": ("orders.models", "orders.fields"),
+    "orders.access": (
+        "orders.models",
+        "orders.fields",
+        "orders.vocabulary",
+        "sasweb.limits",
+        "sasweb.sealing",
+    ),
     "orders.api": (*BELOW_FACES, "sasweb.shutdown"),
     "orders.storefront": (*BELOW_FACES, "orders.posters", "orders.workflow.customer_steps"),
     "orders.console": (*BELOW_FACES, "sasweb.launcher"),
@@ -92,7 +98,7 @@ ROOMS = {
         *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
     ),
     "orders.templatetags": (*BELOW_FACES, "orders.posters"),
-    "orders.demo": ("orders.models", "orders.access", "orders.fields"),
+    "orders.demo": ("orders.models", "orders.access", "orders.fields", "orders.vocabulary"),
     "orders.management": (
         *BELOW_FACES,
         *("orders.wiring", "orders.demo", "orders.jobs", "orders.engine.runtime", "orders.models", "sasweb"),
@@ -206,7 +212,9 @@ def test_no_agent_knows_another_agent() -> None:
 
 
 def test_models_know_only_models() -> None:
-    assert offences(within("orders.models"), is_wrong=only("orders.models", "orders.vocabulary")) == []
+    """And how a column is encrypted."""
+    rooms = ("orders.models", "orders.vocabulary", "sasweb.sealing")
+    assert offences(within("orders.models"), is_wrong=only(*rooms)) == []
 
 
 def test_the_tables_of_the_engine_know_no_shop() -> None:

@@ -11,6 +11,7 @@ from django.conf import settings
 from environs import Env
 
 from orders import jobs
+from orders.access import api_tokens
 from orders.agents import transport
 from orders.engine.agent_host.records import HostConfig
 from orders.engine.channels import leases
@@ -18,19 +19,22 @@ from orders.engine.circuits.rules import BreakerRules
 from orders.engine.circuits.store import HEARTBEAT_LIMIT
 from orders.engine.contracts import Step
 from orders.engine.retry_rules import RetryRules
+from orders.engine.runtime.age_turns import AGED, EVERY
 from orders.engine.scheduler.role import SchedulerConfig
 from orders.engine.supervisor.role import SupervisorConfig
 from orders.live.hub import HubConfig
+from orders.live.places import Caps
 from orders.live.streams import StreamsConfig
 from orders.management.commands import run_jobs
 from orders.models import AgentRequest
 from orders.outbox import queue
 from orders.selectors.desk import supervisor as supervisor_page
 from orders.services.operators import bulk, notifications
-from orders.vocabulary import MessageKind
+from orders.vocabulary import MessageKind, TokenScope
 from sandbox.app import PAGE, SLOW_SECONDS
-from sasweb import config, database
+from sasweb import config, database, descriptors, logs, web_server, worker
 from sasweb.launcher import jobs_watch, launch
+from sasweb.limits import DEFAULTS
 from tests.architecture.source import ROOT
 from tests.support.invariants import Limits
 
@@ -44,6 +48,8 @@ README = (ROOT / "README.md").read_text()
 FOLDERS = ("orders", "sasweb", "sandbox", "bench", "bin", "tests", "templates", "docs", "static")
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "eight": 8, "ten": 10, "a": 1}
 BREAKER = BreakerRules()
+# Read, not imported: the import would switch on the pool of connections for this process and its children.
+(BODY_TIMEOUT,) = re.findall(r"^BODY_TIMEOUT = ([\d.]+)", (ROOT / "sasweb/asgi.py").read_text(), re.MULTILINE)
 HOST = HostConfig(instance="")
 
 
@@ -90,6 +96,8 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "ALERT_EMAIL": {"": "none"}[defaults.alert_email or defaults.alert_webhook_url],
         "HEARTBEAT_URL": {"": "none"}[defaults.heartbeat_url],
         "WEBHOOK_NETWORKS": {(): "none"}[defaults.webhook_networks],
+        "TRUSTED_PROXIES": {(): "none"}[defaults.trusted_proxies],
+        "LIMITS": {True: "`sasweb/limits.py`"}[defaults.limits == DEFAULTS],
         "WATCHDOG": {True: "on"}[defaults.watchdog],
         "EMAIL_FROM": f"`{defaults.email_from}`",
         "VAR_DIR": f"`{(config.PROJECT_DIR / 'var').relative_to(config.PROJECT_DIR)}/`",
@@ -97,6 +105,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "LISTEN_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.listen_database_url],
         "MIGRATE_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.migrate_database_url],
         "SECRET_KEY": "generated once, kept in `VAR_DIR`",
+        "SECRET_KEY_FALLBACKS": {(): "none"}[defaults.secret_key_fallbacks],
         "WAREHOUSE_URL": "the sandbox",
     }
     shown["BIND"] = f"`{defaults.bind}`, `{defaults.sandbox_bind}`"
@@ -119,6 +128,11 @@ def test_the_commands_in_the_documents_exist() -> None:
     }
     not_for_operators = {name for name in commands if name.startswith("run_")} | {"up", "load_demo"}
     assert sorted(commands - not_for_operators - documented) == []
+
+
+def test_the_scopes_of_tokens_in_the_documents_are_those_of_the_vocabulary() -> None:
+    rows = table((ROOT / "docs/operations.md").read_text(), "### API tokens")
+    assert [names_in(row[0]) for row in rows] == [[scope.value] for scope in TokenScope]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -167,6 +181,11 @@ def test_the_example_of_a_step_has_the_defaults_of_a_step() -> None:
 
 FIGURES = [
     ("docs/architecture.md", r"handles up to (\d+) orders", SchedulerConfig(instance="").batch),
+    ("docs/architecture.md", r"by claim (\d+) × ", EVERY),
+    ("docs/architecture.md", r"has waited for (\w+) minute is taken", AGED.total_seconds() / 60),
+    ("docs/operations.md", r"expires after (\d+) days; `--days`", api_tokens.DAYS),
+    ("docs/operations.md", r"`--days` takes up to (\d+)", api_tokens.MOST_DAYS),
+    ("docs/operations.md", r"its first (\w+) characters", api_tokens.BEGINNING),
     ("docs/architecture.md", r"leases a request for (\d+) s", HOST.lease),
     ("docs/architecture.md", r"renews the lease every (\d+) s", HOST.lease / 4),
     ("docs/architecture.md", r"(\w+) failures that are at least half of the calls", BREAKER.least_failures),
@@ -216,10 +235,26 @@ FIGURES = [
     ("docs/operations.md", r"after (\d+) hours in any case", settings.OPERATOR_SESSION / timedelta(hours=1)),
     (
         "docs/operations.md",
-        r"older than (\w+) minutes\. For",
+        r"older than (\w+) minutes\. The same",
         settings.SECOND_FACTOR_FRESH / timedelta(minutes=1),
     ),
     ("docs/operations.md", r"after (\d+) s it is late", supervisor_page.LATE),
+    ("docs/operations.md", r"takes connections \| (\d+,\d+) \|", descriptors.MOST_CONNECTIONS),
+    ("docs/operations.md", r"too low for (\d+,\d+) connections", descriptors.MOST_CONNECTIONS),
+    ("docs/operations.md", r"takes (\d+) fewer than it may open files", descriptors.SPARE),
+    ("docs/operations.md", r"waits for the head of a request \| (\d+) s", worker.HEAD_TIMEOUT),
+    ("docs/operations.md", r"waits for the body \| (\d+) s", BODY_TIMEOUT),
+    ("docs/operations.md", r"does not read its answer \| (\d+) s", worker.READ_TIMEOUT),
+    ("docs/operations.md", r"an idle one after (\d+) s", web_server.keepalive),
+    ("docs/operations.md", r"has live updates \| (\d+,\d+), of which", Caps().total),
+    ("docs/operations.md", r", of which (\d+) are for operators only", Caps().operators),
+    ("docs/operations.md", r"live updates of one order \| (\d+)", Caps().order),
+    ("docs/operations.md", r"live updates of one IP address \| (\d+)", Caps().address),
+    ("docs/operations.md", r"and (\d+) streams would be for all", Caps().address),
+    ("docs/operations.md", r"or an operator's\) \| (\d+)", Caps().reader),
+    ("docs/operations.md", r"lets requests wait \(`Prefer: wait`\) \| (\d+)", settings.WEB_THREADS // 2),
+    ("docs/operations.md", r", of which (\d+) of one account", settings.WEB_THREADS // 8),
+    ("docs/operations.md", r"warnings and errors of one kind \| (\d+) a minute", logs.MOST_OF_A_KIND),
     ("docs/agents.md", r"has at most (\d+) KB", transport.LARGEST_ANSWER / 1024),
     ("docs/sandbox.md", r"oldest first, (\d+) a page", PAGE),
     ("docs/sandbox.md", r"`card_slow` \((\d+) s\)", SLOW_SECONDS),
@@ -238,7 +273,7 @@ def test_a_figure_in_a_document_matches_the_code(document: str, pattern: str, fi
     shown = re.findall(pattern, text_of(ROOT / document))
     assert len(set(shown)) == 1, f"{document} says {pattern!r} as {shown}"
     number = {**NUMBERS, "twice": 2}.get(shown[0].lower())
-    assert float(number if number is not None else shown[0]) == float(figure)
+    assert float(number if number is not None else shown[0].replace(",", "")) == float(figure)
 
 
 def codes_of_faults() -> set[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sasweb import config
+from sasweb.limits import DEFAULTS
 from tests.architecture.source import ROOT
 
 NOT_A_URL = "expected a URL that starts with http or https://"
@@ -46,6 +47,13 @@ WRONG = [
     ("HEARTBEAT_URL", "hooks.example", NOT_A_URL),
     ("WEBHOOK_NETWORKS", "10.20.0.1/16", "expected networks separated by commas, for example 10.20.0.0/16"),
     ("PUBLIC_URL", "shop.example", NOT_A_URL),
+    (
+        "LIMITS",
+        "orders=5/60",
+        "expected off, or for example orders.token=50/60 for 50 in 60 seconds, separated by commas;"
+        f" the names are {', '.join(DEFAULTS)}",
+    ),
+    ("TRUSTED_PROXIES", "proxy", "expected networks separated by commas, for example 10.20.0.0/16"),
 ]
 """Variable, invalid value, expected value as the line says it."""
 ALSO_WRONG = [
@@ -102,6 +110,15 @@ def test_a_short_secret_key_stops_the_start_and_is_not_shown(tmp_path: Path) -> 
     )
 
 
+def test_a_short_earlier_key_stops_the_start_and_is_not_shown(tmp_path: Path) -> None:
+    done = check(environment(tmp_path, SECRET_KEY_FALLBACKS=f"{'k' * 32},not-secret-at-all"))
+    assert done.returncode != 0
+    assert (
+        done.stdout + done.stderr
+        == "sasweb: SECRET_KEY_FALLBACKS is not valid; expected earlier values of SECRET_KEY, separated by commas\n"
+    )
+
+
 def test_a_database_url_that_is_not_usable_does_not_show_its_password(tmp_path: Path) -> None:
     done = check(environment(tmp_path, DATABASE_URL="postgres+ssl://shop:hunter2@db.example/shop"))
     assert done.returncode != 0
@@ -122,6 +139,6 @@ def test_every_wrong_value_is_reported_in_one_line(
 
 
 def test_every_variable_has_a_test_of_a_wrong_value() -> None:
-    """`ALLOWED_HOSTS` takes any names; `SECRET_KEY` is tested apart, since it is not shown."""
-    tested = {name.lower() for name, _, _ in WRONG} | {"allowed_hosts", "secret_key"}
+    """`ALLOWED_HOSTS` takes any names; the secret keys are tested apart, since they are not shown."""
+    tested = {name.lower() for name, _, _ in WRONG} | {"allowed_hosts", "secret_key", "secret_key_fallbacks"}
     assert set(config.Config.__dataclass_fields__) - tested == set()

@@ -163,7 +163,16 @@ SHOTS: Sequence[Shot] = (
         Shot(f"console-{path.strip('/') or 'overview'}", DESK, desk(f"/console/{path}"))
         for path in (
             *("", "orders/", "set-aside/", "alerts/", "bulk/", "compensation/"),
-            *("agents/", "supervisor/", "workflow/", "outbox/", "audit/", "chaos/", "second-factor/"),
+            *(
+                "agents/",
+                "supervisor/",
+                "workflow/",
+                "outbox/",
+                "audit/",
+                "chaos/",
+                "second-factor/",
+                "tokens/",
+            ),
         )
     ),
     Shot("console-sign-in", DESK),

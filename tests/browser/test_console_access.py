@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 from django_otp.oath import TOTP
-from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import Page, expect
 
+from orders.models import TotpFactor
 from tests.browser.axe import PHONE, barriers, violations
 from tests.browser.conftest import Opener
 from tests.browser.running import Shop
@@ -36,7 +36,7 @@ def employ(django_db_blocker: Any) -> Iterator[Employ]:
             User.objects.filter(username=name).delete()
             user = person(role, name, password=PASSWORD)
             if key:
-                TOTPDevice.objects.create(user=user, name="default", key=key, confirmed=True)
+                TotpFactor.objects.create(user=user, name="default", key=key, confirmed=True)
 
         in_thread(work).result(timeout=60)
 
@@ -114,6 +114,30 @@ def test_an_operator_without_a_second_factor_sets_one_up_and_gets_recovery_codes
     again.goto("/console/second-factor/")
     expect(again.get_by_text("9 recovery codes left")).to_be_visible()
     assert barriers(again) == []
+
+
+def test_an_operator_creates_a_token_and_revokes_it(shop: Shop, open_page: Opener, employ: Employ) -> None:
+    key = "4142434445464748494a4142434445464748494a"
+    employ("operator", "tove", key=key)
+    page = open_page("/console/tokens/", viewport=PHONE)
+    sign_in(page, "tove")
+    page.get_by_label("Code").fill(code_of(key))
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_text("There are no tokens.")).to_be_visible()
+    assert barriers(page) == []
+    page.get_by_label("What it is for").fill("the till")
+    page.get_by_label("cancel and refund orders").check()
+    page.get_by_role("button", name="Create the token").click()
+    expect(page.get_by_role("heading", name="Your new token")).to_be_visible()
+    token = page.locator("[data-token]").inner_text()
+    assert token.startswith("sas_")
+    assert barriers(page) == []
+    page.get_by_role("link", name="I have copied it").click()
+    row = page.get_by_role("row").filter(has_text="the till")
+    expect(row).to_contain_text("read, compensate")
+    assert barriers(page) == []
+    row.get_by_role("button", name=f"Revoke {token[:10]}").click()
+    expect(page.get_by_text("There are no tokens.")).to_be_visible()
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """What a command does is in the audit log, just like what is done in the console."""
 
 import getpass
+from datetime import timedelta
 from io import StringIO
 from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.utils import timezone
 
+from orders.access import api_tokens
 from orders.models import AuditEntry, BulkAction, OrderProcess, SetAside
 from tests.commands.running import make_alert, run
 from tests.support.factories import ago, make_order
@@ -84,12 +87,15 @@ def test_creating_and_revoking_tokens_is_recorded_without_the_token() -> None:
         ME,
         "token-make",
         "olga",
-        "created an API token",
+        f"created an API token for read until {timezone.now() + timedelta(days=90):%Y-%m-%d}",
     )
-    assert (creation.before, creation.after) == ({"tokens": 0}, {"tokens": 1})
-    assert (revocation.actor, revocation.act, revocation.result) == (ME, "token-revoke", "1 token revoked")
-    assert (revocation.before, revocation.after) == ({"tokens": 1}, {"tokens": 0})
-    assert out.getvalue().strip()[:8] not in str([vars(creation), vars(revocation)])
+    beginning = out.getvalue()[: api_tokens.BEGINNING]
+    assert (creation.before, creation.after) == (None, {"token": f"{beginning}…", "scopes": ["read"]})
+    assert (revocation.actor, revocation.act, revocation.result) == (
+        *(ME, "token-revoke", "revoked every API token"),
+    )
+    assert revocation.before == {"tokens": 1}
+    assert out.getvalue()[: api_tokens.BEGINNING + 1] not in str([vars(creation), vars(revocation)])
 
 
 def test_a_command_about_an_unknown_order_is_not_recorded() -> None:

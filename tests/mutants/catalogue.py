@@ -145,6 +145,14 @@ MUTANTS = (
         new="WHERE name = %s AND term = %s",
         test="tests/store/test_leader_lease.py::test_a_successor_waits_until_the_sweep_that_checked_its_term_has_ended",
     ),
+    # Rights
+    Mutant(
+        name="a-token-without-limits",
+        path="orders/api/scopes.py",
+        old="if needed not in token.scopes:",
+        new="if False:",
+        test="tests/web/test_api_tokens.py",
+    ),
     # Claims (C2, C3)
     Mutant(
         name="no-skip-locked",
@@ -159,6 +167,27 @@ MUTANTS = (
         old="free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)",
         new="free = OrderProcess.objects",
         test="tests/store/test_claims.py::test_a_claim_passes_over_orders_that_another_is_claiming_without_waiting",
+    ),
+    Mutant(
+        name="no-claim-by-age",
+        path=f"{ENGINE}/runtime/age_turns.py",
+        old="if self._claims[name] % EVERY == 0",
+        new="if False",
+        test="tests/engine/test_aging.py",
+    ),
+    Mutant(
+        name="claimed-by-age-and-still-served-last",
+        path=f"{ENGINE}/scheduler/role.py",
+        old="order.urgency(workload.by_age)",
+        new="order.urgency()",
+        test="tests/engine/test_aging.py",
+    ),
+    Mutant(
+        name="taken-by-age-although-no-longer-ready",
+        path=f"{ENGINE}/state_store/aged_claims.py",
+        old="if row.process_state == ProcessState.PENDING and row.not_before is None",
+        new="",
+        test="tests/store/test_aged_claims.py::test_an_order_that_another_scheduler_holds_or_has_taken_is_not_claimed_for_its_age",
     ),
     Mutant(
         name="recalls-what-was-begun",

@@ -5,15 +5,18 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 from django_q.models import Task
 from uuid_utils.compat import uuid7
 
+from orders.access import api_tokens
 from orders.engine.runtime import brief_batches
 from orders.engine.runtime.brief_batches import LONGEST, Pace
 from orders.models import (
     Alert,
+    ApiToken,
     ArchivedOrder,
     BulkAction,
     BulkItem,
@@ -218,6 +221,18 @@ def test_a_session_is_deleted_a_day_after_it_has_expired() -> None:
         Session.objects.create(session_key=name, session_data="", expire_date=now + timedelta(hours=hours))
     assert retain()["sessions"] == 2
     assert set(Session.objects.values_list("session_key", flat=True)) == {"open", "just expired"}
+
+
+def test_a_token_is_deleted_a_month_after_it_has_expired() -> None:
+    user, now = User.objects.create(username="ada"), timezone.now()
+    ages = {"valid": -1, "expired": 1, "long expired": 31}
+    for label, days in ages.items():
+        token, _ = api_tokens.mint(user, scopes=[], by="ada", label=label)
+        ApiToken.objects.filter(pk=token.pk).update(
+            created_at="2020-01-01T00:00Z", expires_at=now - timedelta(days=days)
+        )
+    assert retain()["expired tokens"] == 1
+    assert set(ApiToken.objects.values_list("label", flat=True)) == {"valid", "expired"}
 
 
 def test_every_part_succeeds_again_and_again_and_its_rows_can_be_logged(

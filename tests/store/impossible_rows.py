@@ -11,6 +11,7 @@ from orders.models import (
     Address,
     AgentInstance,
     AlertGroup,
+    ApiToken,
     BulkAction,
     BulkItem,
     Circuit,
@@ -51,6 +52,11 @@ def twice(model: type[Model], **fields: Any) -> Callable[[], object]:
         model._default_manager.create(**fields)
 
     return create
+
+
+def token(**fields: Any) -> Callable[[], object]:
+    legal = {"scopes": ["read"], "expires_at": WHEN} | fields
+    return lambda: ApiToken.objects.create(user=User.objects.create(username="ada"), **legal)
 
 
 def addresses(*rows: dict[str, Any]) -> Callable[[], object]:
@@ -297,4 +303,7 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
             pseudonym="erased-1", entry=1, email="a@example.org", finished_at=WHEN
         ),
     ),
+    ("every_token_may_read", "one that only writes", token(scopes=["orders"])),
+    ("token_scopes_are_known", "an unknown scope", token(scopes=["read", "everything"])),
+    ("a_token_expires_after_it_is_created", "expired at birth", token(expires_at="2020-01-01T00:00Z")),
 ]

@@ -127,6 +127,45 @@ def test_a_row_that_is_always_too_slow_is_left_behind_and_the_others_are_not(
     assert done() == [number for number in range(1, 41) if number != 7]
 
 
+def test_a_timer_that_runs_out_at_the_end_of_a_batch_may_close_the_connection_under_the_next_choice(
+    numbers: None, other: Session, brief_limit: float
+) -> None:
+    """The server ends the connection after the commit, as it does when the timer runs out during it."""
+    ended: list[int] = []
+
+    def end_after(keys: Sequence[int]) -> int:
+        run("SELECT pg_sleep(%s)", [brief_limit * 0.55])
+        transaction.on_commit(lambda: ended.append(fetch("SELECT pg_backend_pid()")[0][0]))
+        return mark(keys)
+
+    def choose_next(after: int, size: int) -> Chunk:
+        if len(ended) == 1:
+            end(other, ended[0])
+            ended.append(0)
+        return choose(after, size)
+
+    def work(keys: Sequence[int]) -> int:
+        return mark(keys) if ended else end_after(keys)
+
+    walk = in_batches(choose=choose_next, work=work, start=0, pace=Pace(size=1, largest=10), seconds=60)
+    assert len(ended) == 2, "no connection was ended"
+    assert (walk.changed, walk.left_behind, walk.after) == (40, 0, None)
+
+
+def test_a_connection_that_ends_under_a_choice_is_an_error_unless_a_slow_batch_came_before(
+    numbers: None, other: Session
+) -> None:
+    def choose_in_vain(after: int, size: int) -> Chunk:
+        if after:
+            end(other, fetch("SELECT pg_backend_pid()")[0][0])
+        return choose(after, size)
+
+    with pytest.raises((DatabaseError, InterfaceError)):
+        in_batches(choose=choose_in_vain, work=mark, start=0, pace=Pace(size=10, largest=10), seconds=60)
+    connection.close()
+    assert done() == list(range(1, 11))
+
+
 def test_what_a_batch_changed_is_counted_only_once_it_is_committed(numbers: None, other: Session) -> None:
     """The server may end the transaction after its last statement, before its commit."""
     lost: list[int] = []
@@ -165,3 +204,9 @@ def wait_until_ended(other: Session, pid: int) -> None:
     """Waits, in a client that does nothing, until the server has ended its session."""
     alive = "SELECT FROM pg_stat_activity WHERE pid = %s"
     until(lambda: not other.do(lambda: fetch(alive, [pid])), what="the end of the session")
+
+
+def end(other: Session, pid: int) -> None:
+    """Ends a session, as the server does when its time has run out."""
+    other.do(lambda: fetch("SELECT pg_terminate_backend(%s)", [pid]))
+    wait_until_ended(other, pid)

@@ -9,8 +9,8 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
-from knox.auth import TokenAuthentication
 
+from orders.access import api_tokens
 from orders.models import Product
 
 pytestmark = pytest.mark.django_db
@@ -64,9 +64,10 @@ def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
         assert User.objects.get(username=name).check_password(password)
         assert password not in output
     token = (var_dir / "demo-token").read_text().strip()
-    user, _ = TokenAuthentication().authenticate_credentials(token.encode())
-    assert user.username == "api-demo"
-    assert not user.has_usable_password()
+    row = api_tokens.find(token)
+    assert row is not None
+    assert (row.user.username, row.scopes) == ("api-demo", ["read", "orders", "priority"])
+    assert not row.user.has_usable_password()
     assert token not in output
 
 
@@ -104,16 +105,16 @@ def test_loading_a_second_time_changes_nothing(var_dir: Path) -> None:
     before = state(), accounts(var_dir), (var_dir / "demo-token").read_text()
     load()
     assert (state(), accounts(var_dir), (var_dir / "demo-token").read_text()) == before
-    assert User.objects.get(username="api-demo").auth_token_set.count() == 1
+    assert User.objects.get(username="api-demo").api_tokens.count() == 1
 
 
 def test_a_token_that_no_longer_works_is_replaced(var_dir: Path) -> None:
     load()
     old = (var_dir / "demo-token").read_text()
-    User.objects.get(username="api-demo").auth_token_set.all().delete()
+    User.objects.get(username="api-demo").api_tokens.all().delete()
     load()
     assert (var_dir / "demo-token").read_text() != old
-    TokenAuthentication().authenticate_credentials((var_dir / "demo-token").read_text().strip().encode())
+    assert api_tokens.find((var_dir / "demo-token").read_text().strip())
 
 
 def test_an_empty_database_gets_the_passwords_of_the_file(var_dir: Path) -> None:

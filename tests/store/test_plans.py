@@ -12,16 +12,18 @@ from django.db import connection
 
 from orders.engine import alerts, state_store
 from orders.engine.channels import leases as request_leases
-from orders.engine.channels import replies, requests, submissions, suspects
+from orders.engine.channels import oldest_requests, replies, requests, submissions, suspects
 from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
 from orders.engine.circuits.store import Viewpoint, unavailable_agents
+from orders.engine.rows import ProcessRow
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
-from orders.models import OrderProcess, RoleInstance
+from orders.models import AgentRequest, OrderProcess, RoleInstance, StepState
 from orders.watchdog.queues import QueueWatch
-from tests.support.plans import full_tables, plans_of, some_leases, some_orders
+from tests.support.factories import ago
+from tests.support.plans import blocks_of, full_tables, plans_of, some_leases, some_orders
 from tests.support.workflows import CAKES
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +60,39 @@ def test_a_burst_of_orders_is_claimed_without_sorting_all_of_it(not_before: str)
     assert claims[-1].indexes == {"process_ready_by_age" if not_before == "NULL" else "process_waiting"}
 
 
+@pytest.mark.pattern("C2", "A9")
+def test_the_oldest_of_a_burst_are_found_without_reading_all_of_it() -> None:
+    """A claim by age reads a few pages for each priority, however many orders, steps and requests came meanwhile."""
+    OrderProcess.objects.filter(process_state="pending").update(process_state="processed", not_before=None)
+    with connection.cursor() as cursor:
+        cursor.execute(QUIET_THEN_BURST.format(requests=REQUESTS, replies=REPLIES))
+    run("ANALYZE orders_orderprocess, orders_stepstate")
+    run(BURST.format(not_before="NULL"))
+    run(
+        "UPDATE orders_orderprocess SET created_at = now() - interval '1 hour' WHERE process_state = 'pending'"
+    )
+    run(
+        """
+        INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation,
+                                      compensation_generation, outcome, failure_count, compensation_failure_count,
+                                      extended_waits, request, priority, waiting_since, wanted_since)
+        SELECT order_id, 'mix', 0, 'kitchen', 'not_started', 0, 0, 1,
+               1, 'none', 0, 0,
+               0, '{}', 5, created_at, created_at
+          FROM orders_orderprocess WHERE process_state = 'pending'
+        """
+    )
+    now = database_now()
+    room = {"kitchen": 10}
+    claims: dict[str, Callable[[], object]] = {
+        "orders": lambda: state_store.claim_aged(10, CAKES, now),
+        "steps": lambda: state_store.claim_aged_waiting(room, CAKES, [], now, limit=10, retries=10),
+        "requests": lambda: oldest_requests.claim(room=room, me="agents:2", seconds=8.0),
+    }
+    blocks = {what: blocks_of(claim) for what, claim in claims.items()}
+    assert {what: number for what, number in blocks.items() if number > 300} == {}
+
+
 @pytest.mark.pattern("A9")
 def test_steps_that_wait_for_an_agent_are_found_by_priority_and_only_within_its_credit() -> None:
     """Among the steps of 30,000 finished orders, 400 wait: the statistics are those of a day without an outage."""
@@ -79,6 +114,65 @@ def test_steps_that_wait_for_an_agent_are_found_by_priority_and_only_within_its_
     assert set(OrderProcess.objects.filter(pk__in=held).values_list("priority", flat=True)) == {9}
     assert "step_waiting_by_age" in choose.indexes
     assert choose.scanned_whole == set()
+
+
+@pytest.mark.pattern("C2", "A9")
+@pytest.mark.parametrize("since", [None, timedelta(minutes=970)], ids=["all", "the latest"])
+def test_the_oldest_ready_orders_are_found_by_the_index_of_those_by_priority(
+    since: timedelta | None,
+) -> None:
+    now = database_now()
+    rows: list[ProcessRow] = []
+    choose, _ = plans_of(
+        lambda: rows.extend(state_store.claim_aged(50, CAKES, now, since=since and now - since))
+    )
+    created = dict(OrderProcess.objects.filter(process_state="pending").values_list("pk", "created_at"))
+    begins = min(created.values()) if since is None else now - since
+    ready = OrderProcess.objects.filter(
+        process_state="pending", not_before=None, created_at__gte=begins
+    ).order_by("created_at")
+    assert {row.order_id for row in rows} == set(ready.values_list("pk", flat=True)[:50])
+    assert len({row.priority for row in rows}) == 10
+    assert (choose.indexes, choose.scanned_whole) == ({"process_ready_by_age"}, set())
+
+
+@pytest.mark.pattern("A9")
+def test_the_steps_that_have_waited_longest_are_found_by_the_index_of_those_by_priority() -> None:
+    run(
+        """
+        UPDATE orders_stepstate AS s SET waiting_since = p.created_at, wanted_since = p.created_at
+          FROM orders_orderprocess AS p
+         WHERE p.order_id = s.order_id AND p.process_state = 'pending' AND p.not_before IS NULL AND s.name = 'mix'
+        """
+    )
+    rows: list[ProcessRow] = []
+    now = database_now()
+    choose, _ = plans_of(
+        lambda: rows.extend(
+            state_store.claim_aged_waiting({"kitchen": 30, "oven": 5}, CAKES, [], now, limit=50, retries=20)
+        )
+    )
+    oldest = StepState.objects.filter(waiting_since__isnull=False).order_by("wanted_since")[:30]
+    assert {row.order_id for row in rows} == set(oldest.values_list("process_id", flat=True))
+    assert "step_waiting_by_age" in choose.indexes
+    assert choose.scanned_whole == set()
+
+
+@pytest.mark.pattern("A9")
+def test_the_oldest_requests_are_found_by_the_index_of_those_by_priority() -> None:
+    claimed: list[request_leases.Lease] = []
+    room = {"kitchen": 5, "oven": 50}
+    choose, lock, lease = plans_of(
+        lambda: claimed.extend(oldest_requests.claim(room=room, me="agents:2", seconds=8.0))
+    )
+    oldest = AgentRequest.objects.filter(agent="kitchen", leased_by="agents:2").order_by("id")
+    assert [lease.agent for lease in claimed].count("oven") == 50
+    assert oldest.count() == 5
+    free = AgentRequest.objects.filter(agent="kitchen", leased_until=None, lapses=0, complete_by__gt=ago(0))
+    assert oldest.last().pk < free.order_by("id").first().pk
+    assert (choose.indexes, choose.scanned_whole) == ({"request_free"}, set())
+    assert (lock.indexes, lock.scanned_whole) == ({"orders_agentrequest_pkey"}, set())
+    assert (lease.indexes, lease.scanned_whole) == ({"orders_agentrequest_pkey"}, set())
 
 
 @pytest.mark.pattern("A9")

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 from django.test import Client
-from knox.models import AuthToken
 from rest_framework.test import APIClient
 
+from orders.access import api_tokens
 from orders.access.levels import LEVELS, permissions
 from orders.access.password_hashing import PasswordHasher
+from orders.vocabulary import TokenScope
 
 PASSWORD = "nine grey geese at dusk"
 
@@ -37,10 +38,10 @@ def signed_in(user: User, **options: object) -> Client:
     return client
 
 
-def token_of(user: User) -> str:
-    """A new API token that does not expire."""
-    _, token = AuthToken.objects.create(user, expiry=None)
-    return str(token)
+def token_of(user: User, *scopes: TokenScope) -> str:
+    """A new API token with these scopes, or with all if none is given."""
+    _, token = api_tokens.mint(user, scopes=scopes or list(TokenScope), by="test")
+    return token
 
 
 def api_client(token: str) -> APIClient:

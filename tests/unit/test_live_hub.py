@@ -194,6 +194,7 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
         "admit_owner",
         lambda _, order_id: Admission(order_id, orders.versions[order_id], "ada"),
     )
+    monkeypatch.setattr(streams_module, "count_and_admit", lambda _, admit: admit())
     monkeypatch.setattr(streams_module, "LINGER", 0.05)
 
     def listen(self: Streams) -> None:
@@ -238,7 +239,7 @@ def test_a_reader_who_never_reads_is_dropped_at_the_end_of_its_stream_and_at_a_s
             streams.stop()
         await asyncio.wait([task])
         assert task.cancelled()
-        assert (streams._open, dict(streams._followers), streams._hub._watches) == (0, {}, {})
+        assert (streams._open, streams._places._held, streams._hub._watches) == (0, {}, {})
 
     asyncio.run(asyncio.wait_for(scenario(lifetime=0.05, is_stopped=False), SOON))
     asyncio.run(asyncio.wait_for(scenario(lifetime=60.0, is_stopped=True), SOON))

@@ -1,4 +1,4 @@
-"""The web application with short and few streams, for tests. It is separate, so the product needs no setting for it."""
+"""The web application with short streams, for tests. It is separate, so the product needs no setting for it."""
 
 from orders.live.hub import HubConfig
 from sasweb import asgi
@@ -6,7 +6,5 @@ from sasweb import asgi
 # Set up by the import above.
 from orders.live.streams import Streams, StreamsConfig  # isort: skip
 
-asgi.streams = Streams(
-    StreamsConfig(lifetime=2.0, heartbeat=0.5, most=8, most_each=3, hub=HubConfig(poll=0.3))
-)
+asgi.streams = Streams(StreamsConfig(lifetime=2.0, heartbeat=0.5, hub=HubConfig(poll=0.3)))
 application = asgi.application

@@ -35,6 +35,7 @@ def make_places() -> dict[str, str]:
         "number": 1,
         "service": "mail",
         "role": "jobs",
+        "token_id": 1,
     }
     places = {}
     for pattern in urls.urlpatterns:

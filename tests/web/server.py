@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+ESTABLISHED, CLOSE_WAIT = "01", "08"
+"""States of a connection in /proc/net/tcp."""
+
 PROJECT = Path(__file__).resolve().parents[2]
 
 
@@ -28,23 +31,24 @@ class Answer(NamedTuple):
 
 
 class Server:
-    """gunicorn with one worker. What it prints goes to `log`."""
+    """gunicorn with one worker. What it prints goes to `log`. `descriptors` is the most files that it may open."""
 
     def __init__(
-        self, log: Path, *, database_url: str, application: str = "sasweb.asgi:application", **env: str
+        self,
+        log: Path,
+        *,
+        database_url: str,
+        application: str = "sasweb.asgi:application",
+        config: str = "sasweb.web_server",
+        descriptors: int | None = None,
+        **env: str,
     ) -> None:
         self.port = free_port()
         self.log = log
+        limit = ["prlimit", f"--nofile={descriptors}:{descriptors}"] if descriptors else []
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "gunicorn",
-                    "-c",
-                    "python:sasweb.web_server",
-                    application,
-                ],
+                [*limit, sys.executable, "-m", "gunicorn", "-c", f"python:{config}", application],
                 cwd=PROJECT,
                 env={
                     **os.environ,
@@ -53,6 +57,7 @@ class Server:
                     "PYTHONWARNINGS": "default",
                     "REQUIRE_SECOND_FACTOR": "false",
                     "WATCHDOG": "false",
+                    "LIMITS": "off",
                     **env,
                 },
                 stdout=output,
@@ -68,9 +73,13 @@ class Server:
         body: bytes | Iterable[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 20.0,
+        source: str = "127.0.0.1",
     ) -> Answer:
-        """Sends one request on its own connection. A body in pieces is sent in chunks."""
-        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        """Sends one request on its own connection, from this IP address of the machine. A body in pieces is sent in
+        chunks."""
+        client = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=timeout, source_address=(source, 0)
+        )
         try:
             client.request(method, path, body=body, headers=dict(headers or {}))
             response = client.getresponse()
@@ -78,15 +87,29 @@ class Server:
         finally:
             client.close()
 
-    def connect(self) -> socket.socket:
-        """A raw TCP connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+    def connect(self, source: str = "127.0.0.1") -> socket.socket:
+        """A raw TCP connection from this IP address of the machine."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20, source_address=(source, 0))
+
+    def workers(self) -> list[int]:
+        """The process IDs of the workers."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in children.split()]
+
+    def connections(self) -> int:
+        """How many connections the server has not closed."""
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        of_port = [state for _, local, _, state, *_ in lines if int(local.split(":")[1], 16) == self.port]
+        return sum(state in (ESTABLISHED, CLOSE_WAIT) for state in of_port)
 
     def answers(self) -> bool:
         """Whether the server takes requests."""
         try:
             return self.request("GET", "/healthz").status == 200
-        except OSError:
+        except (
+            OSError,
+            http.client.HTTPException,
+        ):  # while nobody listens, a connection may even meet itself
             return False
 
     def stop(self, *, timeout: float = 60.0) -> float:

@@ -1,10 +1,15 @@
 """A reader of server-sent events, on a raw connection to the real server."""
 
+import socket
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from tests.web.server import Server
+
+class Connectable(Protocol):
+    """A server, or a proxy in front of it."""
+
+    def connect(self, source: str = ...) -> socket.socket: ...
 
 
 class Heard(NamedTuple):
@@ -21,8 +26,8 @@ class Heard(NamedTuple):
 class Stream:
     """One open stream. Reads only when it is asked to."""
 
-    def __init__(self, server: Server, path: str, **headers: str) -> None:
-        self._socket = server.connect()
+    def __init__(self, server: Connectable, path: str, *, source: str = "127.0.0.1", **headers: str) -> None:
+        self._socket = server.connect(source)
         lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
         self._socket.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode())
         self._bytes = b""

@@ -53,8 +53,13 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
     "order-erase": ("admin", "admin"),
     "bulk-new": ("operator", None),
     "second-factor": ("viewer", "viewer"),
+    "tokens": ("viewer", "viewer"),
     **dict.fromkeys(
-        ("second-factor-set-up", "second-factor-codes", "second-factor-remove"), (None, "viewer")
+        (
+            *("second-factor-set-up", "second-factor-codes", "second-factor-remove"),
+            "token-revoke",
+        ),
+        (None, "viewer"),
     ),
 }
 """Who may read a url, and who may act at it, by its name. None: nobody, the url has no such method."""
@@ -163,7 +168,7 @@ def test_a_forged_request_in_the_shop_is_not_recorded_as_an_operators_act() -> N
 def test_a_viewer_sees_no_button_that_she_may_not_press(places: dict[str, str]) -> None:
     client = signed_in(person("viewer"))
     for name, (least, _) in TABLE.items():
-        if least != "viewer" or name in ("chaos", "second-factor", "second-factor-qr"):
+        if least != "viewer" or name in ("chaos", "second-factor", "second-factor-qr", "tokens"):
             continue
         page = client.get(places[name])
         if page.streaming or not page["Content-Type"].startswith("text/html"):

@@ -5,6 +5,7 @@ from django.db import DatabaseError, connection, transaction
 
 from orders.console.csv_export import csv_lines
 from orders.models import AuditEntry, StepState
+from orders.services.operators.order_acts import UNCONFIRMED
 from tests.support.people import person, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -71,7 +72,7 @@ def test_an_act_that_a_service_refused_is_recorded_as_refused(places: dict[str, 
     client.post(places["pause-agent"], BODIES["pause-agent"])
     recorded = AuditEntry.objects.order_by("id").values_list("act", "allowed", "result")
     assert list(recorded) == [
-        ("compensate", False, "To confirm, type cancel."),
+        ("compensate", False, UNCONFIRMED),
         ("force-circuit", False, "Give a reason for forcing the circuit."),
         ("pause-agent", True, "The agent kitchen is paused. Its steps wait until it is resumed."),
     ]

@@ -10,48 +10,23 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
-from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from orders.access import second_factor, sessions
-from orders.models import AuditEntry
+from orders.models import AuditEntry, TotpFactor
+from sasweb.sealing import unseal
+from tests.support.factories import make_order, step_of
 from tests.support.people import PASSWORD, person, signed_in
+from tests.web.second_factors import FACTOR, code_of, give, move, with_device
 
 pytestmark = pytest.mark.django_db
 
 AUDIT = "/console/audit/"
-FACTOR = "/console/second-factor/"
 
 
 @pytest.fixture
 def required(settings: Any) -> None:
     settings.REQUIRE_SECOND_FACTOR = True
-
-
-def with_device(user: User) -> TOTPDevice:
-    return TOTPDevice.objects.create(user=user, name="default", confirmed=True)
-
-
-def code_of(device: TOTPDevice, step: int = 0) -> str:
-    """The code that is valid `step` half minutes from now."""
-    if device.pk:
-        device.refresh_from_db()  # signing in may have changed its drift
-    totp = TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift)
-    totp.time = time.time() + 30 * step
-    return f"{totp.token():06d}"
-
-
-def give(client: Client, code: str, **more: str) -> Any:
-    return client.post(FACTOR, {"code": code, **more})
-
-
-def move(client: Client, **seconds: float) -> None:
-    """Sets times in a session to this many seconds ago."""
-    session = client.session
-    for key, ago in seconds.items():
-        session[key] = time.time() - ago
-    session.save()
 
 
 # Signing in.
@@ -140,12 +115,12 @@ def test_setting_up_a_second_factor_shows_the_key_and_then_the_recovery_codes_on
     picture = client.get("/console/second-factor/qr.svg")
     assert picture["Content-Type"] == "image/svg+xml"
     assert "style=" not in picture.content.decode()
-    key = client.session[second_factor.NEW_KEY]
+    key = unseal(client.session[second_factor.NEW_KEY], purpose=second_factor.NEW_KEY).decode()
     assert second_factor.key_letters(key) in page
     assert client.post(f"{FACTOR}set-up/", {"code": "000000"}).status_code == 403
-    assert not TOTPDevice.objects.exists()
+    assert not TotpFactor.objects.exists()
     before = client.session.session_key
-    shown = client.post(f"{FACTOR}set-up/", {"code": code_of(TOTPDevice(key=key)), "next": AUDIT})
+    shown = client.post(f"{FACTOR}set-up/", {"code": code_of(TotpFactor(key=key)), "next": AUDIT})
     codes = shown.context["codes"]
     assert (shown.status_code, len(codes)) == (200, second_factor.RECOVERY_CODES)
     assert "no-store" in shown["Cache-Control"]
@@ -246,6 +221,41 @@ def test_a_second_factor_is_asked_for_again_before_new_recovery_codes_are_shown(
     assert give(client, code_of(device, 1), next=back)["Location"] == back
     assert client.post(f"{FACTOR}codes/").status_code == 200
     assert StaticToken.objects.count() == second_factor.RECOVERY_CODES
+
+
+@pytest.mark.parametrize("act", ["settle", "set password", "change password"])
+def test_settling_by_hand_and_setting_a_password_need_a_fresh_code(required: None, act: str) -> None:
+    admin = person("admin", password=PASSWORD)
+    User.objects.filter(pk=admin.pk).update(is_staff=True, is_superuser=True)
+    device = with_device(admin)
+    client = signed_in(admin)
+    assert give(client, code_of(device)).status_code == 302
+    move(client, **{second_factor.GIVEN_AT: settings.SECOND_FACTOR_FRESH.total_seconds() + 1})
+    order = make_order({"mix": {"state": "failed", "outcome": "unknown"}}, process_state="error")
+    olga = person("operator", "olga", password=PASSWORD)
+    new = "eleven tall ships at dawn"
+    path, form = {
+        "settle": (f"/console/orders/{order.pk}/steps/mix/settle/", {"how": "not done", "reason": "I asked"}),
+        "set password": (
+            f"/admin/auth/user/{olga.pk}/password/",
+            {"password1": new, "password2": new, "usable_password": "true", "set-password": "1"},
+        ),
+        "change password": (
+            "/admin/password_change/",
+            {"old_password": PASSWORD, "new_password1": new, "new_password2": new},
+        ),
+    }[act]
+
+    def has_acted() -> bool:
+        accounts = User.objects.filter(pk__in=[admin.pk, olga.pk])
+        return any(user.check_password(new) for user in accounts) or step_of(order, "mix").outcome == "none"
+
+    refused = client.post(path, form, headers={"Referer": f"http://testserver{path}"})
+    assert refused["Location"].startswith(f"{FACTOR}?next=")
+    assert not has_acted()
+    assert give(client, code_of(device, 1), next=path)["Location"] == path
+    assert client.post(path, form).status_code == 302
+    assert has_acted()
 
 
 def test_a_command_removes_a_lost_second_factor(required: None) -> None:

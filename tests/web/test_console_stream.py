@@ -5,16 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.test import Client
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from orders.access import sessions
+from orders.models import TotpFactor
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
 from tests.support.system import database_url
 from tests.support.wait import until
-from tests.web.following import happen
+from tests.web.following import happen, session_cookie
 from tests.web.server import Server
 from tests.web.sse import Stream
 
@@ -44,12 +43,8 @@ def streams() -> Iterator[list[Stream]]:
         stream.close()
 
 
-def cookie(client: Client) -> str:
-    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
-
-
 def status(server: Server, client: Client | None) -> int:
-    headers = {"Cookie": cookie(client)} if client else {}
+    headers = {"Cookie": session_cookie(client)} if client else {}
     stream = Stream(server, CONSOLE, **headers).open(seconds=30)
     stream.close()
     return stream.status
@@ -58,7 +53,7 @@ def status(server: Server, client: Client | None) -> int:
 @pytest.mark.pattern("O1")
 def test_an_operator_is_notified_of_a_change(server: Server, streams: list[Stream]) -> None:
     order = make_order()
-    stream = Stream(server, CONSOLE, Cookie=cookie(signed_in(person("viewer")))).open(seconds=30)
+    stream = Stream(server, CONSOLE, Cookie=session_cookie(signed_in(person("viewer")))).open(seconds=30)
     streams.append(stream)
     assert stream.status == 200
     assert stream.headers["content-type"] == "text/event-stream; charset=utf-8"
@@ -80,9 +75,9 @@ def test_a_session_that_has_ended_or_lacks_its_second_factor_is_not_notified(ser
     user = person("operator")
     client = signed_in(user)
     assert status(server, client) == 200
-    TOTPDevice.objects.create(user=user, name="default", confirmed=True)
+    TotpFactor.objects.create(user=user, name="default", confirmed=True)
     assert status(server, client) == 404
-    TOTPDevice.objects.all().delete()
+    TotpFactor.objects.all().delete()
     session = client.session
     session[sessions.SINCE] = session[sessions.SEEN] = time.time() - 86_400
     session.save()

@@ -18,6 +18,7 @@ PUBLIC = {
         *("catalogue", "picture", "poster", "design", None, "cart", "cart-add", "cart-change", "cart-remove"),
         *("checkout", "find-order", "order", "order-progress", "order-cancel", "order-pay"),
         *("guest-order", "guest-order-progress", "guest-order-cancel", "guest-order-pay"),
+        "guest-order-renew",
     },
     "console": {"sign-in"},
     "admin": {"login"},

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -19,9 +18,19 @@ from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.sql import fetch
 from orders.selectors import orders as order_selectors
 from orders.vocabulary import ActorKind
-from tests.support.system import database_url
 from tests.support.wait import until
-from tests.web.following import as_guest, as_owner, cookie, happen, listening, sessions
+from tests.web.following import (
+    about,
+    as_guest,
+    as_owner,
+    cookie,
+    happen,
+    listening,
+    many_orders,
+    open_many,
+    sessions,
+    started,
+)
 from tests.web.helpers import place, run_submission
 from tests.web.server import Server
 from tests.web.sse import Stream, is_quiet
@@ -42,22 +51,6 @@ def shared(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> I
 def brief(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     log = tmp_path_factory.mktemp("brief") / "log"
     yield from started(Server(log, application="tests.web.brief_streams:application", **about("brief")))
-
-
-def about(name: str) -> dict[str, str]:
-    return {"database_url": database_url(), "PGAPPNAME": f"web {name}"}
-
-
-def started(server: Server) -> Iterator[Server]:
-    try:
-        until(server.answers, what="the server")
-        yield server
-        server.stop()
-        log = server.log.read_text()
-        assert "Traceback" not in log, log
-        assert "ERROR" not in log, log
-    finally:
-        server.end()
 
 
 @pytest.fixture
@@ -153,29 +146,6 @@ def test_a_stream_sends_heartbeats_and_ends(brief: Server, order_id: UUID) -> No
     stream.close()
 
 
-def test_no_customer_and_no_process_has_more_streams_than_its_share(
-    brief: Server, ada: APIClient, order_id: UUID, streams: list[Stream]
-) -> None:
-    own = cookie(ada)
-    for _ in range(3):
-        streams.append(Stream(brief, as_owner(order_id), Cookie=own).open())
-    fourth = brief.request("GET", as_owner(order_id), headers={"Cookie": own})
-    assert fourth.status == 429 and int(fourth.headers["retry-after"]) >= 1
-    for _ in range(3):
-        streams.append(Stream(brief, as_guest(order_id)).open())
-    others = [UUID(place(ada)["id"]) for _ in range(2)]
-    streams += [Stream(brief, as_guest(other)).open() for other in others]
-    assert {stream.status for stream in streams} == {200}
-    ninth = brief.request("GET", as_guest(others[0]))
-    assert ninth.status == 503 and int(ninth.headers["retry-after"]) >= 1
-    for stream in streams:
-        stream.close()
-    until(lambda: brief.request("GET", as_owner(uuid4())).status == 404, what="room for another stream")
-    again = Stream(brief, as_owner(order_id), Cookie=own).open()
-    streams.append(again)
-    assert again.status == 200
-
-
 def test_a_change_is_streamed_even_without_a_wake_up(
     brief: Server, order_id: UUID, streams: list[Stream]
 ) -> None:
@@ -201,23 +171,11 @@ def test_a_listener_whose_session_was_ended_reconnects_and_misses_no_change(
     assert stream.next_version(seconds=PROMPT).version == version
 
 
-def open_many(server: Server, order_ids: list[UUID]) -> list[Stream]:
-    with ThreadPoolExecutor(32) as clients:
-        return list(clients.map(lambda order_id: Stream(server, as_guest(order_id)).open(), order_ids))
-
-
-def many_orders(ada: APIClient) -> list[UUID]:
-    """The orders of `MANY` streams, six streams for each order."""
-    order_ids = [UUID(place(ada)["id"]) for _ in range(MANY // 6)]
-    run_submission()
-    return order_ids * 6
-
-
 def test_one_listener_serves_hundreds_of_readers_even_if_some_do_not_read(
     shared: Server, ada: APIClient, streams: list[Stream]
 ) -> None:
     """F36."""
-    order_ids = many_orders(ada)
+    order_ids = many_orders(ada, MANY)
     streams += open_many(shared, order_ids)
     assert {stream.status for stream in streams} == {200}
     assert shared.request("GET", "/api/v1/products", timeout=5.0).status == 200
@@ -247,7 +205,7 @@ def test_one_listener_serves_hundreds_of_readers_even_if_some_do_not_read(
 @pytest.mark.pattern("F36")
 def test_hundreds_of_readers_can_reconnect_at_once(shared: Server, ada: APIClient) -> None:
     """F36."""
-    order_ids = many_orders(ada)
+    order_ids = many_orders(ada, MANY)
     for _ in range(2):
         opened = open_many(shared, order_ids)
         assert [stream.status for stream in opened] == [200] * MANY
@@ -256,7 +214,7 @@ def test_hundreds_of_readers_can_reconnect_at_once(shared: Server, ada: APIClien
 
 
 def test_a_stop_ends_every_stream_quickly(ada: APIClient, tmp_path: Path) -> None:
-    order_ids = many_orders(ada)[:60]
+    order_ids = many_orders(ada, MANY)[:60]
     server = Server(tmp_path / "log", **about("stopped"))
     opened: list[Stream] = []
     try:

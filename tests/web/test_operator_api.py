@@ -2,13 +2,10 @@
 
 import csv
 import re
-from io import StringIO
 from typing import Any
 
 import pytest
 import yaml
-from django.core.management import call_command
-from django.core.management.base import CommandError
 from rest_framework.test import APIClient
 from uuid_utils.compat import uuid7
 
@@ -174,7 +171,7 @@ def test_an_order_is_compensated_only_when_confirmed(operator: APIClient) -> Non
     order = make_order({"mix": "completed"}, process_state="processing")
     path = f"{API}/orders/{order.order_id}/compensate"
     refused = assert_problem(operator.post(path, {"reason": "she changed her mind"}), "act_refused")
-    assert refused["detail"] == "To confirm, type cancel."
+    assert refused["detail"].startswith("The confirmation is missing or wrong.")
     assert AuditEntry.objects.values_list("act", "allowed").get() == ("compensate", False)
     order.refresh_from_db()
     assert order.goal == "complete"
@@ -190,8 +187,10 @@ def test_a_group_is_resubmitted_by_a_bulk_action(operator: APIClient) -> None:
     orders = {failed_order(f"no stock of {number}").order_id for number in range(51)}
     group = AlertGroup.objects.get().pk
     path = f"{API}/alerts/groups/{group}/resubmit"
-    refused = assert_problem(operator.post(path, {"count": 50}), "count_not_confirmed")
-    assert "51 orders" in refused["detail"]
+    refused = operator.post(path, {"count": 50})
+    assert_problem(refused, "count_not_confirmed")
+    assert "51" not in refused.text.replace(str(group), "")
+    assert operator.get(f"{API}/alerts/groups").json()["results"][0]["open"] == 51
     response = operator.post(path, {"count": 51, "reason": "stock came in"})
     assert response.status_code == 202
     action = operator.get(response["Location"]).json()
@@ -233,18 +232,6 @@ def test_acts_on_unknown_things_are_not_found(operator: APIClient) -> None:
     ):
         assert_problem(operator.post(f"{API}/{path}", body), "not_found")
     assert_problem(operator.get(f"{API}/bulk-actions/7"), "not_found")
-
-
-def test_a_command_creates_and_revokes_an_operators_token() -> None:
-    person("operator", "olga")
-    out = StringIO()
-    call_command("token", "olga", stdout=out)
-    client = api_client(out.getvalue().strip())
-    assert client.get(f"{API}/alerts").status_code == 200
-    call_command("token", "olga", "--revoke", stdout=out)
-    assert_problem(client.get(f"{API}/alerts"), "invalid_token")
-    with pytest.raises(CommandError, match="unknown or inactive account 'nobody'"):
-        call_command("token", "nobody")
 
 
 def test_the_api_description_says_how_to_confirm_and_has_no_internal_labels() -> None:

@@ -1,8 +1,13 @@
 """Hashing passwords takes neither the memory nor the processors nor the database connections that others need."""
 
+import os
+import subprocess
+import sys
 import threading
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import pytest
 from axes.models import AccessAttempt
@@ -12,12 +17,15 @@ from django.db import connection
 from django.test import Client
 
 from orders.access import password_hashing, sign_up_links
-from orders.access.password_hashing import HashingBusyError, PasswordHasher, Turns
+from orders.access.password_hashing import HashingBusyError, HashingThread, PasswordHasher
 from orders.access.sign_up_links import SignUp
 from sasweb import settings as product_settings
 from tests.support.order_bodies import EMAIL
 from tests.support.people import PASSWORD
 from tests.support.wait import until
+from tests.web.server import PROJECT
+
+T = TypeVar("T")
 
 NEW_PASSWORD = "seven slow herons by the weir"
 OWASP = "argon2$argon2id$v=19$m=19456,t=2,p=1$"
@@ -29,31 +37,49 @@ def ada(transactional_db: None) -> User:
     return User.objects.create_user(EMAIL, EMAIL, PASSWORD)
 
 
+@contextmanager
+def busy(hashing: HashingThread) -> Iterator[None]:
+    """Keeps the thread at work, beside which nobody else finds a place that has none to wait in."""
+    begun, ends = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        ends.wait(60)
+
+    with ThreadPoolExecutor(max_workers=1) as other:
+        other.submit(hashing.run, work)
+        assert begun.wait(60)
+        try:
+            yield
+        finally:
+            ends.set()
+
+
 @pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch) -> Turns:
-    """Turns of which every place can be taken."""
-    turns = Turns(at_once=1, waiting=0, patience=5.0)
-    monkeypatch.setattr(password_hashing, "TURNS", turns)
-    return turns
+def narrow(monkeypatch: pytest.MonkeyPatch) -> HashingThread:
+    """A thread beside which nobody may wait."""
+    hashing = HashingThread(waiting=0, patience=5.0)
+    monkeypatch.setattr(password_hashing, "HASHING", hashing)
+    return hashing
 
 
-class NotingTurns(Turns):
+class NotingThread(HashingThread):
     """Notes whether a connection and a transaction are open when somebody comes to hash a password."""
 
     def __init__(self) -> None:
-        super().__init__(at_once=1, waiting=8, patience=60.0)
+        super().__init__(waiting=8, patience=60.0)
         self.seen: list[tuple[bool, bool]] = []
 
-    def take(self) -> AbstractContextManager[None]:
+    def run(self, work: Callable[[], T]) -> T:
         self.seen.append((connection.connection is not None, connection.in_atomic_block))
-        return super().take()
+        return super().run(work)
 
 
 @pytest.fixture
-def noting(ada: User, monkeypatch: pytest.MonkeyPatch) -> NotingTurns:
-    turns = NotingTurns()
-    monkeypatch.setattr(password_hashing, "TURNS", turns)
-    return turns
+def noting(ada: User, monkeypatch: pytest.MonkeyPatch) -> NotingThread:
+    hashing = NotingThread()
+    monkeypatch.setattr(password_hashing, "HASHING", hashing)
+    return hashing
 
 
 def sign_in(client: Client, password: str = PASSWORD) -> Any:
@@ -76,7 +102,7 @@ def test_an_older_hash_is_replaced_when_its_owner_signs_in(ada: User, client: Cl
 
 
 def test_nobody_waits_for_a_hash_with_a_connection_or_in_a_transaction(
-    noting: NotingTurns, client: Client
+    noting: NotingThread, client: Client
 ) -> None:
     assert sign_in(client, "wrong").status_code == 200
     assert client.post(SIGN_IN, {"username": "nobody@example.com", "password": "wrong"}).status_code == 200
@@ -92,9 +118,9 @@ def test_nobody_waits_for_a_hash_with_a_connection_or_in_a_transaction(
 
 
 def test_a_flood_of_sign_ins_is_refused_while_everybody_else_is_served(
-    ada: User, client: Client, taken: Turns
+    ada: User, client: Client, narrow: HashingThread
 ) -> None:
-    with taken.take():
+    with busy(narrow):
         refused = sign_in(client)
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
         assert "Your password has not been checked yet" in refused.content.decode()
@@ -104,40 +130,41 @@ def test_a_flood_of_sign_ins_is_refused_while_everybody_else_is_served(
     assert sign_in(client).status_code == 302
 
 
-def test_few_hash_at_once_few_wait_and_the_rest_are_refused_at_once() -> None:
-    turns, inside, waits = Turns(at_once=2, waiting=1, patience=60.0), threading.Barrier(3), threading.Event()
-    results: list[str] = []
-
-    def hash_one() -> None:
-        with turns.take():
-            if not waits.is_set():
-                inside.wait(60)
-                waits.wait(60)
-        results.append("hashed")
-
-    threads = [threading.Thread(target=hash_one, daemon=True) for _ in range(3)]
-    for thread in threads[:2]:
-        thread.start()
-    inside.wait(60)  # two are inside
-    threads[2].start()
-
-    def is_refused() -> bool:
-        try:
-            with turns.take():
-                raise AssertionError("a third one was let in")
-        except HashingBusyError:
-            return True
-
-    until(lambda: turns.places_left == 0, what="the one that waits")
-    assert is_refused()
-    assert results == []
-    waits.set()
-    for thread in threads:
-        thread.join(60)
-    assert results == ["hashed"] * 3
+def test_one_thread_hashes_few_wait_for_it_and_the_rest_are_refused_at_once() -> None:
+    hashing = HashingThread(waiting=2, patience=60.0)
+    with ThreadPoolExecutor(max_workers=3) as others:
+        with busy(hashing):
+            futures = [others.submit(hashing.run, threading.get_ident) for _ in range(3)]
+            until(lambda: any(future.done() for future in futures), what="a refusal")
+            (refused,) = [future for future in futures if future.done()]
+            assert isinstance(refused.exception(), HashingBusyError)
+        assert len({future.result(60) for future in futures if future is not refused}) == 1
 
 
-def test_nobody_waits_longer_than_the_patience() -> None:
-    turns = Turns(at_once=1, waiting=1, patience=0.0)
-    with turns.take(), pytest.raises(HashingBusyError), turns.take():
-        raise AssertionError("let in beside the first")
+def test_nobody_waits_longer_than_the_patience_and_whoever_gave_up_is_not_hashed() -> None:
+    hashing = HashingThread(waiting=1, patience=0.0)
+    hashed: list[str] = []
+    with busy(hashing), pytest.raises(HashingBusyError):
+        hashing.run(lambda: hashed.append("too late"))
+    hashing._thread.shutdown()  # whatever is still to be hashed has been
+    assert hashed == []
+
+
+def test_a_fork_hashes_in_a_thread_of_its_own() -> None:
+    """A thread that has not survived the fork would be waited for in vain."""
+    code = (
+        "import os; from orders.access.password_hashing import HASHING; HASHING.run(int);"
+        "child = os.fork(); done = HASHING.run(int); child or os._exit(done);"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    env = {**os.environ, "DJANGO_SETTINGS_MODULE": "sasweb.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=PROJECT,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("0\n", "")

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,12 @@ def test_cookies_belong_to_this_host_and_to_https_and_scripts_cannot_read_the_se
         name: (cookie["secure"], cookie["path"], cookie["domain"], cookie["samesite"])
         for name, cookie in browser.cookies.items()
     }
-    assert cookies == dict.fromkeys(["__Host-csrftoken", "__Host-sessionid"], (True, "/", "", "Lax"))
-    assert browser.cookies["__Host-sessionid"]["httponly"] is True
+    assert cookies == dict.fromkeys(
+        ["__Host-csrftoken", "__Host-device", "__Host-sessionid"], (True, "/", "", "Lax")
+    )
+    assert {name for name, cookie in browser.cookies.items() if not cookie["httponly"]} == {
+        "__Host-csrftoken"
+    }
 
 
 @pytest.mark.django_db
@@ -60,7 +65,8 @@ def test_cookies_belong_to_this_host_and_to_https_and_scripts_cannot_read_the_se
     "path", ["/", "/no-such-page", "/console/", "/api/v1/orders", "/static/css/shop.css"]
 )
 def test_browsers_are_told_to_stay_with_https_for_a_year_by_every_answer_over_https(path: str) -> None:
-    browser = Client()
-    header = "Strict-Transport-Security"
-    assert browser.get(path, secure=True).headers[header] == "max-age=31536000"
-    assert header not in browser.get(path).headers
+    headers = []
+    for is_https in (True, False):
+        with closing(Client().get(path, secure=is_https)) as answer:
+            headers.append(answer.headers.get("Strict-Transport-Security"))
+    assert headers == ["max-age=31536000", None]

@@ -15,6 +15,7 @@ from sasweb.embedded_postgres.server import temporary_server
 from tests.support.order_bodies import BODY
 from tests.support.system import database_url
 from tests.support.wait import until
+from tests.web.conftest import sign_in
 from tests.web.helpers import ORDERS, place, run_submission
 from tests.web.server import Server
 
@@ -53,8 +54,9 @@ def signed(ada: APIClient) -> dict[str, str]:
 
 def workers_memory(server: Server) -> int:
     """The peak memory of the server's largest worker, in bytes."""
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
-    lines = [line for pid in children for line in Path(f"/proc/{pid}/status").read_text().splitlines()]
+    lines = [
+        line for pid in server.workers() for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    ]
     return max(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
@@ -184,14 +186,15 @@ def queries_of_others() -> list[str]:
         return [query for (query,) in cursor.fetchall()]
 
 
-def test_no_more_than_half_of_the_threads_wait_and_the_others_serve(
-    server: Server, ada: APIClient, signed: dict[str, str]
-) -> None:
-    url = place(ada)["links"]["self"]
+def test_no_more_than_half_of_the_threads_wait_and_the_others_serve(server: Server, ada: APIClient) -> None:
     held = threading.Semaphore(0)
+    customers = [ada, *(sign_in(f"customer-{number}") for number in range(4))]
+    orders = [(customer.token, place(customer)["links"]["self"]) for customer in customers]
 
-    def wait(_: int) -> bool:
-        answer = server.request("GET", url, headers={**signed, "Prefer": "wait=2"})
+    def wait(number: int) -> bool:
+        token, url = orders[number // 4]
+        headers = {"Authorization": f"Token {token}", "Prefer": "wait=2"}
+        answer = server.request("GET", url, headers=headers, source=f"127.0.6.{number // 4}")
         held.release()
         return "preference-applied" in answer.headers
 
@@ -201,6 +204,22 @@ def test_no_more_than_half_of_the_threads_wait_and_the_others_serve(
             assert held.acquire(timeout=SOON)
         assert server.request("GET", "/api/v1/products", timeout=SOON).status == 200
         assert [future.result(timeout=SOON) for future in waiting].count(True) == 16
+
+
+def test_one_token_leaves_others_room_to_wait(server: Server, ada: APIClient, signed: dict[str, str]) -> None:
+    bob = sign_in("bob")
+    url, of_bob = place(ada)["links"]["self"], place(bob)["links"]["self"]
+
+    def waits(number: int) -> bool:
+        headers = {**signed, "Prefer": "wait=2"}
+        answer = server.request("GET", url, headers=headers, source=f"127.0.7.{number}")
+        return "preference-applied" in answer.headers
+
+    with ThreadPoolExecutor(20) as clients:
+        waiting = [clients.submit(waits, number) for number in range(20)]
+        headers = {"Authorization": f"Token {bob.token}", "Prefer": "wait=1"}
+        assert "preference-applied" in server.request("GET", of_bob, headers=headers).headers
+        assert [future.result(timeout=SOON) for future in waiting].count(True) == 4
 
 
 def test_the_server_stops_at_once_even_if_clients_wait(

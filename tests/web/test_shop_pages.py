@@ -123,7 +123,7 @@ def test_the_catalogue_takes_two_statements(
         Product(sku=f"more-{number}", title="More", artist="A", price=100, design={"family": "sun"})
         for number in range(posters)
     )
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3 if "?q=" in query else 2):  # a search is counted
         client.get(query)
 
 

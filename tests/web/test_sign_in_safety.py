@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.access.lockout import read_ip_address
+from orders.access.addresses import read_ip_address
 from orders.models import OutgoingMessage
 from orders.outbox.queue import post
 from orders.vocabulary import MessageKind

@@ -126,8 +126,9 @@ def test_a_waiting_request_is_answered_when_the_process_stops(
     assert answer().took < SOON
 
 
-def request_of(disconnected: threading.Event) -> Any:
-    return SimpleNamespace(META={"asgi.scope": {"sasweb.gone": disconnected}})
+def request_of(disconnected: threading.Event, *, account: int = 1, address: str = "192.0.2.1") -> Any:
+    meta = {"asgi.scope": {"sasweb.gone": disconnected}, "REMOTE_ADDR": address}
+    return SimpleNamespace(META=meta, user=SimpleNamespace(pk=account))
 
 
 @pytest.mark.django_db
@@ -159,4 +160,33 @@ def test_a_place_is_freed_when_polling_fails() -> None:
 
 
 def test_at_most_half_of_the_threads_may_wait() -> None:
-    assert waiting.ROOM._places._initial_value == 16
+    assert waiting.ROOM._places == 16
+
+
+@pytest.mark.django_db
+def test_one_client_has_at_most_a_quarter_of_the_places_whether_by_account_or_by_address() -> None:
+    room, has_ended, held = WaitingRoom(8), threading.Event(), threading.Semaphore(0)
+
+    def wait(account: int, address: str) -> bool:
+        def poll() -> bool:
+            held.release()
+            return has_ended.wait(LONG)
+
+        return room.wait(
+            poll, request=request_of(threading.Event(), account=account, address=address), seconds=LONG
+        )
+
+    def holds(account: int, address: str) -> Callable[[], bool]:
+        (future,) = in_threads(1, lambda _: wait(account, address))
+        assert held.acquire(timeout=SOON)
+        return lambda: future.result(timeout=LONG)
+
+    waiting_ones = [holds(1, "192.0.2.1"), holds(1, "192.0.2.2")]
+    assert not wait(1, "192.0.2.3")
+    waiting_ones += [holds(2, "2001:db8::1"), holds(3, "2001:db8::2")]
+    assert not wait(4, "2001:db8::3")
+    waiting_ones += [holds(number, f"192.0.2.{number}") for number in range(5, 9)]
+    assert not wait(9, "192.0.2.9")
+    has_ended.set()
+    assert all(result() for result in waiting_ones)
+    assert wait(1, "192.0.2.1")

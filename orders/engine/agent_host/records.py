@@ -15,7 +15,7 @@ from orders.engine import state_store
 from orders.engine.agent_host import heartbeat
 from orders.engine.agent_host.circuit_view import Quarantine
 from orders.engine.agent_host.statistics import CallFigures
-from orders.engine.channels import leases, suspects
+from orders.engine.channels import leases, oldest_requests, suspects
 from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.hosts import read_quarantines
@@ -23,6 +23,7 @@ from orders.engine.circuits.retry_budget import draw_retries
 from orders.engine.circuits.rules import BreakerRules, CircuitRow, Tally
 from orders.engine.circuits.store import read_circuits, register_agents, report_calls
 from orders.engine.rows import EventRow
+from orders.engine.runtime.age_turns import AgeTurns
 from orders.engine.runtime.sql import database_now
 
 
@@ -85,6 +86,7 @@ class HostRecords:
         self._operations = operations
         self._agents = list(agents)
         self._requests = LowWater("orders_agentrequest")
+        self._turns = AgeTurns()
 
     def exchange(
         self, results: Results, room: Mapping[str, int], suspicion: int
@@ -95,7 +97,7 @@ class HostRecords:
         Also returns the circuits if anything was claimed: a probe is committed together with the half-open state that
         makes it one, so the host sees both at once.
         """
-        me, seconds = self._config.instance, self._config.lease
+        me = self._config.instance
         with transaction.atomic():
             self._requests.refresh()
             posted_count = leases.complete(results.answers, me=me)
@@ -107,21 +109,33 @@ class HostRecords:
                 Topic.AGENTS: released_count,
             }
             wake(*(topic for topic, number in topics.items() if number))
-            new_leases: list[leases.Lease] = []
-            if suspicion:
-                new_leases = suspects.claim(
-                    room=room, free=suspicion, me=me, seconds=seconds, operations=self._operations
-                )
-                taken = Counter(lease.agent for lease in new_leases)
-                room = {agent: free - taken[agent] for agent, free in room.items()}
-            new_leases += leases.claim(
-                room=room,
+            new_leases = self._claim(room, suspicion)
+            return new_leases, self._snapshot() if new_leases else NO_SNAPSHOT
+
+    def _claim(self, room: Mapping[str, int], suspicion: int) -> list[leases.Lease]:
+        """Claims suspects, then, for the agents whose turn it is, the oldest requests, then by priority."""
+        me, seconds, start = self._config.instance, self._config.lease, self._requests.start
+        new_leases: list[leases.Lease] = []
+        if suspicion:
+            new_leases = suspects.claim(
+                room=room, free=suspicion, me=me, seconds=seconds, operations=self._operations
+            )
+            room = _what_is_left(room, new_leases)
+        turns = self._turns.take(agent for agent, free in room.items() if free > 0)
+        if turns:
+            oldest = oldest_requests.claim(
+                room={agent: room[agent] for agent in turns},
                 me=me,
                 seconds=seconds,
-                start=self._requests.start,
+                start=start,
                 operations=self._operations,
             )
-            return new_leases, self._snapshot() if new_leases else NO_SNAPSHOT
+            new_leases += oldest
+            room = _what_is_left(room, oldest)
+        new_leases += leases.claim(
+            room=room, me=me, seconds=seconds, start=start, operations=self._operations
+        )
+        return new_leases
 
     def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
         """Renews leases; returns those confirmed, and whether a request waits that may have killed its hosts."""
@@ -167,3 +181,8 @@ class HostRecords:
 
     def _snapshot(self) -> CircuitSnapshot:
         return CircuitSnapshot(read_circuits(self._agents), database_now())
+
+
+def _what_is_left(room: Mapping[str, int], new_leases: Sequence[leases.Lease]) -> dict[str, int]:
+    taken = Counter(lease.agent for lease in new_leases)
+    return {agent: free - taken[agent] for agent, free in room.items()}

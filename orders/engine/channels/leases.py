@@ -151,6 +151,23 @@ def lease_locked(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
     return sorted(new_leases, key=lambda lease: lease.id)
 
 
+def lease_if_free(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
+    """Leases requests that were chosen without locks. Leaves out those that another host has taken in between."""
+    rows = fetch(
+        """
+        SELECT id
+          FROM orders_agentrequest
+         WHERE id = ANY(%s)
+           AND leased_until IS NULL
+           AND complete_by > clock_timestamp()
+         ORDER BY id
+           FOR UPDATE SKIP LOCKED
+        """,
+        [ids],
+    )
+    return lease_locked([row_id for (row_id,) in rows], me=me, seconds=seconds)
+
+
 def complete(answers: Sequence[Answer], *, me: str) -> int:
     """Deletes the requests and posts their replies, in one statement. Returns how many replies were posted.
 

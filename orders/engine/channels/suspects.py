@@ -7,7 +7,7 @@ from orders.engine.channels.leases import (
     SUSPECT_LAPSES,
     Lease,
     Operations,
-    lease_locked,
+    lease_if_free,
     offers_of,
 )
 from orders.engine.runtime.sql import fetch
@@ -58,18 +58,7 @@ def claim(
         """,
         [list(free_room), list(free_room.values()), SUSPECT_LAPSES, *offers_of(operations)],
     )
-    rows = fetch(
-        """
-        SELECT id
-          FROM orders_agentrequest
-         WHERE id = ANY(%s)
-           AND leased_until IS NULL
-         ORDER BY id
-           FOR UPDATE SKIP LOCKED
-        """,
-        [_light_enough(suspects, free)],
-    )
-    return lease_locked([row_id for (row_id,) in rows], me=me, seconds=seconds)
+    return lease_if_free(_light_enough(suspects, free), me=me, seconds=seconds)
 
 
 def _light_enough(suspects: Sequence[tuple[int, int]], free: int) -> list[int]:

@@ -88,24 +88,29 @@ def in_batches(
     """
     pace = pace or Pace()
     changed = left_behind = given_up = tries = 0
-    after, ends = start, time.monotonic() + seconds
+    after, ends, lasted = start, time.monotonic() + seconds, 0.0
     while True:
-        began = time.monotonic()
         keys: Sequence[Any] = ()
         try:
             chunk = choose(after, pace.size)
-            keys, began = chunk.keys, time.monotonic()
+            keys, began, lasted = chunk.keys, time.monotonic(), 0.0
             if keys:
                 with brief_transaction(patience if len(keys) == 1 else None):
                     in_batch = work(keys)
                 changed += in_batch  # only now: the commit may fail, too
-                pace.note(time.monotonic() - began)
+                lasted = time.monotonic() - began
+                pace.note(lasted)
             after, tries = chunk.last, 0
         except DATABASE_TROUBLE as error:
-            # A connection that the server has closed may not say why.
-            is_slow = ran_out_of_time(error) or (bool(keys) and time.monotonic() - began >= LONGEST / 2)
-            if not is_slow or (not keys and pace.size == 1):
+            if keys:
+                lasted = time.monotonic() - began
+            # A connection that the server has closed may not say why. If a batch's timer ran out while the server was
+            # ending its transaction, the connection closes under the next statement: then the batch before was slow.
+            ran_out = ran_out_of_time(error) and (bool(keys) or pace.size > 1)
+            if not ran_out and lasted < LONGEST / 2:
                 raise
+            if not keys:
+                lasted = 0.0
             _give_up(pace, error)
             given_up += 1
             tries += len(keys) == 1

@@ -3,7 +3,7 @@
 Nothing here touches the database. The scheduler writes what all the orders of a pass have collected, at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -52,9 +52,10 @@ class OrderPass(OrderRecord):
         self._next: Moves | None = None
         self._waits: set[str] = set()
 
-    def urgency(self) -> tuple[int, datetime, UUID]:
-        """The order in which orders get an agent's room: by priority, then by age (A9)."""
-        return -self.row.priority, self.row.created_at, self.row.order_id
+    def urgency(self, by_age: Collection[UUID] = ()) -> tuple[bool, int, datetime, UUID]:
+        """The order in which orders get an agent's room: those claimed `by_age`, then by priority, then by age (A9)."""
+        order_id = self.row.order_id
+        return order_id not in by_age, -self.row.priority, self.row.created_at, order_id
 
     def retries_ready(self) -> list[str]:
         """The agents of the steps that may be retried in this pass, at most; one entry for each step."""

@@ -32,7 +32,7 @@ from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now, ran_out_of_time
-from orders.engine.runtime.whole_reads import WholeReads
+from orders.engine.scheduler.order_claims import OrderClaims
 from orders.engine.scheduler.order_pass import OrderPass
 from orders.engine.scheduler.progress import ENDED
 from orders.vocabulary import ActorKind, EventKind, ProcessState, StatusKind
@@ -59,7 +59,7 @@ class SchedulerConfig:
 
 
 class Workload(NamedTuple):
-    """The orders of a pass, and how many replies were taken.
+    """The orders of a pass, which of them were claimed by age, and how many replies were taken.
 
     `is_held_up` says that replies wait for an order that somebody else has locked; `is_full`, that there may be more
     orders than the batch holds.
@@ -69,6 +69,7 @@ class Workload(NamedTuple):
     replies: int
     is_held_up: bool
     is_full: bool
+    by_age: frozenset[UUID] = frozenset()
 
 
 class Scheduler:
@@ -88,7 +89,7 @@ class Scheduler:
         )
         self._requests = LowWater("orders_agentrequest")
         self._replies = LowWater("orders_agentreply")
-        self._ready = WholeReads()
+        self._claims = OrderClaims()
         self._passes = 0
         self._tidied_at = 0.0
 
@@ -131,12 +132,12 @@ class Scheduler:
             retries_ready = Counter(agent for order in orders for agent in order.retries_ready())
             retries = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in retries_ready.items())
             credit.retries = reserved = reserve_retries(retries, rate=self._config.retries)
-            for order in sorted(orders, key=OrderPass.urgency):
+            for order in sorted(orders, key=lambda order: order.urgency(workload.by_age)):
                 order.advance(now, credit.take)
             self._write(orders, credit)
             charge_credit(credit, rules=self._config.breaker, now=now)
             charge_retries(reserved - credit.retries, rate=self._config.retries)
-        self._ready.confirm()
+        self._claims.confirm()
         changed = sum(order.row_changed() for order in orders)
         return Counts(
             busy=workload.replies > 0 or workload.is_held_up or (workload.is_full and changed > 0),
@@ -167,7 +168,9 @@ class Scheduler:
         without = locked | scope.without
         rooms = credit.for_waiting()
         retries = available_retries(rate=self._config.retries) if rooms else 0
-        waited = state_store.claim_waiting(rooms, self.workflows(), without, limit=most, retries=retries)
+        waited, by_age = self._claims.claim_waiting(
+            rooms, self.workflows(), now, without=without, limit=most, retries=retries
+        )
         rows += waited
         without |= {row.order_id for row in waited}
         free = max(limit - len(rows), limit // 4)
@@ -175,8 +178,9 @@ class Scheduler:
         rows += probes
         locked = {row.order_id for row in rows}
         if len(rows) < limit:
-            claimed = self._claim(scope, limit - len(rows), now)
-            rows += [row for row in claimed if row.order_id not in locked]
+            claim = self._claims.claim_ready(limit - len(rows), self.workflows(), now, without=scope.without)
+            rows += [row for row in claim.rows if row.order_id not in locked]
+            by_age |= claim.by_age
         scope.touched.extend(row.order_id for row in rows)
         held = {order_id for _, order_id in waiting} - locked - scope.without
         is_held_up = bool(held) and state_store.any_supported(held, self.workflows())
@@ -185,13 +189,8 @@ class Scheduler:
             replies=len(taken_replies),
             is_held_up=is_held_up,
             is_full=len(rows) >= limit or len(waited) >= max(most, 1),
+            by_age=frozenset(by_age),
         )
-
-    def _claim(self, scope: Scope, limit: int, now: datetime) -> list[ProcessRow]:
-        def look(since: datetime | None) -> list[ProcessRow]:
-            return state_store.claim(limit, self.workflows(), now, without=scope.without, since=since)
-
-        return self._ready.read(look, limit=limit, now=now)
 
     def _gather_only(self, scope: Scope, now: datetime, credit: Credit) -> Workload:
         """Locks the orders that a failed pass had touched, for a pass of their own."""

@@ -5,6 +5,7 @@ the `lock` or `claim` functions. A role never waits for such a lock, so nobody d
 only the orders it has locked.
 """
 
+from orders.engine.state_store.aged_claims import claim_aged, claim_aged_waiting
 from orders.engine.state_store.claims import (
     any_supported,
     claim,
@@ -31,6 +32,8 @@ from orders.engine.state_store.writes import (
 __all__ = [
     "any_supported",
     "claim",
+    "claim_aged",
+    "claim_aged_waiting",
     "claim_probes",
     "claim_waiting",
     "create_processes",

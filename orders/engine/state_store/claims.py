@@ -18,7 +18,16 @@ from orders.engine.state_store.definitions import columns_of
 from orders.models import OrderProcess
 from orders.vocabulary import ProcessState
 
-_WAITING_STEPS = """
+SUPPORTED = """EXISTS (
+                         SELECT 1
+                           FROM unnest(%(names)s::text[], %(versions)s::smallint[], %(fingerprints)s::text[])
+                             AS workflow (name, version, fingerprint)
+                          WHERE workflow.name = p.workflow
+                            AND workflow.version = p.version
+                            AND p.fingerprint IN (workflow.fingerprint, '')
+                     )"""
+"""Whether the order `p` is on a workflow that this release has (rule 10). See `workflow_parameters`."""
+WAITING_STEPS = f"""
                   SELECT s.order_id, s.priority, s.waiting_since, s.wanted_since
                     FROM orders_stepstate AS s
                     JOIN orders_orderprocess AS p ON p.order_id = s.order_id
@@ -26,14 +35,7 @@ _WAITING_STEPS = """
                      AND s.waiting_since IS NOT NULL
                      AND s.order_id <> ALL(%(except)s::uuid[])
                      AND p.process_state IN ('pending', 'processing')
-                     AND EXISTS (
-                         SELECT 1
-                           FROM unnest(%(names)s::text[], %(versions)s::smallint[], %(fingerprints)s::text[])
-                             AS workflow (name, version, fingerprint)
-                          WHERE workflow.name = p.workflow
-                            AND workflow.version = p.version
-                            AND p.fingerprint IN (workflow.fingerprint, '')
-                     )
+                     AND {SUPPORTED}
 """
 """The steps that wait for the agent `agents.agent`, of orders that a scheduler may start steps of."""
 
@@ -168,7 +170,7 @@ def claim_waiting(
           FROM unnest(%(agents)s::text[], %(rooms)s::int[]) AS agents (agent, room),
                (VALUES (0, %(limit)s), (1, %(retries)s)) AS steps (failed, most),
                LATERAL (
-                  {_WAITING_STEPS}
+                  {WAITING_STEPS}
                      AND least(s.failure_count + s.compensation_failure_count, 1) = steps.failed
                    ORDER BY s.priority DESC, s.wanted_since
                    LIMIT least(agents.room, steps.most)
@@ -183,7 +185,7 @@ def claim_waiting(
             "rooms": [min(room, limit) for room in rooms.values()],
             "limit": limit,
             "retries": retries,
-            **_waiting_parameters(workflows, already_locked),
+            **workflow_parameters(workflows, already_locked),
         },
     )
     return lock({order_id for (order_id,) in rows}, workflows)
@@ -204,18 +206,19 @@ def claim_probes(
         SELECT longest.order_id
           FROM unnest(%(agents)s::text[]) AS agents (agent),
                LATERAL (
-                  {_WAITING_STEPS}
+                  {WAITING_STEPS}
                    ORDER BY s.waiting_since
                    LIMIT 1
                      FOR NO KEY UPDATE OF p SKIP LOCKED
                ) AS longest
         """,
-        {"agents": list(agents), **_waiting_parameters(workflows, already_locked)},
+        {"agents": list(agents), **workflow_parameters(workflows, already_locked)},
     )
     return lock({order_id for (order_id,) in rows}, workflows)
 
 
-def _waiting_parameters(workflows: Workflows, already_locked: Collection[UUID]) -> dict[str, list[Any]]:
+def workflow_parameters(workflows: Workflows, already_locked: Collection[UUID]) -> dict[str, list[Any]]:
+    """The parameters of `SUPPORTED` and `WAITING_STEPS`."""
     names, versions, fingerprints = columns_of(workflows)
     return {
         "except": list(already_locked),

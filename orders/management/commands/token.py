@@ -1,56 +1,171 @@
 """`manage.py token NAME`: creates an API token for an account and prints it, once: only its hash is stored."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import transaction
-from knox.models import get_token_model
+from django.core.management.base import CommandParser
+from django.utils import timezone
 
-from orders.management.operator_command import operator_name
-from orders.services import audit
+from orders.access import api_tokens, second_factor
+from orders.management.operator_command import (
+    DONE,
+    NOTHING,
+    REFUSED,
+    ActingCommand,
+    Stop,
+    operator_name,
+)
+from orders.management.tables import Column, Fit, table
+from orders.models import ApiToken
+from orders.selectors.api_tokens import tokens
+from orders.services import api_tokens as token_services
+from orders.services.audit import Actor
+from orders.vocabulary import TokenScope
+from orders.wording.token_scopes import ACTS
 from orders.wording.units import counted
 
+COLUMNS = (
+    Column("TOKEN"),
+    Column("ACCOUNT", fit=Fit.CUT),
+    Column("LABEL", fit=Fit.CUT),
+    Column("SCOPES", fit=Fit.WRAP),
+    Column("EXPIRES"),
+    Column("LAST USED"),
+)
 
-class Command(BaseCommand):
-    help = "Create an API token for an account and print it. The token may do whatever its account may do."
+
+class Command(ActingCommand):
+    help = (
+        "Create an API token for an account and print it. It may do what its scopes and its account allow, and ends"
+        " when the account's password changes. Or list tokens, or revoke them."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", help="the account's name")
-        parser.add_argument("--revoke", action="store_true", help="revoke every token of the account instead")
+        super().add_arguments(parser)
+        parser.add_argument("name", nargs="?", help="the account's name; --list lists all tokens without it")
+        parser.add_argument(
+            "--scope",
+            nargs="+",
+            choices=[scope.value for scope in TokenScope],
+            default=[],
+            metavar="SCOPE",
+            help="what the token may do besides reading: "
+            + "; ".join(f"{scope}: {act}" for scope, act in ACTS.items() if scope != TokenScope.READ)
+            + " (asks for a code of the account's second factor)",
+        )
+        parser.add_argument(
+            "--days",
+            type=int,
+            default=api_tokens.DAYS,
+            help=f"until it expires, at most {api_tokens.MOST_DAYS} (default: {api_tokens.DAYS})",
+        )
+        parser.add_argument("--label", default="", help="what the token is for")
+        parser.add_argument("--list", action="store_true", help="list tokens, with their last use")
+        parser.add_argument(
+            "--revoke",
+            nargs="?",
+            const="",
+            default=None,
+            metavar="TOKEN",
+            help="revoke the account's token that begins so, or all of them",
+        )
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        """Prints one line. Raises `CommandError` if there is no such account."""
-        user = User.objects.filter(username=options["name"], is_active=True).first()
+    def work(self, options: dict[str, Any]) -> int:
+        """Prints the token, the list, or what was revoked."""
+        user = _account(options["name"]) if options["name"] else None
+        if options["list"]:
+            return self._list(tokens(user_id=user.pk if user else None))
         if user is None:
-            raise CommandError(f"unknown or inactive account {options['name']!r}")
-        self.stdout.write(_revoke(user) if options["revoke"] else _mint(user))
+            raise Stop("whose token? manage.py token NAME, or manage.py token --list")
+        by = Actor(name=options["by"] or operator_name())
+        if options["revoke"] is not None:
+            return self._revoke(user, options["revoke"], by)
+        return self._create(user, options, by)
+
+    def _create(self, user: User, options: dict[str, Any], by: Actor) -> int:
+        scopes = [TokenScope(scope) for scope in options["scope"]]
+        days, label = options["days"], options["label"].strip()
+        if not 1 <= days <= api_tokens.MOST_DAYS:
+            raise Stop(f"--days takes a number from 1 to {api_tokens.MOST_DAYS}")
+        if len(label) > api_tokens.LONGEST_LABEL or not label.isprintable():
+            raise Stop(f"--label takes up to {api_tokens.LONGEST_LABEL} printable characters")
+        if not user.is_active:
+            raise Stop(f"the account {user.username!r} is not active")
+        if TokenScope.COMPENSATE in scopes:
+            self._ask_for_code(user)
+        token, secret = token_services.create(user=user, scopes=scopes, label=label, days=days, actor=by)
+        self.stdout.write(secret)
+        self.stderr.write(f"for {', '.join(token.scopes)}; expires on {token.expires_at:%Y-%m-%d}")
+        return DONE
+
+    def _ask_for_code(self, user: User) -> None:
+        """Asks for a code of the account's second factor. Raises `Stop` without a right one."""
+        if not second_factor.has_factor(user):
+            if settings.REQUIRE_SECOND_FACTOR:
+                raise Stop(
+                    f"the scope compensate needs the second factor of {user.username!r}, who has none:"
+                    " set one up in the console first",
+                    REFUSED,
+                )
+            return
+        # Asked on stderr, so that stdout has nothing but the token.
+        self.stderr.write(f"Code of {user.username}'s second factor: ", ending="")
+        self.stderr.flush()
+        try:
+            check = second_factor.check_code(user, input())
+        except EOFError:
+            raise Stop("the scope compensate needs a code, and there is no terminal to ask for it") from None
+        if check.wait:
+            raise Stop(f"too many wrong codes; wait {check.wait} seconds, then try again", REFUSED)
+        if not check.is_right:
+            raise Stop("this code is wrong; wait for the next one and try again", REFUSED)
+
+    def _list(self, shown: Sequence[ApiToken]) -> int:
+        if not shown:
+            self.stdout.write("no tokens")
+            return DONE
+        now = timezone.now()
+        rows = [
+            (
+                token,
+                token.user.username,
+                token.label,
+                " ".join(token.scopes),
+                f"{token.expires_at:%Y-%m-%d}" if token.expires_at > now else "expired",
+                f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never",
+            )
+            for token in shown
+        ]
+        self.stdout.write(table(COLUMNS, rows, width=self.width, coloured=self.is_coloured))
+        return DONE
+
+    def _revoke(self, user: User, beginning: str, by: Actor) -> int:
+        if not beginning:
+            revoked = token_services.revoke_all(user=user, actor=by)
+            self.stdout.write(f"{counted(revoked, 'token')} revoked")
+            return DONE
+        matches = [token for token in tokens(user_id=user.pk) if _begins(token, beginning)]
+        if not matches:
+            raise Stop(
+                f"{user.username!r} has no token that begins with {beginning[: api_tokens.BEGINNING]!r}",
+                NOTHING,
+            )
+        for token in matches:
+            token_services.revoke(token=token, actor=by)
+        self.stdout.write(f"{counted(len(matches), 'token')} revoked")
+        return DONE
 
 
-def _mint(user: User) -> str:
-    """Creates a token and returns it. The audit log records that it was created, but not the token itself."""
-    tokens = get_token_model().objects
-    with transaction.atomic():
-        count = tokens.filter(user=user).count()
-        _, token = tokens.create(user, expiry=None)
-        _record("token-make", user, "created an API token", before=count, after=count + 1)
-    return str(token)
+def _begins(token: ApiToken, beginning: str) -> bool:
+    """Whether a token begins so, as far as its beginning is stored. A shorter beginning could mean several."""
+    return beginning.startswith(token.beginning)
 
 
-def _revoke(user: User) -> str:
-    with transaction.atomic():
-        revoked, _ = get_token_model().objects.filter(user=user).delete()
-        result = f"{counted(revoked, 'token')} revoked"
-        _record("token-revoke", user, result, before=revoked, after=0)
-    return result
-
-
-def _record(act: str, user: User, result: str, *, before: int, after: int) -> None:
-    audit.record(
-        actor=audit.Actor(name=operator_name()),
-        act=act,
-        target=user.username[:120],
-        result=result,
-        before={"tokens": before},
-        after={"tokens": after},
-    )
+def _account(name: str) -> User:
+    """The account of this name. Raises `Stop`."""
+    user = User.objects.filter(username=name).first()
+    if user is None:
+        raise Stop(f"unknown account {name!r}")
+    return user

@@ -13,12 +13,11 @@ from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Q
-from knox.models import get_token_model
 
 from orders.engine.errors import SaswebError
 from orders.engine.runtime.brief_batches import Chunk, Pace, in_batches
 from orders.engine.runtime.sql import run
-from orders.models import Address, Erasure
+from orders.models import Address, ApiToken, Erasure
 from orders.services.operators.erasing_mentions import (
     SESSIONS,
     TABLES,
@@ -142,7 +141,7 @@ def _erase_accounts(erasure: Erasure) -> None:
         for user in User.objects.filter(pk__in=erasure.accounts):
             username |= Q(username=user.username)
             Address.objects.filter(user=user).delete()
-            get_token_model().objects.filter(user=user).delete()
+            ApiToken.objects.filter(user=user).delete()
             user.username = f"{erasure.pseudonym}-{user.pk}"
             user.email = user.first_name = user.last_name = ""
             user.is_active = False

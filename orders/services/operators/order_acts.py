@@ -35,6 +35,11 @@ from orders.services.operators.acts import (
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
 from orders.workflow import editing
 
+UNCONFIRMED = (
+    "The confirmation is missing or wrong. It is the order's total in plain figures if money goes back to the customer,"
+    " otherwise the word cancel."
+)
+"""Does not say which, or how much: somebody who repeats an answer without looking has confirmed nothing."""
 WAITING = (StepStatus.NOT_STARTED.value, StepStatus.COMPENSATING.value)
 """The states in which a step can be waiting for its next try."""
 
@@ -56,13 +61,15 @@ def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None =
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
-        if typed is not None and row.goal != Goal.COMPENSATE:
-            expected = confirmation(order_id).typed
-            if typed.strip().replace(" ", "").lower() != expected:
-                return refused(f"To confirm, type {expected}.")
+        if typed is not None and row.goal != Goal.COMPENSATE and not _confirms(typed, order_id):
+            return refused(UNCONFIRMED)
         return order_changes.compensate_order(order_id=order_id, by=actor.name, reason=reason)
 
     return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
+
+
+def _confirms(typed: str, order_id: UUID) -> bool:
+    return typed.strip().replace(" ", "").lower() == confirmation(order_id).typed
 
 
 def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | None = None) -> Result:

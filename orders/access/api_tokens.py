@@ -1,0 +1,101 @@
+"""Tokens of the REST API: 256 random bits behind a prefix that scanners for leaked secrets can recognise.
+
+A token is shown once; only its hash is stored. A fast hash is enough, because nobody can guess 256 bits. Its scopes
+limit it, it expires, and it ends with the password of its account.
+"""
+
+import re
+import secrets
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from orders.models import ApiToken
+from orders.vocabulary import TokenScope
+
+PREFIX = "sas_"
+BEGINNING = 10
+"""How many characters of a token are stored to recognise it by; they leave more than 200 bits unknown."""
+DAYS = 90
+MOST_DAYS = 366
+"""A token lasts `DAYS`, or up to `MOST_DAYS` if asked."""
+LONGEST_LABEL = 60
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+_TOKEN = re.compile(r"sas_[A-Za-z0-9_-]{43}")
+
+
+def mint(
+    user: User, *, scopes: Collection[TokenScope], by: str, label: str = "", days: int = DAYS
+) -> tuple[ApiToken, str]:
+    """Makes a token and returns its row and the token itself. It may always read."""
+    if not 1 <= days <= MOST_DAYS:
+        raise ValueError(f"a token lasts 1 to {MOST_DAYS} days")
+    secret = PREFIX + secrets.token_urlsafe(32)
+    granted = {TokenScope.READ, *scopes}
+    row = ApiToken.objects.create(
+        user=user,
+        label=label,
+        beginning=secret[:BEGINNING],
+        digest=_digest(secret),
+        scopes=[scope.value for scope in TokenScope if scope in granted],
+        created_by=by,
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    return row, secret
+
+
+def find(secret: str) -> ApiToken | None:
+    """The row of a token, with its account. It may have expired. One query."""
+    if not _TOKEN.fullmatch(secret):
+        return None
+    return ApiToken.objects.select_related("user").filter(digest=_digest(secret)).first()
+
+
+def note_use(token: ApiToken, *, now: datetime) -> None:
+    """Records that a token was used, at most once a minute; whoever comes second changes nothing."""
+    long_ago = now - USE_NOTED_EVERY
+    if token.last_used_at is None or token.last_used_at <= long_ago:
+        unnoted = Q(last_used_at__isnull=True) | Q(last_used_at__lte=long_ago)
+        ApiToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=now)
+
+
+def revoke_all(user: Any) -> int:
+    """Revokes every token of an account. Returns how many there were."""
+    return ApiToken.objects.filter(user_id=user.pk).delete()[0]
+
+
+def revoke_granted_by_factor(user: Any) -> int:
+    """Revokes the tokens of an account that its second factor has granted. Returns how many there were."""
+    granted = ApiToken.objects.filter(user_id=user.pk, scopes__contains=[TokenScope.COMPENSATE])
+    return granted.delete()[0]
+
+
+class RevokesTokensValidator:
+    """Revokes an account's tokens when its password changes, wherever that happens.
+
+    Django tells the password validators of each new password that is saved, but not of an old one that is hashed again
+    at a sign-in. This one accepts every password.
+    """
+
+    def validate(self, password: str, user: Any = None) -> None:
+        """Accepts the password."""
+
+    def password_changed(self, password: str, user: Any = None) -> None:
+        """Revokes the tokens. Called by Django after the new password has been saved."""
+        if user is not None:
+            revoke_all(user)
+
+    def get_help_text(self) -> str:
+        """What the admin site says beside the password."""
+        return _("When the password changes, the account's API tokens are revoked.")
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode()).hexdigest()

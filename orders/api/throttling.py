@@ -1,0 +1,44 @@
+"""Counts the API's requests by account and by token (`orders.access.limits`), and refuses those that are too many."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from orders.access.addresses import read_ip_address
+from orders.access.limits import LimitedError, Subject, take
+
+
+class LimitThrottle(BaseThrottle):
+    """Lets a request through unless one of the limits that it counts for is used up."""
+
+    _wait: int | None = None
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        """Whether the request may go on. Raises what the database raises."""
+        try:
+            take(_subjects(request))
+        except LimitedError as error:
+            self._wait = error.wait
+            return False
+        return True
+
+    def wait(self) -> int | None:
+        """Seconds until the client may try again."""
+        return self._wait
+
+
+def _subjects(request: Request) -> Iterator[Subject]:
+    page = request.resolver_match.view_name if request.resolver_match else ""
+    account = str(request.user.pk or "")
+    if not account:
+        address = read_ip_address(request)
+        if address and page == "api:products" and request.query_params:
+            yield "search.address", address
+        return
+    if page == "api:orders" and request.method == "POST":
+        yield "orders.account", account
+        yield "orders.token", str(getattr(request.auth, "pk", "") or account)
+    if "wait=" in request.headers.get("Prefer", "") or "wait" in request.query_params:
+        yield "waits.account", account

@@ -1,0 +1,46 @@
+"""What lets programs in: the tokens of the REST API."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from orders.vocabulary import TokenScope
+
+
+class ApiToken(models.Model):
+    """A token of the REST API. The token itself is shown once and only its hash is stored.
+
+    It may do what its scopes and its account allow. A row is deleted when the token is revoked. Only
+    `orders.access.api_tokens` writes it.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    label = models.CharField(max_length=60, blank=True, help_text="what it is for")
+    beginning = models.CharField(max_length=12, help_text="its first characters, to recognise it by")
+    digest = models.CharField(max_length=64, unique=True, help_text="its SHA-256")
+    scopes = ArrayField(models.CharField(max_length=12))
+    created_at = models.DateTimeField(db_default=Now())
+    created_by = models.CharField(max_length=120)
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, help_text="to the minute")
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(scopes__contained_by=[scope.value for scope in TokenScope]),
+                name="token_scopes_are_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(scopes__contains=[TokenScope.READ.value]), name="every_token_may_read"
+            ),
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("created_at")), name="a_token_expires_after_it_is_created"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.beginning}…"

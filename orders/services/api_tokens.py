@@ -1,0 +1,56 @@
+"""Creating and revoking API tokens, with an entry in the audit log for each. The caller has checked who may."""
+
+from collections.abc import Collection, Mapping
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from orders.access import api_tokens
+from orders.models import ApiToken
+from orders.services import audit
+from orders.services.audit import Actor
+from orders.vocabulary import TokenScope
+
+
+def create(
+    *, user: User, scopes: Collection[TokenScope], label: str = "", days: int = api_tokens.DAYS, actor: Actor
+) -> tuple[ApiToken, str]:
+    """Creates a token for an account. Returns its row, and the token itself, which cannot be read again.
+
+    Raises `ValueError` if it would last longer than a token may.
+    """
+    with transaction.atomic():
+        token, secret = api_tokens.mint(user, scopes=scopes, by=actor.name, label=label, days=days)
+        result = f"created an API token for {', '.join(token.scopes)} until {token.expires_at:%Y-%m-%d}"
+        _record("token-make", user, actor, result, after={"token": str(token), "scopes": token.scopes})
+    return token, secret
+
+
+def revoke(*, token: ApiToken, actor: Actor) -> bool:
+    """Revokes a token. Returns whether it was still there."""
+    with transaction.atomic():
+        deleted, _ = ApiToken.objects.filter(pk=token.pk).delete()
+        if deleted:
+            before = {"token": str(token), "scopes": token.scopes}
+            _record("token-revoke", token.user, actor, "revoked an API token", before=before)
+    return deleted > 0
+
+
+def revoke_all(*, user: User, actor: Actor) -> int:
+    """Revokes every token of an account. Returns how many there were."""
+    with transaction.atomic():
+        revoked = api_tokens.revoke_all(user)
+        _record("token-revoke", user, actor, "revoked every API token", before={"tokens": revoked})
+    return revoked
+
+
+def _record(
+    act: str,
+    user: User,
+    actor: Actor,
+    result: str,
+    *,
+    before: Mapping[str, object] | None = None,
+    after: Mapping[str, object] | None = None,
+) -> None:
+    audit.record(actor=actor, act=act, target=user.username, result=result, before=before, after=after)

@@ -1,0 +1,44 @@
+"""Notes in the audit log who signed in to an account with access to the console, and who failed to.
+
+Wrong passwords count for `sign_in.name` as well, for all accounts. Beyond that limit they are not noted: nobody may
+fill the log.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in, user_login_failed
+from django.http import HttpRequest
+
+from orders.access.levels import VIEW
+from orders.access.lockout import count_wrong_password, read_username
+from orders.services import audit
+
+ACT = "sign in"
+
+
+def watch() -> None:
+    """Begins to note, once in each process."""
+    user_logged_in.connect(_note_sign_in, dispatch_uid="orders.services.sign_ins")
+    user_login_failed.connect(_note_failure, dispatch_uid="orders.services.sign_ins")
+
+
+def _note_sign_in(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
+    if request is not None and request.resolver_match and user.has_perm(VIEW):
+        _record(request, user.get_username(), result="signed in")
+
+
+def _note_failure(
+    sender: Any, credentials: Mapping[str, Any], request: HttpRequest | None = None, **_: Any
+) -> None:
+    if request is None or not count_wrong_password(request, credentials):
+        return
+    user = User.objects.filter(username=read_username(request, credentials)).first()
+    if user is not None and user.has_perm(VIEW):
+        _record(request, user.get_username(), result="wrong password", allowed=False)
+
+
+def _record(request: HttpRequest, name: str, *, result: str, allowed: bool = True) -> None:
+    actor = audit.Actor(name=name[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45])
+    audit.record(actor=actor, act=ACT, target=name, result=result, allowed=allowed)

@@ -1,0 +1,13 @@
+"""What each scope of an API token lets it do, as API, console and command say it."""
+
+from collections.abc import Mapping
+
+from orders.vocabulary import TokenScope
+
+ACTS: Mapping[TokenScope, str] = {
+    TokenScope.READ: "read",
+    TokenScope.ORDERS: "place and cancel its account's orders",
+    TokenScope.PRIORITY: "place orders with a priority above 5",
+    TokenScope.OPERATE: "act on steps and agents",
+    TokenScope.COMPENSATE: "cancel and refund orders, and act on many at once",
+}

@@ -1,0 +1,120 @@
+"""The web's worker: gunicorn's for ASGI, with limits for clients that keep a connection and do nothing with it.
+
+gunicorn itself waits for ever for the head of a connection's first request and for a client that does not read its
+answer, and its ASGI worker takes any number of connections. Here a connection is *waiting* while its client has to do
+something: send the rest of a request, send the next one, or read an answer. When there are as many connections as there
+may be, a new one takes the place of the one that has been waiting longest. If none is waiting, the new one gets a 503.
+
+The time for a body is limited in `sasweb.asgi`, the time between two requests by gunicorn's `keepalive`.
+"""
+
+import asyncio
+from typing import Any
+
+from gunicorn.asgi.protocol import ASGIProtocol
+from gunicorn.workers import gasgi
+
+from sasweb import descriptors
+
+HEAD_TIMEOUT = 10.0
+"""Seconds from the start of a connection to the end of the head of its first request."""
+
+READ_TIMEOUT = 60.0
+"""Seconds in which a client must read enough of its answer that the rest can be sent."""
+
+
+class Protocol(ASGIProtocol):
+    """One connection."""
+
+    worker: "Worker"
+
+    def connection_made(self, transport: Any) -> None:
+        """Starts the time for the first request, or refuses the connection."""
+        self._unread_handle: asyncio.TimerHandle | None = None
+        super().connection_made(transport)
+        # gunicorn stops this timer when the head of a request is complete, and restarts it after the answer.
+        self._keepalive_handle = self.worker.loop.call_later(
+            self.worker.head_timeout, self._keepalive_timeout
+        )
+        self.worker.take(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forgets the connection."""
+        super().connection_lost(exc)
+        self.worker.waiting.pop(self, None)
+        self._stop_unread_timer()
+
+    def drop(self) -> None:
+        """Ends the connection at once."""
+        self.transport.abort()
+
+    def refuse(self) -> None:
+        """Answers that there is no room, and ends the connection."""
+        self._send_error_response(503, "Too many connections. Try again soon.\n", [("Retry-After", "5")])
+        self._close_transport()
+
+    def pause_writing(self) -> None:
+        """Called when too much of the answer is unread."""
+        super().pause_writing()
+        self._start_unread_timer()
+
+    def resume_writing(self) -> None:
+        """Called when the client has read enough."""
+        super().resume_writing()
+        self.worker.waiting.pop(self, None)
+        self._stop_unread_timer()
+
+    def _on_headers_complete(self) -> Any:
+        self.worker.waiting.setdefault(self)
+        return super()._on_headers_complete()
+
+    def _on_message_complete(self) -> None:
+        super()._on_message_complete()
+        self.worker.waiting.pop(self, None)
+
+    def _arm_keepalive_timer(self) -> None:
+        super()._arm_keepalive_timer()
+        self.worker.waiting.setdefault(self)
+
+    def _close_transport(self) -> None:
+        super()._close_transport()
+        if self.transport.get_write_buffer_size():
+            self._start_unread_timer()  # the connection stays open until its client has read what was sent
+
+    def _start_unread_timer(self) -> None:
+        self.worker.waiting.setdefault(self)
+        if self._unread_handle is None:
+            self._unread_handle = self.worker.loop.call_later(self.worker.read_timeout, self.drop)
+
+    def _stop_unread_timer(self) -> None:
+        if self._unread_handle is not None:
+            self._unread_handle.cancel()
+            self._unread_handle = None
+
+
+class Worker(gasgi.ASGIWorker):
+    """One process of the web."""
+
+    head_timeout = HEAD_TIMEOUT
+    read_timeout = READ_TIMEOUT
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.waiting: dict[Protocol, None] = {}
+        """The connections that are waiting, the longest first."""
+        self._most = min(self.worker_connections, descriptors.most_connections())
+
+    def take(self, connection: Protocol) -> None:
+        """Makes room for a new connection, or refuses it."""
+        if self.nr_conns > self._most:
+            longest = next(iter(self.waiting), None)
+            if longest is None:
+                connection.refuse()
+                return
+            del self.waiting[longest]
+            longest.drop()
+        self.waiting[connection] = None
+
+    async def _serve(self) -> None:
+        gasgi.ASGIProtocol = Protocol  # the only way: gunicorn's worker names its protocol here
+        await super()._serve()

@@ -1,0 +1,120 @@
+"""`manage.py token`: creates, lists and revokes API tokens."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django_otp.oath import TOTP
+
+from orders.access import api_tokens
+from orders.models import ApiToken, AuditEntry, TotpFactor
+from tests.commands.running import run
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def olga() -> User:
+    return User.objects.create_user("olga")
+
+
+def scopes_of(token: str) -> list[str]:
+    row = api_tokens.find(token.strip())
+    assert row is not None
+    return row.scopes
+
+
+def with_device(user: User) -> str:
+    """Gives the account a second factor. Returns a code of it."""
+    device = TotpFactor.objects.create(user=user, name="default", confirmed=True)
+    return f"{TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift).token():06d}"
+
+
+def test_a_token_may_only_read_unless_it_is_given_scopes() -> None:
+    plain = run("token", "olga")
+    assert scopes_of(plain.out) == ["read"]
+    assert re.fullmatch(r"for read; expires on \d{4}-\d\d-\d\d\n", plain.err)
+    wide = run("token", "olga", "--scope", "priority", "orders", "--days", 7, "--label", "the till")
+    assert scopes_of(wide.out) == ["read", "orders", "priority"]
+    assert AuditEntry.objects.filter(act="token-make", target="olga").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nobody",), "unknown account 'nobody'"),
+        ((), "whose token? manage.py token NAME, or manage.py token --list"),
+        (("olga", "--days", 0), "--days takes a number from 1 to 366"),
+        (("olga", "--days", 367), "--days takes a number from 1 to 366"),
+        (("olga", "--label", "x" * 61), "--label takes up to 60 printable characters"),
+        (("olga", "--label", "a\x1b[2J"), "--label takes up to 60 printable characters"),
+        (("olga", "--scope", "compensate"), "needs a code, and there is no terminal to ask for it"),
+    ],
+)
+def test_a_wrong_request_says_what_is_wrong_and_makes_no_token(
+    olga: User, arguments: tuple[object, ...], words: str
+) -> None:
+    with_device(olga)
+    ran = run("token", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+    assert not ApiToken.objects.exists()
+
+
+def test_an_inactive_account_gets_no_token() -> None:
+    User.objects.update(is_active=False)
+    assert run("token", "olga").err == "the account 'olga' is not active\n"
+
+
+def test_only_a_fresh_code_grants_the_scope_compensate(olga: User) -> None:
+    code = with_device(olga)
+    wrong = run("token", "olga", "--scope", "compensate", answer=f"{(int(code) + 5) % 1_000_000:06d}")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert "this code is wrong" in wrong.err
+    slowed = run("token", "olga", "--scope", "compensate", answer=code)
+    assert (slowed.code, slowed.out) == (1, "")
+    assert "too many wrong codes; wait" in slowed.err
+    TotpFactor.objects.update(throttling_failure_count=0)
+    assert scopes_of(run("token", "olga", "--scope", "compensate", answer=code).out) == ["read", "compensate"]
+    TotpFactor.objects.update(throttling_failure_count=0)
+    again = run("token", "olga", "--scope", "compensate", answer=code)
+    assert (again.code, "this code is wrong" in again.err) == (1, True)
+    assert ApiToken.objects.count() == 1
+
+
+def test_whether_an_account_without_a_second_factor_gets_the_scope_is_a_setting(settings: Any) -> None:
+    settings.REQUIRE_SECOND_FACTOR = True
+    refused = run("token", "olga", "--scope", "compensate")
+    assert (refused.code, refused.out) == (1, "")
+    assert "set one up in the console first" in refused.err
+    settings.REQUIRE_SECOND_FACTOR = False
+    assert scopes_of(run("token", "olga", "--scope", "compensate").out) == ["read", "compensate"]
+
+
+def test_tokens_are_listed_with_their_last_use_and_never_whole(olga: User) -> None:
+    assert run("token", "--list").out == "no tokens\n"
+    token = run("token", "olga", "--scope", "orders", "--label", "the till").out.strip()
+    User.objects.create_user("pia")
+    other = run("token", "pia").out.strip()
+    ApiToken.objects.filter(user=olga).update(last_used_at="2026-11-20T10:30Z")
+    ApiToken.objects.exclude(user=olga).update(created_at="2020-01-01T00:00Z", expires_at="2020-02-01T00:00Z")
+    table = run("token", "--list")
+    line = table.line_with(token[: api_tokens.BEGINNING])
+    assert "… olga the till read orders 20" in line
+    assert line.endswith("2026-11-20 10:30")
+    assert table.line_with(other[: api_tokens.BEGINNING]).endswith("pia read expired never")
+    assert token not in table.out
+    assert run("token", "olga", "--list").out.count("sas_") == 1
+
+
+def test_one_token_or_all_are_revoked() -> None:
+    first, second, third = (run("token", "olga").out.strip() for _ in range(3))
+    assert run("token", "olga", "--revoke", first[: api_tokens.BEGINNING]).out == "1 token revoked\n"
+    assert (api_tokens.find(first), api_tokens.find(second) is None) == (None, False)
+    unknown = run("token", "olga", "--revoke", "sas_")
+    assert (unknown.code, unknown.err) == (3, "'olga' has no token that begins with 'sas_'\n")
+    assert run("token", "olga", "--revoke").out == "2 tokens revoked\n"
+    assert api_tokens.find(third) is None
+    revocations = AuditEntry.objects.filter(act="token-revoke").values_list("result", flat=True)
+    assert list(revocations.order_by("id")) == ["revoked an API token", "revoked every API token"]

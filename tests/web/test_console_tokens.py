@@ -1,0 +1,107 @@
+"""The console's page of API tokens: creating one, seeing it once, and revoking it."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from orders.access import api_tokens, second_factor
+from orders.models import ApiToken, AuditEntry
+from tests.support.factories import ago
+from tests.support.people import api_client, person, signed_in, token_of
+from tests.web.second_factors import FACTOR, code_of, give, move, with_device
+
+pytestmark = pytest.mark.django_db
+
+TOKENS = "/console/tokens/"
+NEW = {"label": "the <b>till</b>", "scopes": ["orders", "compensate"], "days": "30"}
+
+
+def text(response: Any) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def test_a_token_is_shown_once_and_works() -> None:
+    olga = person("operator", "olga")
+    client = signed_in(olga)
+    created = client.post(TOKENS, NEW)
+    (secret,) = re.findall(r"sas_[\w-]{43}", text(created))
+    assert "no-store" in created["Cache-Control"]
+    row = api_tokens.find(secret)
+    assert row is not None
+    assert (row.user, row.label, row.scopes) == (olga, NEW["label"], ["read", "orders", "compensate"])
+    assert 29 < (row.expires_at - row.created_at).total_seconds() / 86_400 < 31
+    assert api_client(secret).get("/api/v1/orders").status_code == 200
+    page = text(client.get(TOKENS))
+    assert secret not in page
+    assert f"<code>{secret[: api_tokens.BEGINNING]}…</code>" in page
+    assert "the &lt;b&gt;till&lt;/b&gt;" in page
+    assert "read, orders, compensate" in page
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.act, entry.target) == ("olga", "token-make", "olga")
+
+
+def test_creating_a_token_needs_a_fresh_code(settings: Any) -> None:
+    settings.REQUIRE_SECOND_FACTOR = True
+    user = person("operator")
+    device = with_device(user)
+    client = signed_in(user)
+    give(client, code_of(device))
+    move(client, **{second_factor.GIVEN_AT: settings.SECOND_FACTOR_FRESH.total_seconds() + 1})
+    assert client.post(TOKENS, NEW)["Location"].startswith(f"{FACTOR}?next=")
+    assert not ApiToken.objects.exists()
+    give(client, code_of(device, 1))
+    assert client.post(TOKENS, NEW).status_code == 200
+    assert ApiToken.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("level", "wrong", "message"),
+    [
+        ("viewer", {"scopes": ["compensate"]}, "Choose among what your account may do."),
+        ("operator", {"scopes": ["everything"]}, "Choose among what your account may do."),
+        ("operator", {"days": "3000"}, "Choose after how many days it expires."),
+        ("operator", {"label": "x" * 61}, "Shorten this to 60 characters."),
+    ],
+)
+def test_a_wrong_form_says_what_is_wrong_and_creates_nothing(
+    level: str, wrong: dict[str, Any], message: str
+) -> None:
+    response = signed_in(person(level)).post(TOKENS, NEW | {"scopes": ["orders"]} | wrong)
+    assert response.status_code == 422
+    assert message in text(response)
+    assert not ApiToken.objects.exists()
+
+
+def with_tokens() -> tuple[User, User, Client]:
+    """Two operators with a token each, and the browser of the first."""
+    olga, pia = person("operator", "olga"), person("operator", "pia")
+    token_of(olga)
+    token_of(pia)
+    return olga, pia, signed_in(olga)
+
+
+def test_an_operator_sees_and_revokes_only_her_own_tokens() -> None:
+    olga, pia, client = with_tokens()
+    ApiToken.objects.filter(user=olga).update(created_at=ago(9), expires_at=ago(1), last_used_at=ago(3_600))
+    page = text(client.get(TOKENS))
+    own, others = ApiToken.objects.get(user=olga), ApiToken.objects.get(user=pia)
+    assert str(own) in page and "1 hour ago" in page and "> expired <" in page
+    assert str(others) not in page
+    assert client.post(f"{TOKENS}{others.pk}/revoke/").status_code == 404
+    assert client.post(f"{TOKENS}{10**30}/revoke/").status_code == 404
+    assert client.post(f"{TOKENS}{own.pk}/revoke/").status_code == 302
+    assert list(ApiToken.objects.all()) == [others]
+
+
+def test_an_administrator_sees_and_revokes_everybodys_tokens() -> None:
+    olga, pia, _ = with_tokens()
+    client = signed_in(person("admin", "root"))
+    page = text(client.get(TOKENS))
+    assert 'data-label="Account">olga<' in page and 'data-label="Account">pia<' in page
+    assert client.post(f"{TOKENS}{ApiToken.objects.get(user=olga).pk}/revoke/").status_code == 302
+    assert ApiToken.objects.get().user == pia
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.act, entry.target) == ("root", "token-revoke", "olga")

@@ -1,0 +1,320 @@
+"""Nobody does something so often that others pay for it: each limit refuses with 429 and says when to go on."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import OperationalError, connection
+from django.test import Client
+from django.urls import NoReverseMatch, reverse
+from rest_framework.test import APIClient
+
+from orders.access import limited_requests, limits
+from orders.access.limits import LimitedError, has_room, take
+from orders.models import Bucket, OutgoingMessage
+from orders.outbox.queue import deliver_due
+from orders.retention import delete_old_records
+from sasweb.limits import DEFAULTS, Limit
+from tests.support.mailbox import Mailbox
+from tests.support.order_bodies import EMAIL, order_body
+from tests.support.people import PASSWORD, person
+from tests.web.helpers import assert_problem, in_threads
+from tests.web.shopping import FORM
+
+Limits = Callable[..., None]
+ELSEWHERE = {"REMOTE_ADDR": "203.0.113.9"}
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Limits:
+    """Leaves only these limits, of so many in an hour."""
+
+    def leave(**most: int) -> None:
+        figures = {
+            name.replace("__", "."): Limit(most=number, seconds=3_600) for name, number in most.items()
+        }
+        assert figures.keys() <= DEFAULTS.keys()
+        monkeypatch.setattr(settings, "CONFIG", replace(settings.CONFIG, limits=figures))
+
+    return leave
+
+
+def pass_time(seconds: float) -> None:
+    """Moves all buckets into the past."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE orders_bucket SET full_at = full_at - make_interval(secs => %s)", [seconds])
+
+
+def assert_refused(response: Any, *, within: int = 3_600) -> None:
+    """The page that says so, with the time after which the same request is answered."""
+    assert response.status_code == 429
+    assert 0 < int(response["Retry-After"]) <= within
+    assert "That was a little too often" in response.content.decode()
+
+
+# The count.
+
+
+@pytest.mark.django_db
+def test_a_bucket_gives_as_many_as_it_holds_and_refills_evenly(only: Limits) -> None:
+    only(search__address=4)
+    subject = ("search.address", "192.0.2.1")
+    for _ in range(4):
+        take([subject])
+    with pytest.raises(LimitedError) as refused:
+        take([subject])
+    assert 895 <= refused.value.wait <= 900
+    assert not has_room(subject)
+    pass_time(refused.value.wait)
+    assert has_room(subject)
+    take([subject])
+    with pytest.raises(LimitedError):
+        take([subject])
+    pass_time(24 * 3_600)
+    for _ in range(4):  # no more than a full bucket, however long nobody took any
+        take([subject])
+    with pytest.raises(LimitedError):
+        take([subject])
+
+
+@pytest.mark.django_db
+def test_subjects_and_limits_do_not_share_a_bucket_and_the_longest_wait_counts(only: Limits) -> None:
+    only(search__address=1, search__account=2)
+    take([("search.address", "a"), ("search.account", "a")])
+    take([("search.address", "b")])
+    with pytest.raises(LimitedError) as refused:
+        take([("search.address", "a"), ("search.account", "a")])
+    assert 3_590 <= refused.value.wait <= 3_600
+    with pytest.raises(LimitedError) as refused:
+        take([("search.account", "a")])
+    assert 1_790 <= refused.value.wait <= 1_800
+
+
+@pytest.mark.django_db(transaction=True)
+def test_processes_that_take_at_once_get_no_more_than_one_would(only: Limits) -> None:
+    only(search__address=10, search__account=10)
+
+    def try_to_take(number: int) -> bool:
+        try:
+            pair = [("search.address", "a"), ("search.account", "b")]
+            take(pair if number % 2 else pair[::-1])
+        except LimitedError:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    assert sum(future.result() for future in in_threads(30, try_to_take)) == 10
+
+
+@pytest.mark.django_db
+def test_the_table_is_unlogged_and_holds_no_address(only: Limits) -> None:
+    only(search__address=5)
+    take([("search.address", "192.0.2.77")])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relpersistence FROM pg_class WHERE relname = 'orders_bucket'")
+        assert cursor.fetchone() == ("u",)
+    assert re.fullmatch(r"search\.address:[0-9a-f]{24}", Bucket.objects.get().key)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_full_buckets_are_deleted(only: Limits) -> None:
+    only(search__address=5)
+    take([("search.address", "long ago")])
+    pass_time(3_600)
+    take([("search.address", "now")])
+    assert delete_old_records()["buckets"] == 1
+    assert Bucket.objects.count() == 1
+
+
+# Pages.
+
+
+@pytest.mark.django_db
+def test_guests_orders_are_counted_by_address_session_and_recipient(
+    catalogue: None, only: Limits, client: Client
+) -> None:
+    only(checkout__session=2)
+    client.get("/cart/")
+    client.post("/cart/add/", {"sku": "tidal-lines", "quantity": 1})
+    for _ in range(2):
+        assert client.post("/checkout/", {}).status_code == 200
+    assert_refused(client.post("/checkout/", {}), within=1_800)
+    other = Client()
+    assert other.post("/checkout/", {}).status_code == 302, "another session is not concerned"
+
+    only(checkout__recipient=1)
+    client.post("/checkout/", FORM)
+    assert_refused(Client(**ELSEWHERE).post("/checkout/", {**FORM, "email": f" {EMAIL.upper()} "}))
+    assert client.post("/checkout/", {**FORM, "email": "bob@example.org"}).status_code != 429
+
+    only(checkout__address=1)
+    client.post("/checkout/", FORM)
+    assert_refused(Client().post("/checkout/", {**FORM, "email": "carol@example.org"}))
+    assert Client(**ELSEWHERE).post("/checkout/", FORM).status_code != 429
+
+
+@pytest.mark.django_db
+def test_a_customers_orders_are_counted_by_her_account(catalogue: None, only: Limits) -> None:
+    only(orders__account=1, checkout__address=1)
+    ada = Client()
+    ada.force_login(person("ada"))
+    assert ada.post("/checkout/", FORM).status_code != 429
+    assert_refused(ada.post("/checkout/", FORM))
+    bob = Client()
+    bob.force_login(person("bob"))
+    assert bob.post("/checkout/", FORM).status_code != 429
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("url", "limit", "body"),
+    [
+        ("/account/sign-up/", "sign_up__address", {"email": EMAIL}),
+        ("/account/sign-up/", "emails__address", {"email": EMAIL}),
+        ("/account/sign-in/", "sign_in__address", {"username": EMAIL, "password": "a wrong one"}),
+        ("/console/sign-in/", "sign_in__address", {"username": "olga", "password": "a wrong one"}),
+        ("/admin/login/", "sign_in__address", {"username": "olga", "password": "a wrong one"}),
+        ("/account/forgotten/", "emails__address", {"email": EMAIL}),
+        ("/orders/find/", "emails__address", {"email": EMAIL}),
+    ],
+)
+def test_what_anybody_may_post_is_counted_by_address(
+    url: str, limit: str, body: dict[str, str], only: Limits, client: Client
+) -> None:
+    only(**{limit: 2})
+    for _ in range(2):
+        assert client.post(url, body).status_code in (200, 302)
+    assert_refused(client.post(url, body))
+    assert Client(**ELSEWHERE).post(url, body).status_code in (200, 302)
+    assert client.get(url).status_code == 200, "looking is free"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("url", ["/account/sign-up/", "/account/forgotten/", "/orders/find/"])
+def test_nobody_fills_somebodys_mailbox(url: str, only: Limits) -> None:
+    only(emails__recipient=3)
+    for number in range(3):
+        answer = Client(REMOTE_ADDR=f"203.0.113.{number}").post(url, {"email": EMAIL})
+        assert answer.status_code in (200, 302)
+    assert_refused(Client(**ELSEWHERE).post(url, {"email": EMAIL.upper()}))
+    assert Client(**ELSEWHERE).post(url, {"email": "bob@example.org"}).status_code in (200, 302)
+
+
+@pytest.mark.django_db
+def test_searches_and_exports_are_counted(catalogue: None, only: Limits, client: Client) -> None:
+    only(search__address=1, search__account=1, export__account=1)
+    assert client.get("/?q=tidal").status_code == 200
+    assert_refused(client.get("/?q=tidal"))
+    assert client.get("/").status_code == 200
+    olga = Client(**ELSEWHERE)
+    olga.force_login(person("operator", "olga"))
+    for url in ("/console/orders/?q=ada", "/console/orders.csv"):
+        assert olga.get(url).status_code == 200
+        assert_refused(olga.get(url))
+
+
+@pytest.mark.django_db
+def test_what_comes_too_often_does_nothing(only: Limits, client: Client) -> None:
+    only(emails__address=1)
+    for _ in range(5):
+        client.post("/account/forgotten/", {"email": EMAIL})
+    assert OutgoingMessage.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_a_limiter_that_cannot_be_asked_lets_through(
+    only: Limits, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_buckets: Any) -> None:
+        raise OperationalError("the connection is lost")
+
+    only(search__address=1)
+    monkeypatch.setattr(limits, "_take", fail)
+    assert client.get("/?q=tidal").status_code == 200
+
+
+@pytest.mark.django_db
+def test_every_limit_of_a_page_exists_and_every_page_that_is_named(only: Limits) -> None:
+    names = {name for limit in limited_requests.POSTED.values() for name in limit}
+    assert names | set(limited_requests.GUEST) | set(limited_requests.CUSTOMER) <= DEFAULTS.keys()
+    arguments = {"account:reset": ["a", "b"], "account:finish": ["a"], "shop:guest-order-renew": ["a"]}
+    for page in [*limited_requests.POSTED, *limited_requests.EXPORTS, "shop:checkout"]:
+        try:
+            reverse(page, args=arguments.get(page))
+        except NoReverseMatch:
+            pytest.fail(f"no page {page}")
+
+
+# The API.
+
+
+@pytest.mark.parametrize("limit", ["orders__token", "orders__account"])
+def test_orders_by_token_are_counted(limit: str, ada: APIClient, bob: APIClient, only: Limits) -> None:
+    only(**{limit: 2})
+    for _ in range(2):
+        assert ada.post("/api/v1/orders", order_body()).status_code == 202
+    response = ada.post("/api/v1/orders", order_body())
+    assert_problem(response, "rate_limited")
+    assert 0 < int(response["Retry-After"]) <= 1_800
+    assert bob.post("/api/v1/orders", order_body()).status_code == 202
+    assert ada.get("/api/v1/orders").status_code == 200, "reading is not ordering"
+
+
+def test_long_polls_are_counted_by_account(ada: APIClient, only: Limits) -> None:
+    only(waits__account=1)
+    order = ada.post("/api/v1/orders", order_body()).json()
+    url = f"/api/v1/orders/{order['id']}"
+    assert ada.get(url, headers={"Prefer": "wait=0"}).status_code == 200
+    assert_problem(ada.get(url, headers={"Prefer": "wait=0"}), "rate_limited")
+    assert ada.get(url).status_code == 200
+
+
+# Emails to people who did not ask for them.
+
+
+def test_an_address_that_nobody_has_confirmed_gets_one_email(inbox: Mailbox, client: Client) -> None:
+    for _ in range(3):
+        client.post("/account/sign-up/", {"email": EMAIL})
+        deliver_due()
+    assert len(inbox.emails) == 1
+    assert [message.state for message in OutgoingMessage.objects.order_by("pk")] == [
+        "sent",
+        "skipped",
+        "skipped",
+    ]
+    OutgoingMessage.objects.update(ended_at="2020-01-01T00:00:00Z")
+    client.post("/account/sign-up/", {"email": EMAIL})
+    deliver_due()
+    assert len(inbox.emails) == 2, "the first link is no longer valid"
+
+
+def test_somebody_with_an_account_is_told_so_each_time(inbox: Mailbox, client: Client) -> None:
+    User.objects.create_user(EMAIL, EMAIL, PASSWORD)
+    for number in range(2):
+        client.post("/account/sign-up/", {"email": EMAIL})
+        deliver_due()
+        assert len(inbox.emails) == number + 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("part", ["name", "street", "city", "postal_code"])
+def test_no_advertisement_is_mailed_in_a_postal_address(
+    part: str, catalogue: None, ada: APIClient, client: Client
+) -> None:
+    text = "You won! Claim at https://win.example"
+    client.post("/cart/add/", {"sku": "tidal-lines", "quantity": 1})
+    page = client.post("/checkout/", {**FORM, part: text})
+    assert page.status_code == 200
+    assert "Write this without a web address." in page.content.decode()
+    body = order_body()
+    problem = assert_problem(
+        ada.post("/api/v1/orders", {**body, "ship_to": {**body["ship_to"], part: text}}), "validation_failed"
+    )
+    assert problem["errors"] == [
+        {"pointer": f"/ship_to/{part}", "detail": "This must not contain a web address."}
+    ]
