@@ -26,6 +26,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from bench import machine
+from orders.demo import loading
 from orders.models import AlertGroup, AuditEntry, BulkAction, Event, OrderProcess
 from orders.wiring import workflows
 
@@ -129,7 +130,7 @@ TRUNCATE orders_order, orders_orderline, orders_orderprocess, orders_stepstate, 
 def fill(number: int) -> None:
     """Stores that many orders, with everything that the console shows about them."""
     call_command("migrate", verbosity=0)
-    call_command("load_demo", verbosity=0)
+    loading.load(settings.CONFIG.var_dir)
     (workflow,) = workflows().values()
     values: dict[str, Any] = {
         "apart": DAYS * 86_400 / number,

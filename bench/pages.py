@@ -18,10 +18,12 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
 django.setup()
 
+from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
+from orders.demo import loading  # noqa: E402
 from tests.browser import buying  # noqa: E402
 from tests.browser.chromium import launch  # noqa: E402
 from tests.support.system import database_url  # noqa: E402
@@ -58,7 +60,7 @@ PAINTED = """() => new Promise(resolve => new PerformanceObserver(list => {
 def fill() -> None:
     """Loads the demonstration's catalogue, and the copies."""
     call_command("migrate", verbosity=0)
-    call_command("load_demo", verbosity=0)
+    loading.load(settings.CONFIG.var_dir)
     with connection.cursor() as cursor:
         cursor.execute(FILL, [POSTERS])
         cursor.execute("ANALYZE orders_product")

@@ -5,8 +5,9 @@ from importlib import import_module
 from typing import Any
 
 from django.apps import AppConfig
-from django.core.checks import CheckMessage, Error, Tags, register
-from django.db import connections
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import DatabaseError, connections
 
 from sasweb import database
 
@@ -17,8 +18,10 @@ class OrdersConfig(AppConfig):
     verbose_name = "Orders"
 
     def ready(self) -> None:
-        """Makes `migrate` refuse a server on which no role would run, and has sign-ins noted."""
+        """Makes `migrate` refuse a server on which no role would run and warn of a demonstration in production, and has
+        sign-ins noted."""
         register(check_database, Tags.database)
+        register(check_demonstration, Tags.database)
         import_module("orders.services.sign_ins").watch()  # by name: it needs the models
 
 
@@ -33,3 +36,27 @@ def check_database(*, databases: Sequence[str] | None = None, **_: Any) -> list[
         except database.UnreachableDatabase:
             continue
     return errors
+
+
+def check_demonstration(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Django's check that no account of the demonstration, whose passwords are in a file, works outside DEBUG."""
+    if settings.DEBUG:
+        return []
+    accounts = "SELECT username FROM auth_user WHERE email LIKE %s AND is_active ORDER BY username"
+    names: list[str] = []
+    for alias in databases or ():
+        try:
+            with connections[alias].cursor() as cursor:
+                cursor.execute(accounts, ["%@demo.invalid"])
+                names += [name for (name,) in cursor.fetchall()]
+        except DatabaseError:  # it has no tables yet, or cannot be reached
+            continue
+    if not names:
+        return []
+    return [
+        Warning(
+            f"accounts of the demonstration can sign in to this installation: {', '.join(names)}",
+            hint="Delete them at /admin/auth/user/ or, if they have done something, take away *active* there.",
+            id="orders.W001",
+        )
+    ]

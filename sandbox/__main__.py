@@ -45,7 +45,7 @@ def _cannot_listen(config: settings.Settings, port: int, error: OSError) -> Star
 
 def _open_ledger(config: settings.Settings) -> Commits:
     try:
-        config.var_dir.mkdir(parents=True, exist_ok=True)
+        config.var_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Commits(config.ledger)
     except (OSError, sqlite3.Error) as error:
         raise StartError(
@@ -101,6 +101,7 @@ def main() -> int:
     logging.basicConfig(stream=sys.stdout, level=logging.WARNING, format="sandbox: %(message)s")
     try:
         config = settings.read(os.environ)
+        os.umask(0o077)  # the ledger has customers' emails
         raise_file_limit()
         asyncio.run(serve(config))
     except (settings.SettingsError, StartError) as error:

@@ -1,4 +1,4 @@
-"""The sandbox's settings from the environment: `SANDBOX_BIND` and `VAR_DIR`."""
+"""The sandbox's settings from the environment: `DEBUG`, `SANDBOX_BIND` and `VAR_DIR`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,12 @@ class Settings:
 
 
 def read(environ: Mapping[str, str]) -> Settings:
-    """Reads the environment. Raises `SettingsError` for the first invalid value."""
+    """Reads the environment. Raises `SettingsError` for the first invalid value, and without DEBUG."""
+    if environ.get("DEBUG", "").lower() not in ("true", "on", "yes", "1"):
+        raise SettingsError(
+            "the sandbox obeys everybody who can reach it, so it only runs with DEBUG=true; in production set"
+            " WAREHOUSE_URL, PAYMENTS_URL, CARRIER_URL and EMAIL_URL to your own services"
+        )
     bind = environ.get("SANDBOX_BIND", DEFAULT_BIND)
     host, _, port = bind.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65_535:

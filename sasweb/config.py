@@ -42,6 +42,7 @@ class Config:
     var_dir: Path
     database_url: str
     listen_database_url: str
+    migrate_database_url: str
     secret_key: str
     secret_key_fallbacks: tuple[str, ...]
     debug: bool
@@ -93,6 +94,7 @@ def read(environ: Env | None = None) -> Config:
         var_dir=var_dir,
         database_url=_postgres_url(env, "DATABASE_URL", _noted_url(var_dir)),
         listen_database_url=_postgres_url(env, "LISTEN_DATABASE_URL", ""),
+        migrate_database_url=_postgres_url(env, "MIGRATE_DATABASE_URL", ""),
         secret_key=_secret_key(env, var_dir),
         secret_key_fallbacks=_secret_keys(env, "SECRET_KEY_FALLBACKS"),
         debug=debug,
@@ -140,7 +142,7 @@ def _folder(env: Env, name: str, default: Path) -> Path:
     value: str = env.str(name, default=str(default))
     folder = Path(value).expanduser().absolute()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name}={value!r} is not valid; expected a folder") from error
     return folder

@@ -84,10 +84,12 @@ WEB_THREADS = 32
 
 # DATABASE_POOL is set by sasweb.asgi and sasweb.wsgi. Everything else has one connection per process, or forks, which
 # no pool survives.
-_IS_MIGRATING = len(sys.argv) > 1 and sys.argv[1] in {"migrate", "sqlmigrate", "makemigrations", "test"}
+_MIGRATING = {"migrate", "sqlmigrate", "makemigrations", "test", "grant_rights"}
+_IS_MIGRATING = len(sys.argv) > 1 and sys.argv[1] in _MIGRATING
+_MIGRATION_URL = CONFIG.migrate_database_url or CONFIG.listen_database_url or CONFIG.database_url
 DATABASES = {
     "default": database.django_settings(
-        CONFIG.listen_database_url if _IS_MIGRATING and CONFIG.listen_database_url else CONFIG.database_url,
+        _MIGRATION_URL if _IS_MIGRATING else CONFIG.database_url,
         is_pooled=os.environ.get("DATABASE_POOL") == "1",
         is_limited=not _IS_MIGRATING,
         has_pooler=bool(CONFIG.listen_database_url),

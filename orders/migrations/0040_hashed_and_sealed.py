@@ -17,7 +17,7 @@ def seal_factors(apps: Any, _editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("orders", "0037_api_tokens"),
+        ("orders", "0039_audit_chain"),
         ("otp_totp", "0003_add_timestamps"),
         ("sessions", "0001_initial"),
     ]

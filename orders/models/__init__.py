@@ -16,7 +16,7 @@ from orders.models.channel import (
     SubmissionMessage,
 )
 from orders.models.customer import Address
-from orders.models.desk import AuditEntry, BulkAction, BulkItem, Erasure
+from orders.models.desk import AuditEntry, AuditLink, BulkAction, BulkItem, Erasure
 from orders.models.health import (
     AgentInstance,
     Alert,
@@ -45,6 +45,7 @@ __all__ = [
     "ApiToken",
     "ArchivedOrder",
     "AuditEntry",
+    "AuditLink",
     "Bucket",
     "BulkAction",
     "BulkItem",

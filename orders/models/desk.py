@@ -81,9 +81,9 @@ class BulkItem(models.Model):
 
 
 class AuditEntry(models.Model):
-    """One act of an operator, carried out or refused. Append-only: a trigger refuses changes.
+    """One act of an operator, carried out or refused. Append-only: triggers refuse changes.
 
-    Only `orders.services.audit` adds rows, in the transaction of the act.
+    Only `orders.services.audit` adds rows, in the transaction of the act. A trigger then adds an `AuditLink`.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -112,6 +112,29 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor} {self.act} {self.target}"
+
+
+class AuditLink(models.Model):
+    """A link of the chain over the audit log: what an entry said, sealed together with every link before it.
+
+    Only a trigger adds links, as the last thing in the transaction of the act (docs/adr/0034). When an erasure changes
+    an entry, it gets another link, and what the earlier ones were salted with is forgotten, so that nobody can try out
+    what the entry said. `orders.selectors.desk.audit_chain` verifies the chain.
+    """
+
+    position = models.BigIntegerField(primary_key=True, help_text="counted from 1, without gaps")
+    entry = models.BigIntegerField(help_text="the id of the entry")
+    salt = models.UUIDField(null=True, help_text="null once another link of the entry follows")
+    digest = models.BinaryField(help_text="SHA-256 of the salt and the entry")
+    hash = models.BinaryField(
+        help_text="SHA-256 of the hash before, the position, the entry's id and the digest"
+    )
+
+    class Meta:
+        indexes = [models.Index(fields=["entry", "position"], name="audit_link_by_entry")]
+
+    def __str__(self) -> str:
+        return f"{self.position}: {self.entry}"
 
 
 class Erasure(models.Model):

@@ -115,7 +115,10 @@ def _store() -> Path:
     """A folder that belongs to root and that everybody can enter."""
     for store in STORES:
         try:
-            store.mkdir(mode=0o755, exist_ok=True)
+            store.mkdir()
+            store.chmod(0o755)  # whatever our umask is
+        except FileExistsError:
+            pass
         except OSError:
             continue
         if not store.is_symlink() and store.stat().st_uid == 0 and os.access(store, os.W_OK):

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from sasweb import database
 from sasweb.config import PROJECT_DIR, Config, reachable_host_port
@@ -15,6 +16,7 @@ from sasweb.launcher.processes import Spec
 
 PORT_TIMEOUT = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up
 LARGEST_SCALE = 16
+SERVICES = ("WAREHOUSE_URL", "PAYMENTS_URL", "CARRIER_URL", "EMAIL_URL")
 PIPE = "SASWEB_LAUNCHER_PIPE"  # tells `run_jobs` that its stdin is a pipe from us
 
 ROLES = {
@@ -33,9 +35,23 @@ class LaunchError(Exception):
     """Raised when nothing can be started. The text is one line that says what to change."""
 
 
-def read_scale(text: str) -> dict[str, int]:
+def is_demonstration(config: Config) -> bool:
+    """Whether `manage.py up` runs a demonstration: with DEBUG, which is on unless it is set."""
+    return config.debug or "DEBUG" not in os.environ
+
+
+def check_services() -> None:
+    """Raises `LaunchError` when a remote service has no url of its own: outside DEBUG no sandbox stands in for it."""
+    if missing := [name for name in SERVICES if not os.environ.get(name)]:
+        raise LaunchError(
+            f"with DEBUG off there is no sandbox, so set {', '.join(missing)} to your own services"
+            " (docs/operations.md, Starting in production)"
+        )
+
+
+def read_scale(text: str, *, has_sandbox: bool) -> dict[str, int]:
     """Reads how many of each role to run: `scheduler=2,agents=2`, and one of every other. Raises `LaunchError`."""
-    scale = dict.fromkeys(ROLES, 1)
+    scale = {**dict.fromkeys(ROLES, 1), "sandbox": int(has_sandbox)}
     for part in filter(None, text.split(",")):
         role, _, number = part.strip().partition("=")
         most = 1 if role == "sandbox" else LARGEST_SCALE
@@ -45,17 +61,23 @@ def read_scale(text: str) -> dict[str, int]:
             raise LaunchError(
                 f"--scale {text}: {role} must be a whole number from 0 to {most}, not {number!r}"
             )
+        if role == "sandbox" and number != "0" and not has_sandbox:
+            raise LaunchError(f"--scale {text}: the sandbox only runs with DEBUG, because it obeys everybody")
         scale[role] = int(number)
     return scale
 
 
 def environment(config: Config, *, database_url: str) -> dict[str, str]:
-    """The children's environment: ours, with defaults that suit a demonstration."""
-    for_a_demo = {
-        "DEBUG": "true",
-        "CUSTOMER_WAIT": "120",
-    }  # in a demonstration nobody waits an hour for another card
-    decided = {"DATABASE_URL": database_url, "VAR_DIR": str(config.var_dir), "PYTHONUNBUFFERED": "1"}
+    """The children's environment: ours, and in a demonstration defaults that suit it."""
+    for_a_demo = {"CUSTOMER_WAIT": "120"}  # in a demonstration nobody waits an hour for another card
+    if not is_demonstration(config):
+        for_a_demo = {}
+    decided = {
+        "DEBUG": str(is_demonstration(config)).lower(),
+        "DATABASE_URL": database_url,
+        "VAR_DIR": str(config.var_dir),
+        "PYTHONUNBUFFERED": "1",
+    }
     return {**for_a_demo, **os.environ, **decided}
 
 
@@ -73,7 +95,7 @@ def specs(scale: Mapping[str, int], env: Mapping[str, str]) -> list[Spec]:
             spec = Spec(name=f"{role}.{number}", argv=[sys.executable, *arguments], env=env, cwd=PROJECT_DIR)
             if role == "web":
                 spec = replace(spec, env={**env, "WEB_CONCURRENCY": str(scale[role])})
-            elif "DEBUG" in env:  # with DEBUG, Django keeps every statement that a process has run
+            elif role != "sandbox":  # with DEBUG, Django keeps every statement that a process has run
                 spec = replace(spec, env={**env, "DEBUG": "false"})
             if role == "jobs":  # ends a whole process group when the pipe closes, and must live until then
                 spec = replace(spec, env={**(spec.env or {}), PIPE: "1"}, has_pipe=True, death_signal=None)
@@ -118,6 +140,14 @@ def _bind_error(host_port: str) -> OSError | None:
     return None
 
 
+def check_two_roles(config: Config) -> None:
+    """Raises `LaunchError` when there is a role to migrate with, but none of the application's own."""
+    if config.migrate_database_url and not os.environ.get("DATABASE_URL"):
+        raise LaunchError(
+            "MIGRATE_DATABASE_URL is set, so DATABASE_URL must be set, too, with a role of its own"
+        )
+
+
 def check_database(url: str, listen_url: str = "") -> None:
     """Raises `LaunchError` when the database cannot be reached, or cannot carry this software.
 
@@ -144,9 +174,8 @@ def is_ready(config: Config, *, probe: str = "/readyz") -> bool:
 
 
 def banner(config: Config) -> str:
-    """The text shown when everything is ready: where things are, who may sign in, what to try."""
+    """The text shown when everything is ready: where things are, and how to sign in."""
     url = f"http://{reachable_host_port(config.bind)}"
-    accounts = config.var_dir / "demo-accounts.txt"
     lines = [
         f"sasweb is ready: {url}/",
         "",
@@ -154,15 +183,19 @@ def banner(config: Config) -> str:
         f"  the API    {url}/api/docs/",
         f"  operators  {url}/console/",
     ]
-    if accounts.is_file():
-        lines += ["", "Accounts (access level, name, password):", ""]
-        lines += [f"  {line}" for line in accounts.read_text().splitlines()]
-    token = config.var_dir / "demo-token"
-    lines += [
-        "",
-        "Try:",
-        "",
-        f"  curl -H \"Authorization: Token $(cat '{token}')\" {url}/api/v1/products",
-        "",
+    if is_demonstration(config):
+        lines += demonstration(config.var_dir, url)
+    else:
+        lines += ["", "The first account: .venv/bin/python manage.py createsuperuser"]
+    return "\n".join([*lines, ""])
+
+
+def demonstration(var_dir: Path, url: str) -> list[str]:
+    """The part of the banner about the demonstration: its accounts with their passwords, and what to try."""
+    accounts = (var_dir / "demo-accounts.txt").read_text().splitlines()
+    return [
+        *("", "Accounts (access level, name, password):", ""),
+        *(f"  {account}" for account in accounts),
+        *("", "Try:", ""),
+        f"  curl -H \"Authorization: Token $(cat '{var_dir / 'demo-token'}')\" {url}/api/v1/products",
     ]
-    return "\n".join(lines)

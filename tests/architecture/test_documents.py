@@ -103,6 +103,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "VAR_DIR": f"`{(config.PROJECT_DIR / 'var').relative_to(config.PROJECT_DIR)}/`",
         "DATABASE_URL": "embedded",
         "LISTEN_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.listen_database_url],
+        "MIGRATE_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.migrate_database_url],
         "SECRET_KEY": "generated once, kept in `VAR_DIR`",
         "SECRET_KEY_FALLBACKS": {(): "none"}[defaults.secret_key_fallbacks],
         "WAREHOUSE_URL": "the sandbox",
@@ -121,7 +122,7 @@ def test_the_commands_in_the_documents_exist() -> None:
         for document in DOCUMENTS
         for name in re.findall(r"manage\.py ([a-z_0-9]+)", document.read_text())
     }
-    assert sorted(named - commands - {"migrate", "check", "collectstatic"}) == []
+    assert sorted(named - commands - {"migrate", "check", "collectstatic", "createsuperuser"}) == []
     documented = {
         name for row in table(README, "## Operators") for name in re.findall(r"manage\.py (\w+)", row[0])
     }

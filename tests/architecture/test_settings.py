@@ -20,6 +20,7 @@ WRONG = [
     ("VAR_DIR", "/dev/null", "expected a folder"),
     ("DATABASE_URL", "mysql://localhost/shop", "expected postgresql://USER:PASSWORD@HOST:PORT/NAME"),
     ("LISTEN_DATABASE_URL", "sqlite:///x", "expected postgresql://USER:PASSWORD@HOST:PORT/NAME"),
+    ("MIGRATE_DATABASE_URL", "shop", "expected postgresql://USER:PASSWORD@HOST:PORT/NAME"),
     ("DEBUG", "maybe", "expected true or false"),
     ("REQUIRE_SECOND_FACTOR", "perhaps", "expected true or false"),
     ("SUPERVISOR_PERIOD", "0", "expected a number from 0.1 to 5"),

@@ -1,6 +1,5 @@
 """One shop and one browser for the whole run; a complaint of the browser about a page fails its test."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -8,11 +7,12 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import setup_databases, teardown_databases
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from orders.engine.runtime.sql import fetch
 from tests.browser import buying
 from tests.browser.chromium import launch
+from tests.browser.complaints import quiet_context
 from tests.browser.running import PASSWORD, Shop, running_shop
 from tests.support.wait import until
 
@@ -75,54 +75,22 @@ def states(running: Shop, browser: Browser) -> States:
 
     saved: dict[str, Any] = {"guest": None}
     for act in (buyer, customer):
-        context = browser.new_context(base_url=running.url)
-        act(context.new_page())
-        saved[act.__name__] = context.storage_state()
-        context.close()
+        with quiet_context(browser, url=running.url) as context:
+            act(context.new_page())
+            saved[act.__name__] = context.storage_state()
     return saved
 
 
 @pytest.fixture
 def open_page(shop: Shop, browser: Browser) -> Iterator[Opener]:
-    """Opens a page in a browser context of its own. Every complaint of the browser fails the test.
+    """Opens a page in a browser context of its own, a `quiet_context`; `allow` and the other options are passed on."""
+    with ExitStack() as contexts:
 
-    `allow` is a pattern of expected complaints; the other options are those of a browser context.
-    """
-    contexts: list[BrowserContext] = []
-    complaints: list[str] = []
+        def open_one(path: str = "/", *, allow: str = "", **options: Any) -> Page:
+            context = contexts.enter_context(quiet_context(browser, url=shop.url, allow=allow, **options))
+            context.set_default_timeout(PATIENCE)
+            page = context.new_page()
+            page.goto(path)
+            return page
 
-    def open_one(path: str = "/", *, allow: str = "", **options: Any) -> Page:
-        context = browser.new_context(base_url=shop.url, **options)
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE)
-
-        def complain(what: str) -> None:
-            if not (allow and re.search(allow, what)):
-                complaints.append(what)
-
-        _listen(context, shop.url, complain)
-        page = context.new_page()
-        page.goto(path)
-        return page
-
-    yield open_one
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def _listen(context: BrowserContext, url: str, complain: Callable[[str], None]) -> None:
-    context.on("console", lambda message: complain(f"console: {message.text}"))
-    context.on("weberror", lambda error: complain(f"script: {error.error}"))
-    # Leaving a page aborts the requests it has under way. That is no failure.
-    context.on(
-        "requestfailed",
-        lambda request: (
-            request.failure == "net::ERR_ABORTED" or complain(f"failed: {request.url} {request.failure}")
-        ),
-    )
-    context.on(
-        "response",
-        lambda answer: answer.status < 400 or complain(f"answered {answer.status}: {answer.url}"),
-    )
-    context.on("request", lambda request: request.url.startswith(url) or complain(f"outside: {request.url}"))
+        yield open_one

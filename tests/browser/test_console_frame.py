@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.axe import violations
+from tests.browser.complaints import quiet_context
 from tests.browser.conftest import Opener
 from tests.browser.running import PASSWORD, Shop
 
@@ -23,15 +24,14 @@ def desks(running: Shop, browser: Browser) -> Desks:
     """The browser's state for each person who has signed in to the console."""
     saved = {}
     for name in ("vera", "olga"):
-        context = browser.new_context(base_url=running.url)
-        page = context.new_page()
-        page.goto("/console/sign-in/")
-        page.get_by_label("Name", exact=True).fill(name)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url(lambda url: "/sign-in/" not in url, timeout=PATIENCE)
-        saved[name] = context.storage_state()
-        context.close()
+        with quiet_context(browser, url=running.url) as context:
+            page = context.new_page()
+            page.goto("/console/sign-in/")
+            page.get_by_label("Name", exact=True).fill(name)
+            page.get_by_label("Password").fill(PASSWORD)
+            page.get_by_role("button", name="Sign in").click()
+            page.wait_for_url(lambda url: "/sign-in/" not in url, timeout=PATIENCE)
+            saved[name] = context.storage_state()
     return saved
 
 

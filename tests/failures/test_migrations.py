@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations import AddIndex, CreateModel, Migration, RunSQL
 from django.db.migrations.executor import MigrationExecutor
 
+from orders.selectors.desk import audit_chain
 from tests.support.own_database import OwnDatabase, orm_at
 from tests.support.system import System
 from tests.support.wait import until
@@ -154,3 +155,17 @@ def test_a_new_index_of_an_existing_table_is_built_concurrently_and_can_be_begun
         prepared = [operation for operation in operations if isinstance(operation, RunSQL)]
         dropped = {name for operation in prepared for name in names_of(operation)}
         assert {operation.index.name for operation in built} <= dropped, migration.name
+
+
+def test_entries_of_the_audit_log_from_before_its_chain_are_linked_in_their_order(earlier: str) -> None:
+    call_command("migrate", "orders", "0035", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO orders_auditentry (actor, ip_address, act, target, allowed, result, reason)"
+            " SELECT 'olga', '', 'note', n::text, true, '', '' FROM generate_series(1, 50) AS n"
+        )
+    call_command("migrate", "orders", verbosity=0)
+    assert (audit_chain.read_head().position, audit_chain.find_misfit(audit_chain.read_head())) == (50, None)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM orders_auditlink WHERE position = entry")
+        assert cursor.fetchone() == (50,)

@@ -42,8 +42,9 @@ def free() -> int:
 
 
 def test_a_scale_names_roles_and_every_other_role_runs_once() -> None:
-    assert launch.read_scale("") == ONE_EACH
-    assert launch.read_scale("scheduler=2, agents=0") == {**ONE_EACH, "scheduler": 2, "agents": 0}
+    assert launch.read_scale("", has_sandbox=True) == ONE_EACH
+    scale = launch.read_scale("scheduler=2, agents=0", has_sandbox=True)
+    assert scale == {**ONE_EACH, "scheduler": 2, "agents": 0}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_a_scale_names_roles_and_every_other_role_runs_once() -> None:
 )
 def test_an_invalid_scale_is_refused_with_what_is_expected(scale: str, says: str) -> None:
     with pytest.raises(LaunchError) as refusal:
-        launch.read_scale(scale)
+        launch.read_scale(scale, has_sandbox=True)
     assert says in str(refusal.value)
 
 
@@ -74,12 +75,12 @@ def test_each_process_has_a_name_and_web_processes_share_one() -> None:
     ]
 
 
-def test_only_the_web_runs_with_debug() -> None:
+def test_of_our_own_processes_only_the_web_runs_with_debug() -> None:
     """With DEBUG, Django keeps the statements that a process has run: 160 MB of them in a scheduler under load."""
     specs = launch.specs(ONE_EACH, {"DEBUG": "true"})
     assert {spec.name: (spec.env or {})["DEBUG"] for spec in specs} == {
-        "web.1": "true",
-        **dict.fromkeys(["submission.1", "scheduler.1", "agents.1", "jobs.1", "sandbox.1"], "false"),
+        **dict.fromkeys(["web.1", "sandbox.1"], "true"),
+        **dict.fromkeys(["submission.1", "scheduler.1", "agents.1", "jobs.1"], "false"),
     }
 
 

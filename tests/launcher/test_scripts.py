@@ -27,7 +27,6 @@ class Checkout:
         self.root = folder / "a check out"
         shutil.copytree(PROJECT / "bin", self.root / "bin")
         (self.root / "requirements.txt").write_text("one")
-        (self.root / "constraints.txt").write_text("two")
         self.python = folder / "fake python"
         self.write_python(FAKE_PYTHON)
         self._calls = folder / "calls"
@@ -75,12 +74,17 @@ def test_the_first_start_creates_the_environment_and_the_second_reuses_it(checko
     assert checkout.calls == [f"{checkout.root}/manage.py up --scale agents=2"]
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "constraints.txt"])
-def test_changed_requirements_are_installed_into_the_same_environment(checkout: Checkout, name: str) -> None:
+def test_changed_requirements_are_installed_into_the_same_environment(checkout: Checkout) -> None:
     checkout.run("up")
-    (checkout.root / name).write_text("three")
+    (checkout.root / "requirements.txt").write_text("two")
     checkout.run("up")
     assert (checkout.makes, checkout.installs) == (0, 1)
+
+
+def test_every_file_that_is_installed_must_have_a_hash_of_the_lock(checkout: Checkout) -> None:
+    checkout.run("up")
+    (installation,) = [call for call in checkout.calls if call.startswith("-m pip install")]
+    assert installation.endswith(f"--require-hashes -r {checkout.root}/requirements.txt")
 
 
 def test_a_failed_installation_is_repeated_from_the_beginning(checkout: Checkout) -> None:

@@ -62,12 +62,12 @@ def eventually(check: Callable[[], Any]) -> Any:
     raise AssertionError(f"nothing happened within {BOUND} s")
 
 
-def launch(var_dir: Path, bind: str) -> subprocess.Popen[str]:
+def launch(var_dir: Path, bind: str, *, debug: str = "true") -> subprocess.Popen[str]:
     """Starts `python -m sandbox`."""
     return subprocess.Popen(
         [sys.executable, "-m", "sandbox"],
         cwd=PROJECT_DIR,
-        env={**os.environ, "SANDBOX_BIND": bind, "VAR_DIR": str(var_dir)},
+        env={**os.environ, "SANDBOX_BIND": bind, "VAR_DIR": str(var_dir), "DEBUG": debug},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

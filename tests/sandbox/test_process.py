@@ -113,6 +113,21 @@ def test_a_bad_address_is_reported_in_one_line(tmp_path: Path, bind: str) -> Non
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("debug", ["", "false", "0"])
+def test_outside_debug_it_refuses_to_run_and_says_what_to_do(tmp_path: Path, debug: str) -> None:
+    process = launch(tmp_path / "var", f"127.0.0.1:{free_port()}", debug=debug)
+    out, err = process.communicate(timeout=BOUND)
+    assert (process.returncode, out, (tmp_path / "var").exists()) == (1, "", False)
+    assert "only runs with DEBUG=true; in production set WAREHOUSE_URL" in err
+    assert err.count("\n") == 1
+
+
+def test_nobody_else_can_read_the_ledger(own_sandbox: Sandbox) -> None:
+    files = list(own_sandbox.var_dir.glob("sandbox.sqlite3*"))
+    assert files
+    assert {file.stat().st_mode & 0o077 for file in files} == {0}
+
+
 def test_a_folder_that_cannot_be_created_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     process = launch(tmp_path / "file", f"127.0.0.1:{free_port()}")

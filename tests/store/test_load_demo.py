@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import Group, User
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from orders.access import api_tokens
 from orders.models import Product
@@ -26,6 +26,7 @@ class OwnVarDir:
 @pytest.fixture
 def var_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(settings, "CONFIG", OwnVarDir(tmp_path / "var"))
+    monkeypatch.setattr(settings, "DEBUG", True)
     return tmp_path / "var"
 
 
@@ -68,6 +69,15 @@ def test_it_loads_posters_accounts_and_a_token(var_dir: Path) -> None:
     assert (row.user.username, row.scopes) == ("api-demo", ["read", "orders", "priority"])
     assert not row.user.has_usable_password()
     assert token not in output
+
+
+def test_outside_debug_it_loads_nothing_and_says_what_to_do(
+    var_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "DEBUG", False)
+    with pytest.raises(CommandError, match=r"DEBUG=true.*manage.py createsuperuser"):
+        load()
+    assert (User.objects.count(), Product.objects.count(), var_dir.exists()) == (0, 0, False)
 
 
 def test_each_account_has_its_rights(var_dir: Path) -> None:

@@ -15,10 +15,10 @@ from urllib.parse import quote
 from uuid import UUID
 
 from django.conf import settings
-from django.core.management import call_command
 from django.db import connection
 
 from orders import wiring
+from orders.demo import loading
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Circuit, Event, OrderProcess, Product, SetAside, StepState
 from orders.services.placing import place_order
@@ -132,7 +132,7 @@ class System:
         self.acknowledged: list[UUID] = []
         self.calm_since = database_now()
         self.running: list[Process] = []
-        call_command("load_demo", verbosity=0)
+        loading.load(settings.CONFIG.var_dir)
         self.sku = Product.objects.order_by("sku").values_list("sku", flat=True)[0]
         self._start_sandbox()
 
@@ -159,6 +159,8 @@ class System:
             command = ["-c", _RUN_AFTER.format(before=before, role=role)]
         log = self.folder / f"{len(self.running)}-{role}.log"
         forked = self.forks and not before  # what runs before the product must also run before its libraries
+        if role == "sandbox":  # it refuses to run in production
+            environment = {"DEBUG": "true", **environment}
         process = Process(role, command, {**self.environment, **environment}, log, forked=forked)
         self.running.append(process)
         return process

@@ -5,31 +5,31 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
-from django.db import connection, transaction
+from django.core.management.base import BaseCommand, CommandError
 
-from orders.demo.accounts import ACCOUNTS, make_accounts, make_token
-from orders.demo.catalogue import load_catalogue
+from orders.demo import loading
+from orders.demo.accounts import ACCOUNTS
 from orders.demo.posters import POSTERS
 
 
 class Command(BaseCommand):
     help = (
         "Load the demonstration catalogue and accounts. Passwords and the API token are written to VAR_DIR."
+        " Works only with DEBUG."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Loads what is missing, in one transaction, and says where the passwords are."""
+        """Loads what is missing, and says where the passwords are. Raises `CommandError` outside DEBUG."""
+        if not settings.DEBUG:
+            raise CommandError(
+                "the demonstration has an administrator whose password is in a file, so it is only loaded with"
+                " DEBUG=true. Make your own first account with manage.py createsuperuser, and the catalogue at"
+                " /admin/."
+            )
         var_dir: Path = settings.CONFIG.var_dir
-        var_dir.mkdir(parents=True, exist_ok=True)
-        with transaction.atomic(), connection.cursor() as cursor:
-            # Hashing passwords takes long on a slow machine.
-            cursor.execute("SET LOCAL transaction_timeout = 0")
-            load_catalogue()
-            accounts = make_accounts(var_dir / "demo-accounts.txt")
-            has_new_token = make_token(var_dir / "demo-token")
+        loaded = loading.load(var_dir)
         self.stdout.write(
-            f"demo: {len(POSTERS)} posters; {accounts} of {len(ACCOUNTS)} accounts created,"
-            f" see {var_dir}/demo-accounts.txt;"
-            f" API token {'created' if has_new_token else 'kept'}, see {var_dir}/demo-token"
+            f"demo: {len(POSTERS)} posters; {loaded.accounts} of {len(ACCOUNTS)} accounts created,"
+            f" see {var_dir / loading.ACCOUNTS_FILE};"
+            f" API token {'created' if loaded.has_new_token else 'kept'}, see {var_dir / loading.TOKEN_FILE}"
         )

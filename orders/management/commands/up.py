@@ -22,6 +22,7 @@ from sasweb.launcher import launch
 from sasweb.launcher.children import wait_until
 from sasweb.launcher.launch import LaunchError
 from sasweb.launcher.log_lines import Output
+from sasweb.launcher.private_folder import make_private
 from sasweb.launcher.processes import ProcessManager, Spec
 
 POSTGRES_START = 60.0  # seconds; recovery from a crash takes long after many writes
@@ -29,7 +30,10 @@ SLOW_START = 30.0  # seconds after which the start is reported as slow
 
 
 class Command(BaseCommand):
-    help = "Start PostgreSQL (unless DATABASE_URL is set), the web server, all roles and the sandbox, with one log."
+    help = (
+        "Start PostgreSQL (unless DATABASE_URL is set), the web server, all roles and, with DEBUG, the sandbox and the"
+        " demonstration; with one log."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -42,9 +46,15 @@ class Command(BaseCommand):
 
     def handle(self, *, scale: str, **options: object) -> None:
         try:
-            numbers = launch.read_scale(scale)
-            with the_only_launcher(settings.CONFIG.var_dir):
-                up(settings.CONFIG, numbers)
+            config = settings.CONFIG
+            is_demonstration = launch.is_demonstration(config)
+            numbers = launch.read_scale(scale, has_sandbox=is_demonstration)
+            if not is_demonstration:
+                launch.check_services()
+            os.umask(0o077)  # for all processes
+            make_private(config.var_dir, has_server=not os.environ.get("DATABASE_URL"))
+            with the_only_launcher(config.var_dir):
+                up(config, numbers)
         except (LaunchError, PostgresError, OSError) as error:
             sys.exit(f"sasweb: {error}")
 
@@ -69,6 +79,7 @@ def the_only_launcher(var_dir: Path) -> Iterator[None]:
 
 def up(config: Config, scale: dict[str, int]) -> None:
     """Runs everything until a signal stops it. Raises `LaunchError` or `PostgresError`."""
+    launch.check_two_roles(config)
     launch.check_ports(config, scale)
     url = os.environ.get("DATABASE_URL", "")
     output = Output(sys.stdout.fileno())
@@ -114,15 +125,21 @@ def start_postgres(manager: ProcessManager, server: EmbeddedPostgres) -> None:
 def run_roles(manager: ProcessManager, config: Config, scale: dict[str, int], database_url: str) -> None:
     """Prepares the database, starts all roles, prints their urls and accounts, and keeps them running."""
     env = launch.environment(config, database_url=database_url)
-    for name, *arguments in (("migrate", "--no-input"), ("load_demo",)):
+    is_demonstration = launch.is_demonstration(config)
+    tasks: list[tuple[str, ...]] = [("migrate", "--no-input")]
+    if config.migrate_database_url:
+        tasks.append(("grant_rights",))
+    if is_demonstration:
+        tasks.append(("load_demo",))
+    for name, *arguments in tasks:
         status = manager.run_to_end(launch.task(name, *arguments, env=env))
         if manager.is_stopping:
             return
         if status:
             raise LaunchError(f"manage.py {name} failed; see its messages above")
-    token = config.var_dir / "demo-token"
-    if token.is_file():
-        manager.output.plain(f"API token: {token.read_text().strip()}")
+    if is_demonstration:
+        manager.output.plain(f"API token: {(config.var_dir / 'demo-token').read_text().strip()}")
+    env.pop("MIGRATE_DATABASE_URL", None)  # the roles have no business with the owner's password
     for spec in launch.specs(scale, env):
         manager.start(spec)
     if scale["web"]:

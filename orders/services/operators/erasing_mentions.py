@@ -29,10 +29,9 @@ class Mentions:
     first: Any = 0
 
 
+AUDIT = "orders_auditentry"
 TABLES = {
-    "orders_auditentry": Mentions(
-        texts=("actor", "target", "result", "reason"), documents=("before", "after")
-    ),
+    AUDIT: Mentions(texts=("actor", "target", "result", "reason"), documents=("before", "after")),
     "orders_groupnote": Mentions(texts=("by", "text")),
     "orders_alertgroup": Mentions(texts=("pattern",)),
     "orders_bulkaction": Mentions(texts=("selection", "reason", "pause_reason"), documents=("query",)),
@@ -76,18 +75,17 @@ def choose_mentions(table: str, pattern: str, after: Any, size: int) -> Chunk:
 def erase_mentions(table: str, keys: Sequence[Any], *, pattern: str, short: str) -> int:
     """Replaces what names the customer in these rows; returns how many there are."""
     mentions = TABLES[table]
-    changes = [f"{name} = {_numbered(name, replaced(name))}" for name in mentions.texts]
-    changes += [
-        f"{name} = regexp_replace({name}::text, %(pattern)s, %(short)s, 'gi')::jsonb"
-        for name in mentions.documents
-    ]
-    run("SET LOCAL sasweb.erasing = 'on'")
-    changed = run(
-        f"UPDATE {table} SET {', '.join(changes)} WHERE {mentions.key} = ANY(%(keys)s)",
+    values = {name: _numbered(name, replaced(name)) for name in mentions.texts}
+    for name in mentions.documents:
+        values[name] = f"regexp_replace({name}::text, %(pattern)s, %(short)s, 'gi')::jsonb"
+    if table == AUDIT:  # append-only, but for this function
+        statement = f"SELECT orders_audit_amend(id, {', '.join(values.values())}) FROM {table}"
+    else:
+        statement = f"UPDATE {table} SET {', '.join(f'{name} = {value}' for name, value in values.items())}"
+    return run(
+        f"{statement} WHERE {mentions.key} = ANY(%(keys)s)",
         {"pattern": pattern, "short": short, "keys": list(keys)},
     )
-    run("SET LOCAL sasweb.erasing = 'off'")
-    return changed
 
 
 def _numbered(name: str, value: str) -> str:

@@ -59,7 +59,7 @@ _STATEMENTS = (
 )
 # What operators did to her orders: what was entered and changed may be her name and address.
 _ACTS = """
-    UPDATE orders_auditentry SET result = 'erased', reason = '', before = NULL, after = NULL
+    SELECT orders_audit_amend(id, actor, target, 'erased', '', NULL, NULL) FROM orders_auditentry
      WHERE target = ANY(%(targets)s)
 """
 
@@ -108,7 +108,5 @@ def erase_orders(ids: Sequence[UUID], values: Mapping[str, Any]) -> int:
     parameters = {**values, "ids": list(ids), "erased": ERASED}
     for statement in _STATEMENTS:
         run(statement, parameters)
-    run("SET LOCAL sasweb.erasing = 'on'")
     run(_ACTS, {"targets": [f"order {order_id}" for order_id in ids]})
-    run("SET LOCAL sasweb.erasing = 'off'")
     return len(ids)

@@ -163,12 +163,11 @@ def _finish(erasure_id: int) -> Result:
             "other_records": erasure.mentions,
             "finished_at": str(database_now()),
         }
-        run("SET LOCAL sasweb.erasing = 'on'")
         run(
-            "UPDATE orders_auditentry SET result = %s, after = %s::jsonb WHERE id = %s",
+            "SELECT orders_audit_amend(id, actor, target, %s, reason, before, %s::jsonb) FROM orders_auditentry"
+            " WHERE id = %s",
             [message, json.dumps(report), erasure.entry],
         )
-        run("SET LOCAL sasweb.erasing = 'off'")
         Erasure.objects.filter(pk=erasure_id).update(
             finished_at=Now(), email="", terms=[], accounts=[], walked={}
         )

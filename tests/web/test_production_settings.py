@@ -1,0 +1,72 @@
+"""What Django and browsers are told outside DEBUG."""
+
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from orders.apps import check_demonstration
+from orders.demo.loading import load
+from tests.architecture.source import ROOT
+from tests.architecture.test_settings import environment
+from tests.support.people import PASSWORD, person
+
+SIGN_IN = "/account/sign-in/"
+
+
+def test_djangos_own_checks_for_production_find_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(tmp_path), timeout=120, capture_output=True, text=True, check=False
+    )
+    silenced = len(settings.SILENCED_SYSTEM_CHECKS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"System check identified no issues ({silenced} silenced).\n"
+    assert silenced == 3
+
+
+@pytest.mark.django_db
+def test_accounts_of_a_demonstration_in_production_are_reported(settings: Any, tmp_path: Path) -> None:
+    assert check_demonstration(databases=["default"]) == []
+    load(tmp_path)
+    (warning,) = check_demonstration(databases=["default"])
+    assert warning.msg.endswith(": admin, api-demo, demo@demo.invalid, operator, viewer")
+    settings.DEBUG = True
+    assert check_demonstration(databases=["default"]) == []
+
+
+@pytest.mark.django_db
+def test_cookies_belong_to_this_host_and_to_https_and_scripts_cannot_read_the_session() -> None:
+    person("customer", "ada@example.com", password=PASSWORD)
+    browser = Client(enforce_csrf_checks=True)
+    token = browser.get(SIGN_IN, secure=True).cookies["__Host-csrftoken"].value
+    form = {"username": "ada@example.com", "password": PASSWORD, "csrfmiddlewaretoken": token}
+    answer = browser.post(SIGN_IN, form, secure=True, headers={"Origin": "https://testserver"})
+    assert answer.status_code == 302
+    cookies = {
+        name: (cookie["secure"], cookie["path"], cookie["domain"], cookie["samesite"])
+        for name, cookie in browser.cookies.items()
+    }
+    assert cookies == dict.fromkeys(
+        ["__Host-csrftoken", "__Host-device", "__Host-sessionid"], (True, "/", "", "Lax")
+    )
+    assert {name for name, cookie in browser.cookies.items() if not cookie["httponly"]} == {
+        "__Host-csrftoken"
+    }
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "path", ["/", "/no-such-page", "/console/", "/api/v1/orders", "/static/css/shop.css"]
+)
+def test_browsers_are_told_to_stay_with_https_for_a_year_by_every_answer_over_https(path: str) -> None:
+    headers = []
+    for is_https in (True, False):
+        with closing(Client().get(path, secure=is_https)) as answer:
+            headers.append(answer.headers.get("Strict-Transport-Security"))
+    assert headers == ["max-age=31536000", None]
