@@ -299,3 +299,16 @@ def test_the_runbook_has_every_code_that_a_fault_of_ours_can_have() -> None:
     ours = codes_of_faults()
     assert {"no_answer", "bad_answer"} <= ours
     assert {code for code in ours - codes if not code.startswith(families)} == set()
+
+
+def test_the_tests_that_the_security_page_names_exist() -> None:
+    """Each threat names the test that fails without what holds it."""
+    page = (ROOT / "docs/security.md").read_text()
+    named = re.findall(r"`(tests/[\w/]+)(?:\.py(?:::(\w+))?)?`", page)
+    assert len(named) > 30
+    for path, function in named:
+        file = ROOT / f"{path}.py"
+        assert file.is_file() or (ROOT / path).is_dir(), path
+        assert not function or f"def {function}(" in file.read_text(), f"{path}.py::{function}"
+    threats = [row for row in page.partition("## Threats")[2].splitlines() if row.startswith("| ")]
+    assert [row for row in threats if "`tests/" not in row and not row.startswith("| threat")] == []
