@@ -22,6 +22,7 @@ from django.utils.module_loading import import_string
 
 from sasweb import descriptors, shutdown
 from sasweb.proxies import see_through
+from sasweb.refusals import REFUSED, Refusals
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -45,6 +46,8 @@ pages = WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS, sen
 
 # By name, because it can only be imported now that Django is set up.
 streams = import_string("orders.live.streams.make_streams")(connections=descriptors.most_connections())
+
+refusals = Refusals()
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +78,7 @@ async def handle_lifespan(receive: Receive, send: Send) -> None:
 
 
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
-    """Reads the body, then has a thread answer the request."""
+    """Reads the body, then has a thread answer the request, unless it was refused a moment ago."""
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
             body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
@@ -84,6 +87,10 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         return
     except ConnectionError:
         return
+    if repeated := refusals.find(scope):
+        for message in repeated:
+            await send(message)
+        return
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
     page_scope = scope_for_wsgi(scope, length)
     watcher = watch_client(page_scope, receive)
@@ -91,11 +98,18 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     async def receive_body() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    async def send_without_body(message: Message) -> None:
-        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+    sent: list[Message] = []
+
+    async def send_part(message: Message) -> None:
+        if message["type"] == "http.response.body" and scope["method"] == "HEAD":
+            message = {**message, "body": b""}
+        if REFUSED in page_scope:
+            sent.append(message)
+        await send(message)
 
     try:
-        await pages(page_scope, receive_body, send_without_body if scope["method"] == "HEAD" else send)  # type: ignore[arg-type]
+        await pages(page_scope, receive_body, send_part)  # type: ignore[arg-type]
+        refusals.note(page_scope, sent)
     finally:
         if watcher:
             watcher.cancel()

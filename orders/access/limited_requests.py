@@ -17,6 +17,7 @@ from django.shortcuts import render
 from orders.access.addresses import read_ip_address
 from orders.access.limits import LimitedError, Subject, take
 from orders.fields.email import normalise
+from sasweb.refusals import REFUSED
 
 SIGN_IN = ("sign_in.address",)
 EMAILS = ("emails.address", "emails.recipient")
@@ -52,9 +53,12 @@ class LimitedRequests:
 
     def process_view(self, request: HttpRequest, *_args: Any) -> HttpResponse | None:
         """The answer to a request that comes too often, otherwise None."""
+        limits = limits_of(request)
         try:
-            take(subjects(request, limits_of(request)))
+            take(subjects(request, limits))
         except LimitedError as error:
+            if all(limit.endswith(".address") for limit in limits):
+                request.META.get("asgi.scope", {})[REFUSED] = True
             return _too_often(request, error.wait)
         except (OperationalError, InterfaceError):
             return None  # the view meets the same trouble, and has an answer to it

@@ -166,6 +166,29 @@ def test_behind_a_proxy_each_client_is_locked_out_alone(behind_proxy: Server) ->
     assert entries()[-1] == ("olga", "203.0.113.2", "signed in", True)
 
 
+def test_a_refusal_is_repeated_at_once_to_its_address_alone(transactional_db: None, tmp_path: Path) -> None:
+    person("operator", "olga", password=PASSWORD)
+    env = {"TRUSTED_PROXIES": "127.0.0.1", "LIMITS": "sign_in.address=1/3600"}
+    server = Server(tmp_path / "log", database_url=database_url(), **env)
+    try:
+        until(server.answers, what="the web server")
+        post = poster(server)
+        assert post("203.0.113.1", "a wrong one").status == 200
+        refused = until(lambda: repeated(post), what="two refusals with one request id")
+        assert refused.status == 429
+        assert int(refused.headers["retry-after"]) > 3_000
+        assert b"That was a little too often" in refused.body
+        assert post("203.0.113.2", PASSWORD).status == 302
+    finally:
+        server.end()
+
+
+def repeated(post: Callable[[str, str], Answer]) -> Answer | None:
+    """The answer to a second request, if it is that to the first one."""
+    first, second = post("203.0.113.1", PASSWORD), post("203.0.113.1", PASSWORD)
+    return second if first.headers["x-request-id"] == second.headers["x-request-id"] else None
+
+
 def poster(server: Server) -> Callable[[str, str], Answer]:
     """Signs olga in through a proxy that saw a client at the first address, which claims to be at another."""
     page = server.request("GET", "/console/sign-in/", headers={"Host": "localhost"})
