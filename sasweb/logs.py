@@ -4,6 +4,7 @@ What Django and the libraries log through the standard library takes the same fo
 """
 
 import logging
+import re
 import sys
 import threading
 import time
@@ -15,6 +16,9 @@ import structlog
 
 MOST_OF_A_KIND = 60
 """Warnings or errors of one kind that are logged in a minute."""
+
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that could break or overwrite a line where it is read. The formatter escapes line feeds itself."""
 
 SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
@@ -46,6 +50,7 @@ def formatter() -> logging.Formatter:
     else:
         final = [
             structlog.processors.format_exc_info,
+            escape_controls,
             structlog.processors.LogfmtRenderer(
                 key_order=["timestamp", "level", "event", "action"], drop_missing=True
             ),
@@ -54,6 +59,16 @@ def formatter() -> logging.Formatter:
         foreign_pre_chain=SHARED,
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *final],
     )
+
+
+def escape_controls(
+    _logger: Any, _name: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """A processor that escapes control characters in texts: nobody can forge or hide a line by what she sends."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", value)
+    return event
 
 
 def has_exception(record: logging.LogRecord) -> bool:

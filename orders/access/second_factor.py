@@ -53,6 +53,8 @@ FRESH_VIEWS = {"admin:password_change", "admin:auth_user_password_change"}
 """The views of the admin site that need a fresh factor: they set passwords."""
 
 RECOVERY_CODES = 10
+CODE_BYTES = 15
+"""Random bytes of a recovery code. 120 bits cannot be guessed from a hash, however fast it is."""
 UNREADABLE = (
     "it was sealed with a SECRET_KEY that is not in SECRET_KEY_FALLBACKS; add it, or run"
     " manage.py forget_second_factor"
@@ -236,11 +238,11 @@ def _remember(request: HttpRequest, device: Any) -> None:
 def _new_recovery_codes(user: Any) -> list[str]:
     StaticDevice.objects.filter(user_id=user.pk).delete()
     device = StaticDevice.objects.create(user_id=user.pk, name="recovery", confirmed=True)
-    codes = [b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES)]
+    codes = [b32encode(secrets.token_bytes(CODE_BYTES)).decode().lower() for _ in range(RECOVERY_CODES)]
     StaticToken.objects.bulk_create(
         StaticToken(device=device, token=_hashed(user.pk, code)) for code in codes
     )
-    return ["-".join(code[at : at + 4] for at in range(0, 16, 4)) for code in codes]
+    return ["-".join(code[at : at + 4] for at in range(0, len(code), 4)) for code in codes]
 
 
 def _stored_code(device: StaticDevice, code: str) -> str:

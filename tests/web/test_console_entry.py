@@ -113,7 +113,7 @@ def test_setting_up_a_second_factor_shows_the_key_and_then_the_recovery_codes_on
     client = signed_in(person("operator"))
     page = client.get(f"{FACTOR}?next={AUDIT}").content.decode()
     picture = client.get("/console/second-factor/qr.svg")
-    assert picture["Content-Type"] == "image/svg+xml"
+    assert picture["Content-Type"] == "image/svg+xml; charset=utf-8"
     assert "style=" not in picture.content.decode()
     key = unseal(client.session[second_factor.NEW_KEY], purpose=second_factor.NEW_KEY).decode()
     assert second_factor.key_letters(key) in page
