@@ -1,4 +1,4 @@
-"""docs/asvs.md has every requirement of the standard's levels 1 and 2, its evidence exists, and its counts are right."""
+"""docs/asvs.md has every requirement of the standard's levels 1 and 2, its evidence exists, and it is counted right."""
 
 import ast
 import re
