@@ -49,8 +49,11 @@ OPEN_VIEWS = {
 }
 """The views that a user may request before she has given her second factor."""
 
-FRESH_VIEWS = {"admin:password_change", "admin:auth_user_password_change"}
-"""The views of the admin site that need a fresh factor: they set passwords."""
+FRESH_VIEWS = {
+    *("admin:password_change", "admin:auth_user_password_change"),
+    *("admin:auth_user_add", "admin:auth_user_change", "admin:auth_user_delete"),
+}
+"""The views of the admin site that need a fresh factor: they set passwords, and change accounts and their rights."""
 
 RECOVERY_CODES = 10
 CODE_BYTES = 15
@@ -103,7 +106,7 @@ def ask_again(request: HttpRequest, *, back_to: str) -> HttpResponseRedirect:
 
 class SecondFactor:
     """Middleware that hides the console and the admin site until the second factor has been given, and the forms for
-    passwords unless it is fresh."""
+    accounts and passwords unless it is fresh."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
