@@ -19,6 +19,8 @@ MOST_OF_A_KIND = 60
 
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that could break or overwrite a line where it is read. The formatter escapes line feeds itself."""
+LINKS = re.compile(r"(/o/|/account/sign-up/|/account/reset/[^/\s]+/)[^/\s\"']{16,}")
+"""Paths with a secret, which opens an order or an account."""
 
 SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
@@ -46,11 +48,11 @@ def configure() -> None:
 def formatter() -> logging.Formatter:
     """Formats a line for a terminal or for a file, whichever stdout is."""
     if sys.stdout.isatty():
-        final: list[structlog.typing.Processor] = [structlog.dev.ConsoleRenderer()]
+        final: list[structlog.typing.Processor] = [clean, structlog.dev.ConsoleRenderer()]
     else:
         final = [
             structlog.processors.format_exc_info,
-            escape_controls,
+            clean,
             structlog.processors.LogfmtRenderer(
                 key_order=["timestamp", "level", "event", "action"], drop_missing=True
             ),
@@ -61,13 +63,12 @@ def formatter() -> logging.Formatter:
     )
 
 
-def escape_controls(
-    _logger: Any, _name: str, event: structlog.typing.EventDict
-) -> structlog.typing.EventDict:
-    """A processor that escapes control characters in texts: nobody can forge or hide a line by what she sends."""
+def clean(_logger: Any, _name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """A processor that leaves out the secrets of links, and escapes control characters: nobody can forge or hide a line
+    by what she sends."""
     for key, value in event.items():
         if isinstance(value, str):
-            event[key] = CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", value)
+            event[key] = CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", LINKS.sub(r"\1…", value))
     return event
 
 

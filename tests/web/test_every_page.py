@@ -2,17 +2,19 @@
 
 import logging
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
 
+from orders.access.guest_links import make_token
 from orders.models import AuditEntry
 from sasweb import logs
 from tests.support.order_bodies import EMAIL
 from tests.support.people import PASSWORD, person, signed_in, token_of
-from tests.web.places import every_place
+from tests.web.places import UNKNOWN, every_place
 
 pytestmark = pytest.mark.django_db
 
@@ -150,3 +152,14 @@ def test_no_password_token_or_cookie_is_logged(root: User, caplog: pytest.LogCap
     for secret in (wrong, PASSWORD, token[:-1], session):
         assert secret
         assert secret not in caplog.text
+
+
+@pytest.mark.parametrize("form", ["/o/{}/cancel/", "/account/sign-up/{}/", "/account/reset/MQ/{}/"])
+def test_the_secret_of_a_link_is_not_logged_and_its_path_is(
+    form: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = make_token(UUID(UNKNOWN))
+    assert Client(enforce_csrf_checks=True).post(form.format(secret)).status_code == 403
+    lines = [logs.formatter().format(record) for record in caplog.records]
+    assert any(form.format("…") in line for line in lines)
+    assert not any(secret in line for line in lines)
