@@ -35,6 +35,13 @@ BODY_TIMEOUT = 30.0
 MOST_DISCARDED = 32 * 1024 * 1024
 """Bytes of an oversized body that are read and dropped, so that the sender gets as far as reading the answer."""
 
+SECURITY_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'"),
+]
+"""Of what Django does not answer."""
+
 QUERY_SAFE = "".join(map(chr, range(0x21, 0x7F)))
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
@@ -59,10 +66,10 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "websocket.close", "code": 1000})
         return
     see_through(scope, settings.CONFIG.trusted_proxies)
-    if scope["path"] == "/healthz":
-        await answer(send, 200, b"ok\n")
+    if scope["path"] == "/healthz" and scope["method"] in ("GET", "HEAD"):
+        await answer(scope, send, 200, b"ok\n")
     elif scope["path"].startswith("/events/"):
-        await streams(scope, receive, send)
+        await streams(scope, receive, with_security_headers(scope, send))
     else:
         await serve_page(scope, receive, send)
 
@@ -83,7 +90,7 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         async with asyncio.timeout(BODY_TIMEOUT):
             body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
     except TimeoutError:
-        await answer(send, 408, b"the request's body did not arrive in time\n")
+        await answer(scope, send, 408, b"the request's body did not arrive in time\n")
         return
     except ConnectionError:
         return
@@ -167,8 +174,23 @@ def watch_client(scope: Scope, receive: Receive) -> asyncio.Task[None] | None:
     return asyncio.create_task(watch())
 
 
-async def answer(send: Send, status: int, text: bytes) -> None:
+async def answer(scope: Scope, send: Send, status: int, text: bytes) -> None:
     """Answers with one line of text."""
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
+    send = with_security_headers(scope, send)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})
+
+
+def with_security_headers(scope: Scope, send: Send) -> Send:
+    """Adds what Django's middleware would add."""
+    headers = [*SECURITY_HEADERS]
+    if scope.get("scheme") == "https" and settings.SECURE_HSTS_SECONDS:
+        headers.append((b"strict-transport-security", f"max-age={settings.SECURE_HSTS_SECONDS}".encode()))
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *headers]}
+        await send(message)
+
+    return send_with_headers

@@ -4,6 +4,7 @@ What Django and the libraries log through the standard library takes the same fo
 """
 
 import logging
+import re
 import sys
 import threading
 import time
@@ -15,6 +16,11 @@ import structlog
 
 MOST_OF_A_KIND = 60
 """Warnings or errors of one kind that are logged in a minute."""
+
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that could break or overwrite a line where it is read. The formatter escapes line feeds itself."""
+LINKS = re.compile(r"(/o/|/account/sign-up/|/account/reset/[^/\s]+/)[^/\s\"']{16,}")
+"""Paths with a secret, which opens an order or an account."""
 
 SHARED: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
@@ -42,10 +48,11 @@ def configure() -> None:
 def formatter() -> logging.Formatter:
     """Formats a line for a terminal or for a file, whichever stdout is."""
     if sys.stdout.isatty():
-        final: list[structlog.typing.Processor] = [structlog.dev.ConsoleRenderer()]
+        final: list[structlog.typing.Processor] = [clean, structlog.dev.ConsoleRenderer()]
     else:
         final = [
             structlog.processors.format_exc_info,
+            clean,
             structlog.processors.LogfmtRenderer(
                 key_order=["timestamp", "level", "event", "action"], drop_missing=True
             ),
@@ -54,6 +61,15 @@ def formatter() -> logging.Formatter:
         foreign_pre_chain=SHARED,
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *final],
     )
+
+
+def clean(_logger: Any, _name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """A processor that leaves out the secrets of links, and escapes control characters: nobody can forge or hide a line
+    by what she sends."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", LINKS.sub(r"\1…", value))
+    return event
 
 
 def has_exception(record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""Middleware for every request: a request id, no NUL, a load balancer's probes, the security headers."""
+"""Middleware for every request: a request id, no odd method, no NUL, a load balancer's probes, the security headers."""
 
 import re
 import secrets
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import structlog
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 
@@ -14,8 +14,12 @@ from sasweb import readiness
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
+METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 NUL = re.compile("%00|\x00")
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+
+PERSONAL = ("/api/", "/account/", "/console/", "/admin/")
+"""What is under these paths is stored by no cache unless its view says otherwise."""
 
 POLICY = "; ".join(
     (
@@ -69,6 +73,18 @@ def _line(text: str, *, status: int) -> HttpResponse:
     return HttpResponse(body, status=status, headers=headers, content_type="text/plain; charset=utf-8")
 
 
+def known_methods(get_response: Handler) -> Handler:
+    """Answers 405 to TRACE and to methods that nobody knows, which some views would take for GET."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        # The API refuses them itself, with a problem.
+        if request.method in METHODS or request.path_info.startswith("/api/"):
+            return get_response(request)
+        return HttpResponseNotAllowed(METHODS)
+
+    return middleware
+
+
 def no_nul(get_response: Handler) -> Handler:
     """Answers 400 to a NUL character in a url: the database takes none, and no page has a use for one."""
 
@@ -83,13 +99,16 @@ def no_nul(get_response: Handler) -> Handler:
 
 
 def security_headers(get_response: Handler) -> Handler:
-    """Adds the content security policy and the permissions policy; Django's own middleware adds the rest."""
+    """Adds the content security policy and the permissions policy, and keeps personal answers out of caches; Django's
+    own middleware adds the rest."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         policy = DOCS_POLICY if request.path_info == "/api/docs/" else POLICY
         response.headers.setdefault("Content-Security-Policy", policy)
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+        if request.path_info.startswith(PERSONAL):
+            response.headers.setdefault("Cache-Control", "no-store")
         return response
 
     return middleware

@@ -42,9 +42,10 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "sasweb.middleware.request_id",
     "sasweb.middleware.security_headers",
+    "django.middleware.security.SecurityMiddleware",
+    "sasweb.middleware.known_methods",
     "sasweb.middleware.no_nul",
     "sasweb.middleware.probes",
-    "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -120,7 +121,6 @@ Q_CLUSTER = {
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
-    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "orders.access.passwords.NotEasyToGuessValidator"},
     {"NAME": "orders.access.api_tokens.RevokesTokensValidator"},
 ]
@@ -147,11 +147,13 @@ AXES_LOCKOUT_CALLABLE = "orders.access.lockout.show"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 
-# Operators: how long a session lasts without a request and in all, and how long a second factor's code counts as recent
-# for acts that give money back or concern many orders.
+# How long an operator's session lasts without a request and in all; how long any session lasts from signing in on
+# (SESSION_COOKIE_AGE: from its last change on); and how long a second factor's code counts as recent for acts that give
+# money back or concern many orders.
 REQUIRE_SECOND_FACTOR = CONFIG.require_second_factor
 OPERATOR_IDLE = timedelta(minutes=15)
 OPERATOR_SESSION = timedelta(hours=8)
+LONGEST_SESSION = timedelta(days=30)
 SECOND_FACTOR_FRESH = timedelta(minutes=10)
 OTP_TOTP_ISSUER = "Print Shop"
 CSRF_FAILURE_VIEW = "orders.console.guards.csrf_failure"
@@ -188,15 +190,17 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 # Outside DEBUG a proxy in front serves the web over https. It also redirects from http and decides which other hosts
 # HSTS covers.
 SESSION_ENGINE = "orders.access.hashed_sessions"
-SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_AGE = SESSION_COOKIE_AGE
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 DEVICE_COOKIE_NAME = "device"
+MESSAGE_STORAGE = "sasweb.message_storage.MessageStorage"
+MESSAGES_COOKIE_NAME = "messages"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEBUG
 if not DEBUG:
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
-    DEVICE_COOKIE_NAME = "__Host-device"
+    DEVICE_COOKIE_NAME, MESSAGES_COOKIE_NAME = "__Host-device", "__Host-messages"
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

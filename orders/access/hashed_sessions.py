@@ -1,13 +1,23 @@
-"""Django's sessions in the database, under a hash of their keys: a dump of the table opens no session."""
+"""Django's sessions in the database, under a hash of their keys: a dump of the table opens no session.
 
+However often it is used, a session ends `LONGEST_SESSION` after its owner has signed in.
+"""
+
+import time
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends import db
+from django.http import HttpRequest
 from django.utils import timezone
 
 STORED = 40
 """Characters of the hash that the table's column takes."""
+SIGNED_IN = "signed_in_at"
+"""Session key: when its owner signed in, in seconds since the epoch."""
 
 
 def stored_key(session_key: str | None) -> str:
@@ -36,6 +46,12 @@ class SessionStore(db.SessionStore):
             self._session_key = None
             return None
 
+    def get_expiry_date(self, **kwargs: Any) -> datetime:
+        date: datetime = super().get_expiry_date(**kwargs)
+        if SIGNED_IN not in self:
+            return date
+        return min(date, datetime.fromtimestamp(self[SIGNED_IN], UTC) + settings.LONGEST_SESSION)
+
     def exists(self, session_key: str) -> bool:
         return bool(super().exists(stored_key(session_key)))
 
@@ -61,3 +77,11 @@ class SessionStore(db.SessionStore):
         key = session_key or self.session_key
         if key is not None:
             await super().adelete(stored_key(key))
+
+
+def _note_sign_in(sender: Any, request: HttpRequest | None, **_: Any) -> None:
+    if request is not None:
+        request.session[SIGNED_IN] = time.time()
+
+
+user_logged_in.connect(_note_sign_in, dispatch_uid="orders.access.hashed_sessions")

@@ -49,10 +49,15 @@ OPEN_VIEWS = {
 }
 """The views that a user may request before she has given her second factor."""
 
-FRESH_VIEWS = {"admin:password_change", "admin:auth_user_password_change"}
-"""The views of the admin site that need a fresh factor: they set passwords."""
+FRESH_VIEWS = {
+    *("admin:password_change", "admin:auth_user_password_change"),
+    *("admin:auth_user_add", "admin:auth_user_change", "admin:auth_user_delete"),
+}
+"""The views of the admin site that need a fresh factor: they set passwords, and change accounts and their rights."""
 
 RECOVERY_CODES = 10
+CODE_BYTES = 15
+"""Random bytes of a recovery code. 120 bits cannot be guessed from a hash, however fast it is."""
 UNREADABLE = (
     "it was sealed with a SECRET_KEY that is not in SECRET_KEY_FALLBACKS; add it, or run"
     " manage.py forget_second_factor"
@@ -101,7 +106,7 @@ def ask_again(request: HttpRequest, *, back_to: str) -> HttpResponseRedirect:
 
 class SecondFactor:
     """Middleware that hides the console and the admin site until the second factor has been given, and the forms for
-    passwords unless it is fresh."""
+    accounts and passwords unless it is fresh."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -236,11 +241,11 @@ def _remember(request: HttpRequest, device: Any) -> None:
 def _new_recovery_codes(user: Any) -> list[str]:
     StaticDevice.objects.filter(user_id=user.pk).delete()
     device = StaticDevice.objects.create(user_id=user.pk, name="recovery", confirmed=True)
-    codes = [b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES)]
+    codes = [b32encode(secrets.token_bytes(CODE_BYTES)).decode().lower() for _ in range(RECOVERY_CODES)]
     StaticToken.objects.bulk_create(
         StaticToken(device=device, token=_hashed(user.pk, code)) for code in codes
     )
-    return ["-".join(code[at : at + 4] for at in range(0, 16, 4)) for code in codes]
+    return ["-".join(code[at : at + 4] for at in range(0, len(code), 4)) for code in codes]
 
 
 def _stored_code(device: StaticDevice, code: str) -> str:

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
+from django.views.decorators.http import require_safe
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -210,6 +211,7 @@ def _outside_views(request: HttpRequest, code: str) -> HttpResponse | None:
 
 
 @login_not_required
+@require_safe
 def page(request: HttpRequest, code: str) -> HttpResponse:
     """The page at a problem's `type`: a few lines of plain text that explain it."""
     problem = PROBLEMS.get(code)

@@ -249,6 +249,5 @@ def _render_order(order: CustomerOrder, *, status: int) -> Response:
 
 def _with_version(response: Response, order: CustomerOrder) -> Response:
     response["ETag"] = requests.etag(order.version)
-    response["Cache-Control"] = "private, no-cache"
     patch_vary_headers(response, ("Authorization",))
     return response

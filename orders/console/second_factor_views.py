@@ -96,7 +96,7 @@ def show_qr(request: HttpRequest) -> HttpResponse:
     url = second_factor.key_url(request.user, second_factor.pending_key(request))  # type: ignore[arg-type]
     picture = io.BytesIO()
     segno.make_qr(url).save(picture, kind="svg", scale=5, border=3, light="#fff", nl=False)
-    return HttpResponse(picture.getvalue(), content_type="image/svg+xml")
+    return HttpResponse(picture.getvalue(), content_type="image/svg+xml; charset=utf-8")
 
 
 @factor_page

@@ -58,7 +58,6 @@ HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
-    (b"x-content-type-options", b"nosniff"),
 ]
 HEARTBEAT = b": still here\n\n"
 LINGER = 1.0

@@ -1,4 +1,5 @@
-"""Notes in the audit log who signed in to an account with access to the console, and who failed to.
+"""Notes in the audit log who signed in to an account with access to the console, and who failed to. All others are in
+the log alone, by the number of their account.
 
 Wrong passwords count for `sign_in.name` as well, for all accounts. Beyond that limit they are not noted: nobody may
 fill the log.
@@ -7,6 +8,7 @@ fill the log.
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.http import HttpRequest
@@ -14,6 +16,8 @@ from django.http import HttpRequest
 from orders.access.levels import VIEW
 from orders.access.lockout import count_wrong_password, read_username
 from orders.services import audit
+
+log = structlog.get_logger()
 
 ACT = "sign in"
 
@@ -25,7 +29,10 @@ def watch() -> None:
 
 
 def _note_sign_in(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
-    if request is not None and request.resolver_match and user.has_perm(VIEW):
+    if request is None or not request.resolver_match:
+        return
+    log.info("signed in", action=ACT, account=user.pk, ip_address=_address(request))
+    if user.has_perm(VIEW):
         _record(request, user.get_username(), result="signed in")
 
 
@@ -35,10 +42,15 @@ def _note_failure(
     if request is None or not count_wrong_password(request, credentials):
         return
     user = User.objects.filter(username=read_username(request, credentials)).first()
+    log.warning("wrong password", action=ACT, account=user and user.pk, ip_address=_address(request))
     if user is not None and user.has_perm(VIEW):
         _record(request, user.get_username(), result="wrong password", allowed=False)
 
 
 def _record(request: HttpRequest, name: str, *, result: str, allowed: bool = True) -> None:
-    actor = audit.Actor(name=name[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45])
+    actor = audit.Actor(name=name[:120], ip_address=_address(request))
     audit.record(actor=actor, act=ACT, target=name, result=result, allowed=allowed)
+
+
+def _address(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR", ""))[:45]

@@ -93,7 +93,7 @@ def show_picture(request: HttpRequest, sku: str) -> HttpResponseBase:
     mark = posters.fingerprint(design)
     response: HttpResponseBase | None = get_conditional_response(request, etag=f'W/"{mark}"')
     response = response or HttpResponse(
-        _drawn(json.dumps(design, sort_keys=True)), content_type="image/svg+xml"
+        _drawn(json.dumps(design, sort_keys=True)), content_type="image/svg+xml; charset=utf-8"
     )
     response["ETag"] = f'W/"{mark}"'
     response["Cache-Control"] = FOR_EVER if request.GET.get("v") == mark else FOR_A_WHILE

@@ -95,3 +95,25 @@ def test_the_server_is_notified_when_the_application_has_started_and_stopped(
         "lifespan.startup.complete",
         "lifespan.shutdown.complete",
     ]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(
+    ("path", "method", "status"),
+    [("/healthz", "GET", 200), ("/events/nothing/", "GET", 404), ("/events/console/", "TRACE", 405)],
+)
+def test_what_django_does_not_answer_has_the_security_headers_too(
+    scheme: str, path: str, method: str, status: int, asgi: ModuleType
+) -> None:
+    start, *_ = asyncio.run(answer_to(asgi, scope(path, method=method) | {"scheme": scheme}))
+    headers = dict(start["headers"])
+    assert start["status"] == status
+    assert headers[b"x-content-type-options"] == b"nosniff"
+    assert headers[b"referrer-policy"] == b"same-origin"
+    assert b"frame-ancestors 'none'" in headers[b"content-security-policy"]
+    assert headers.get(b"strict-transport-security") == (b"max-age=31536000" if scheme == "https" else None)
+
+
+def test_a_probe_answers_no_trace(asgi: ModuleType) -> None:
+    start, *_ = asyncio.run(answer_to(asgi, scope("/healthz", method="TRACE")))
+    assert start["status"] == 405

@@ -113,7 +113,7 @@ def test_setting_up_a_second_factor_shows_the_key_and_then_the_recovery_codes_on
     client = signed_in(person("operator"))
     page = client.get(f"{FACTOR}?next={AUDIT}").content.decode()
     picture = client.get("/console/second-factor/qr.svg")
-    assert picture["Content-Type"] == "image/svg+xml"
+    assert picture["Content-Type"] == "image/svg+xml; charset=utf-8"
     assert "style=" not in picture.content.decode()
     key = unseal(client.session[second_factor.NEW_KEY], purpose=second_factor.NEW_KEY).decode()
     assert second_factor.key_letters(key) in page
@@ -223,8 +223,8 @@ def test_a_second_factor_is_asked_for_again_before_new_recovery_codes_are_shown(
     assert StaticToken.objects.count() == second_factor.RECOVERY_CODES
 
 
-@pytest.mark.parametrize("act", ["settle", "set password", "change password"])
-def test_settling_by_hand_and_setting_a_password_need_a_fresh_code(required: None, act: str) -> None:
+@pytest.mark.parametrize("act", ["settle", "set password", "change password", "change account"])
+def test_settling_by_hand_and_changing_an_account_need_a_fresh_code(required: None, act: str) -> None:
     admin = person("admin", password=PASSWORD)
     User.objects.filter(pk=admin.pk).update(is_staff=True, is_superuser=True)
     device = with_device(admin)
@@ -244,11 +244,16 @@ def test_settling_by_hand_and_setting_a_password_need_a_fresh_code(required: Non
             "/admin/password_change/",
             {"old_password": PASSWORD, "new_password1": new, "new_password2": new},
         ),
+        "change account": (
+            f"/admin/auth/user/{olga.pk}/change/",
+            {"username": "olga", "email": "new@example.com", "is_active": "on"},
+        ),
     }[act]
 
     def has_acted() -> bool:
         accounts = User.objects.filter(pk__in=[admin.pk, olga.pk])
-        return any(user.check_password(new) for user in accounts) or step_of(order, "mix").outcome == "none"
+        is_changed = any(user.check_password(new) or user.email == "new@example.com" for user in accounts)
+        return is_changed or step_of(order, "mix").outcome == "none"
 
     refused = client.post(path, form, headers={"Referer": f"http://testserver{path}"})
     assert refused["Location"].startswith(f"{FACTOR}?next=")

@@ -15,6 +15,7 @@ from orders.console import order_views
 from orders.console.forms.filters import OrderFilterForm
 from orders.models import ArchivedOrder, AuditEntry, OrderProcess, SubmissionMessage
 from orders.selectors.desk import archive_search, search
+from orders.selectors.desk.filters import NAMES
 from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.paging import read_position
 from orders.services.order_ids import derived_order_id
@@ -253,3 +254,11 @@ def test_the_exported_orders_run_no_formula_and_the_export_is_in_the_audit_log(d
     }
     entry = AuditEntry.objects.get(act="export")
     assert entry.result == "exported orders in state processing"
+
+
+@pytest.mark.parametrize("path", ["/console/orders/", "/console/orders.csv", "/console/bulk/new/"])
+def test_a_filter_that_nobody_offers_is_reported_and_breaks_nothing(path: str, desk: Desk) -> None:
+    client = desk("operator")
+    for name in NAMES:
+        for value in ("https://evil.example/\r\nx: y", "💥" * 500, "[]"):
+            assert client.get(path, {name: value}).status_code in (200, 302, 400), (name, value)

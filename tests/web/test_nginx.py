@@ -2,6 +2,7 @@
 
 import re
 import socket
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPResponse
@@ -81,6 +82,38 @@ def test_a_page_is_served_over_https_and_plain_http_leads_there(nginx: Nginx, ca
     redirect = plain.getresponse()
     assert (redirect.status, redirect.headers["Location"]) == (301, "https://shop.example.org/basket/?a=1")
     plain.close()
+
+
+def test_a_token_that_is_sent_in_clear_is_refused_and_not_led_on(nginx: Nginx) -> None:
+    plain = HTTPConnection("127.0.0.1", nginx.http)
+    plain.request("GET", "/api/v1/orders", headers={"Authorization": "Token sas_x"})
+    assert plain.getresponse().status == 403
+    plain.close()
+
+
+@pytest.mark.parametrize(
+    ("ciphers", "newest", "is_accepted"),
+    [
+        ("ECDHE+AESGCM", ssl.TLSVersion.TLSv1_2, True),
+        ("ECDHE+AESGCM", ssl.TLSVersion.TLSv1_3, True),
+        ("AES256-GCM-SHA384", ssl.TLSVersion.TLSv1_2, False),  # no forward secrecy
+        ("ECDHE-RSA-AES256-SHA384", ssl.TLSVersion.TLSv1_2, False),  # CBC
+    ],
+)
+def test_only_recommended_ciphers_of_tls_are_accepted(
+    ciphers: str, newest: ssl.TLSVersion, is_accepted: bool, nginx: Nginx
+) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_ciphers(ciphers)
+    context.maximum_version = newest
+    with socket.create_connection(("127.0.0.1", nginx.https), timeout=20) as plain:
+        try:
+            context.wrap_socket(plain).close()
+        except ssl.SSLError:
+            assert not is_accepted
+        else:
+            assert is_accepted
 
 
 def test_a_form_is_sent_and_an_address_that_the_client_makes_up_is_overwritten(nginx: Nginx) -> None:

@@ -284,3 +284,26 @@ def test_a_server_without_a_database_starts_and_says_so(tmp_path: Path) -> None:
         assert server.stop() < SOON
     finally:
         server.end()
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"Content-Length: 4\r\nTransfer-Encoding: chunked",
+        b"Content-Length: 4\r\nContent-Length: 5",
+        b"Transfer-Encoding: xchunked",
+        b"Transfer-Encoding : chunked",
+        b"Content-Length: +4",
+    ],
+)
+def test_a_request_whose_length_is_ambiguous_is_refused_and_what_follows_is_not_read(
+    server: Server, framing: bytes
+) -> None:
+    with server.connect() as raw:
+        raw.sendall(b"POST /cart/add/ HTTP/1.1\r\nHost: localhost\r\n" + framing + b"\r\n\r\n")
+        raw.sendall(b"0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answers = b""
+        while received := raw.recv(65_536):
+            answers += received
+    assert answers.split()[1] in (b"400", b"501")
+    assert answers.count(b"HTTP/1.1 ") == 1

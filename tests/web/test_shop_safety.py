@@ -30,7 +30,7 @@ def test_a_picture_with_its_fingerprint_may_be_cached_for_ever(client: Client) -
     page = client.get("/posters/tidal-lines/").content.decode()
     (url, *_) = re.findall(r"/posters/tidal-lines\.svg\?v=[0-9a-f]{12}", page)
     response = client.get(url)
-    assert response.headers["Content-Type"] == "image/svg+xml"
+    assert response.headers["Content-Type"] == "image/svg+xml; charset=utf-8"
     assert "immutable" in response.headers["Cache-Control"]
     assert "Set-Cookie" not in response.headers
     ElementTree.fromstring(response.content)

@@ -126,12 +126,14 @@ def _newest(order_filter: OrderFilter, behind: Position, size: int, now: datetim
 
 def _matching(order_filter: OrderFilter, now: datetime) -> list[QuerySet[ArchivedOrder]]:
     """The archived orders that match, for each state that they can be in. Many filters match none: all have ended."""
+    if order_filter.problems:
+        return []
     states = [state for state in STATES if order_filter.state in ("", state)]
     if order_filter.kind:
         state, _ = search.STATE_OF.get(StandingKind(order_filter.kind), ("", ""))
         states = [each for each in states if each == state]
     under_way = (order_filter.step, order_filter.agent, order_filter.code, order_filter.waiting)
-    if order_filter.problems or order_filter.priority or any(under_way) or not states:
+    if order_filter.priority or any(under_way) or not states:
         return []
     matches = ArchivedOrder.objects.exclude(placed_at=None)
     if (age := order_filter.age) is not None:
