@@ -23,6 +23,7 @@ from django.utils.module_loading import import_string
 from sasweb import descriptors, shutdown
 from sasweb.proxies import see_through
 from sasweb.refusals import REFUSED, Refusals
+from sasweb.turns import Turns
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -55,6 +56,7 @@ pages = WSGIMiddleware(get_wsgi_application(), workers=settings.WEB_THREADS, sen
 streams = import_string("orders.live.streams.make_streams")(connections=descriptors.most_connections())
 
 refusals = Refusals()
+turns = Turns(most=settings.WEB_THREADS // 4)
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,7 +87,7 @@ async def handle_lifespan(receive: Receive, send: Send) -> None:
 
 
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
-    """Reads the body, then has a thread answer the request, unless it was refused a moment ago."""
+    """Reads the body, then has a thread answer the request, unless its like was refused a moment ago."""
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
             body, is_too_large = await read_body(scope, receive, limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
@@ -94,13 +96,8 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         return
     except ConnectionError:
         return
-    if repeated := refusals.find(scope):
-        for message in repeated:
-            await send(message)
-        return
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1 if is_too_large else len(body)
     page_scope = scope_for_wsgi(scope, length)
-    watcher = watch_client(page_scope, receive)
 
     async def receive_body() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -112,12 +109,20 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
             message = {**message, "body": b""}
         if REFUSED in page_scope:
             sent.append(message)
+        turn.end()  # the thread has done its work, however long the client takes to read
         await send(message)
 
+    turn = await turns.take(scope)
+    watcher = watch_client(page_scope, receive)
     try:
-        await pages(page_scope, receive_body, send_part)  # type: ignore[arg-type]
-        refusals.note(page_scope, sent)
+        if repeated := refusals.find(scope):
+            for message in repeated:
+                await send(message)
+        else:
+            await pages(page_scope, receive_body, send_part)  # type: ignore[arg-type]
+            refusals.note(page_scope, sent)
     finally:
+        turn.end()
         if watcher:
             watcher.cancel()
 

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from sasweb.turns import Turns
+
 SOON = 60.0
 LARGE = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"
+GREEDY = "203.0.113.1"
 SMALL = "/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css"
 
 
@@ -32,6 +35,10 @@ def scope(path: str, *, method: str = "GET", **headers: str) -> dict[str, Any]:
         "query_string": b"",
         "headers": [(b"host", b"localhost"), *extra],
     }
+
+
+def of_client(host: str) -> dict[str, Any]:
+    return {**scope("/"), "client": (host, 1234)}
 
 
 async def never(*_: object) -> dict[str, Any]:
@@ -117,3 +124,52 @@ def test_what_django_does_not_answer_has_the_security_headers_too(
 def test_a_probe_answers_no_trace(asgi: ModuleType) -> None:
     start, *_ = asyncio.run(answer_to(asgi, scope("/healthz", method="TRACE")))
     assert start["status"] == 405
+
+
+def test_one_address_occupies_a_quarter_of_the_threads_and_others_are_served(
+    asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        entered: list[str] = []
+        is_full, may_answer = asyncio.Event(), asyncio.Event()
+
+        async def pages(request: dict[str, Any], _receive: Any, send: Any) -> None:
+            host = request["client"][0]
+            entered.append(host)
+            if len(entered) == settings.WEB_THREADS // 4:
+                is_full.set()
+            if host == GREEDY:
+                await may_answer.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        monkeypatch.setattr(asgi, "pages", pages)
+        monkeypatch.setattr(asgi, "turns", Turns(most=settings.WEB_THREADS // 4))
+        many = [asyncio.create_task(answer_to(asgi, of_client(GREEDY))) for _ in range(settings.WEB_THREADS)]
+        await asyncio.wait_for(is_full.wait(), SOON)
+        await answer_to(asgi, of_client("203.0.113.2"))
+        assert entered == [GREEDY] * (settings.WEB_THREADS // 4) + ["203.0.113.2"]
+        may_answer.set()
+        await asyncio.gather(*many)
+        assert entered.count(GREEDY) == settings.WEB_THREADS
+
+    asyncio.run(run())
+
+
+def test_a_client_that_reads_slowly_lets_others_of_its_address_go_on(
+    asgi: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        monkeypatch.setattr(asgi, "turns", Turns(most=1))
+        begin_to_read = asyncio.Event()
+
+        async def send(_: object) -> None:
+            await begin_to_read.wait()
+
+        slow = asyncio.create_task(asgi.application({**of_client(GREEDY), "path": SMALL}, never, send))
+        messages = await answer_to(asgi, {**of_client(GREEDY), "path": SMALL})
+        assert messages[0]["status"] == 200
+        begin_to_read.set()
+        await slow
+
+    asyncio.run(run())
