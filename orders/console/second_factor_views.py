@@ -71,6 +71,7 @@ def _verify(request: HttpRequest) -> HttpResponse:
     form = CodeForm(request.POST)
     check = second_factor.verify(request, form.typed)
     if check.is_right:
+        _record(request, "second-factor", result="a right code")
         return redirect(next_url(request))
     if check.wait:
         message = f"Too many wrong codes. Wait {check.wait} seconds, then try again."

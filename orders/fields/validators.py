@@ -16,7 +16,7 @@ def validate_one_line(text: str) -> None:
 def validate_no_web_address(text: str) -> None:
     """Refuses what a mail program would show as a link."""
     if has_web_address(text):
-        raise ValidationError(_("Write this without a web address."), code="web_address")
+        raise ValidationError(_("This can’t contain a web address."), code="web_address")
 
 
 def validate_email(text: str) -> None:

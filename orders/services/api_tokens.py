@@ -22,7 +22,7 @@ def create(
     with transaction.atomic():
         token, secret = api_tokens.mint(user, scopes=scopes, by=actor.name, label=label, days=days)
         result = f"created an API token for {', '.join(token.scopes)} until {token.expires_at:%Y-%m-%d}"
-        _record("token-make", user, actor, result, after={"token": str(token), "scopes": token.scopes})
+        _record("token-create", user, actor, result, after={"token": str(token), "scopes": token.scopes})
     return token, secret
 
 

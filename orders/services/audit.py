@@ -24,7 +24,7 @@ ACTS = {
     "outbox-retry": "retry message",
     "agent-pause": "pause-agent",
     "agent-resume": "resume-agent",
-    "tokens": "token-make",
+    "tokens": "token-create",
 }
 """The name of each act in the log, by URL name, where the two differ."""
 TARGETS = {

@@ -33,7 +33,7 @@ def _note_sign_in(sender: Any, request: HttpRequest | None, user: Any, **_: Any)
         return
     log.info("signed in", action=ACT, account=user.pk, ip_address=_address(request))
     if user.has_perm(VIEW):
-        _record(request, user.get_username(), result="signed in")
+        _record(request, user.get_username(), result="right password")
 
 
 def _note_failure(

@@ -197,6 +197,7 @@ def _context(visit: Visit) -> dict[str, Any]:
         "is_guest": visit.is_guest,
         "events_url": events_url(visit.id, token=visit.token),
         "methods": METHODS.items(),
+        "is_demonstration": settings.DEBUG,
         "help_email": parseaddr(settings.CONFIG.email_from)[1],
     }
 

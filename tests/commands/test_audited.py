@@ -85,7 +85,7 @@ def test_creating_and_revoking_tokens_is_recorded_without_the_token() -> None:
     creation, revocation = AuditEntry.objects.order_by("id")
     assert (creation.actor, creation.act, creation.target, creation.result) == (
         ME,
-        "token-make",
+        "token-create",
         "olga",
         f"created an API token for read until {timezone.now() + timedelta(days=90):%Y-%m-%d}",
     )

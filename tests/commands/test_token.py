@@ -37,7 +37,7 @@ def test_a_token_may_only_read_unless_it_is_given_scopes() -> None:
     assert re.fullmatch(r"for read; expires on \d{4}-\d\d-\d\d\n", plain.err)
     wide = run("token", "olga", "--scope", "priority", "orders", "--days", 7, "--label", "the till")
     assert scopes_of(wide.out) == ["read", "orders", "priority"]
-    assert AuditEntry.objects.filter(act="token-make", target="olga").count() == 2
+    assert AuditEntry.objects.filter(act="token-create", target="olga").count() == 2
 
 
 @pytest.mark.parametrize(

@@ -201,10 +201,14 @@ def test_the_key_of_another_visitors_form_leads_nowhere(client: Client) -> None:
     assert order_of(response) != order_of(client.post("/checkout/", form))
 
 
-def test_the_payment_methods_are_marked_as_a_demonstration(client: Client) -> None:
+@pytest.mark.parametrize("is_debug", [True, False])
+def test_a_demonstration_and_nothing_else_says_that_it_is_one(
+    client: Client, settings: Any, is_debug: bool
+) -> None:
     fill(client)
+    settings.DEBUG = is_debug
     text = client.get("/checkout/").content.decode()
-    assert "This is a demonstration" in text
+    assert ("This is a demonstration" in text) == is_debug
     for method in ("card_ok", "card_declined", "card_slow", "card_hangs"):
         assert f'value="{method}"' in text
     assert Markup(text).offences == []

@@ -40,7 +40,7 @@ def test_a_token_is_shown_once_and_works() -> None:
     assert "the &lt;b&gt;till&lt;/b&gt;" in page
     assert "read, orders, compensate" in page
     entry = AuditEntry.objects.get()
-    assert (entry.actor, entry.act, entry.target) == ("olga", "token-make", "olga")
+    assert (entry.actor, entry.act, entry.target) == ("olga", "token-create", "olga")
 
 
 def test_creating_a_token_needs_a_fresh_code(settings: Any) -> None:

@@ -53,7 +53,7 @@ def assert_refused(response: Any, *, within: int = 3_600) -> None:
     """The page that says so, with the time after which the same request is answered."""
     assert response.status_code == 429
     assert 0 < int(response["Retry-After"]) <= within
-    assert "That was a little too often" in response.content.decode()
+    assert "You’ve done that too often" in response.content.decode()
 
 
 # The count.
@@ -310,7 +310,7 @@ def test_no_advertisement_is_mailed_in_a_postal_address(
     client.post("/cart/add/", {"sku": "tidal-lines", "quantity": 1})
     page = client.post("/checkout/", {**FORM, part: text})
     assert page.status_code == 200
-    assert "Write this without a web address." in page.content.decode()
+    assert "This can’t contain a web address." in page.content.decode()
     body = order_body()
     problem = assert_problem(
         ada.post("/api/v1/orders", {**body, "ship_to": {**body["ship_to"], part: text}}), "validation_failed"

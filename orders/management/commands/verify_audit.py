@@ -20,18 +20,18 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--since", default="", metavar="HEAD", help="a head that an earlier run has printed"
+            "--since", default=None, metavar="HEAD", help="a head that an earlier run has printed"
         )
 
     def work(self, options: dict[str, Any]) -> int:
-        since = _read_head(options["since"]) if options["since"] else None
+        since = None if options["since"] is None else _read_head(options["since"])
         head = audit_chain.read_head()
         if since and not audit_chain.has_link(since):
             return self._refuse(f"its head {since} is gone, so the end was cut off or all of it rewritten")
         if misfit := audit_chain.find_misfit(head):
             return self._refuse(f"{misfit}, and is the first that does not fit")
         self.stdout.write(
-            f"The audit log is whole: {counted(head.position, 'link')},"
+            f"The audit log is intact: {counted(head.position, 'link')},"
             f" {counted(audit_chain.count_amended(), 'entry', 'entries')} changed by erasures."
         )
         self.stdout.write(f"head {head}")
