@@ -1,5 +1,7 @@
 """Several agent hosts, hosts that die, requests that may kill a host, and connections that are cut (A1, A7)."""
 
+import asyncio
+
 import pytest
 
 from orders.models import AgentInstance, AgentReply, AgentRequest
@@ -231,3 +233,28 @@ def test_a_wake_up_is_enough_for_a_host_that_polls_rarely() -> None:
 
         until(woken, what="the reply")
     assert len(kitchen.requests) == 1
+
+
+def test_a_host_stops_although_a_call_fails_at_the_very_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The news of the failure and the cancellation come in the same turn of the event loop."""
+    host = a_host(ScriptedAgent("kitchen"), **QUICK)
+    wait_for_news = host._news.wait
+
+    async def stop_with_news() -> bool:
+        waits = asyncio.Event()
+
+        async def noted() -> bool:
+            waits.set()
+            return await wait_for_news()
+
+        monkeypatch.setattr(host._news, "wait", noted)
+        reports = asyncio.create_task(host._report_calls())
+        await asyncio.wait_for(waits.wait(), 60)
+        host._news.set()
+        await asyncio.sleep(0)
+        reports.cancel()
+        ended, _ = await asyncio.wait([reports], timeout=20)
+        await host._close()
+        return bool(ended)
+
+    assert asyncio.run(stop_with_news()), "the cancellation was lost"

@@ -155,7 +155,8 @@ class AgentHost:
             if claimed_count or self._ended or self._handed_over:
                 continue
             try:
-                await asyncio.wait_for(self._wake.wait(), self._config.poll)
+                async with asyncio.timeout(self._config.poll):
+                    await self._wake.wait()
             except TimeoutError:
                 continue
 
@@ -221,8 +222,11 @@ class AgentHost:
             await asyncio.sleep(REPORT_GAP)
             if granted < retries or not is_news:
                 continue
+            # Not `wait_for`: before Python 3.12 it swallows a cancellation that comes in the same moment as the news,
+            # and the host would never stop.
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), REPORT_PERIOD)
+                async with asyncio.timeout(REPORT_PERIOD):
+                    await self._news.wait()
 
     def _tallies(self) -> dict[str, Tally]:
         tallies = {name: hosted.circuit.take() for name, hosted in self._hosted.items()}
@@ -270,8 +274,10 @@ class AgentHost:
             await asyncio.sleep(period)
             calls = {held: call for hosted in self._hosted.values() for held, call in hosted.calls.items()}
             try:
-                renewal = self._in_thread(self._care, partial(self._records.renew, list(calls)))
-                confirmed, self._suspects = await asyncio.wait_for(renewal, period)
+                async with asyncio.timeout(period):
+                    confirmed, self._suspects = await self._in_thread(
+                        self._care, partial(self._records.renew, list(calls))
+                    )
             except (*DATABASE_TROUBLE, TimeoutError):
                 log.warning("leases not confirmed", action="renew", calls=len(calls))
                 self._cancel([call for call in calls.values() if call.held_until.left() <= period])
