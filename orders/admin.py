@@ -104,9 +104,7 @@ class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return super().log_change(request, obj, message)
 
     def _record(self, request: HttpRequest, obj: Model, change: str) -> None:
-        actor = audit.Actor(
-            name=request.user.get_username()[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45]
-        )
+        actor = audit.actor_of(request)
         audit.record(actor=actor, act="edit", target=f"{obj._meta.model_name} {obj.pk}"[:120], result=change)
 
 

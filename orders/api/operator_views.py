@@ -74,11 +74,8 @@ class OperatorView(APIView):
         )
 
 
-def actor(request: Request) -> audit.Actor:
-    """The account that makes the request."""
-    return audit.Actor(
-        name=request.user.get_username()[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45]
-    )
+actor = audit.actor_of
+"""The account that makes the request."""
 
 
 class Alerts(OperatorView):

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import HttpRequest
+
 from orders.models import AuditEntry
 
 ACTS = {
@@ -47,6 +49,13 @@ class Actor:
 
     name: str
     ip_address: str = ""
+
+
+def actor_of(request: HttpRequest, name: str = "") -> Actor:
+    """The person behind a request, by default whoever is signed in, and the IP address that it comes from."""
+    return Actor(
+        name=(name or request.user.get_username())[:120], ip_address=request.META.get("REMOTE_ADDR", "")[:45]
+    )
 
 
 def record(

@@ -31,9 +31,10 @@ def watch() -> None:
 def _note_sign_in(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
     if request is None or not request.resolver_match:
         return
-    log.info("signed in", action=ACT, account=user.pk, ip_address=_address(request))
+    actor = audit.actor_of(request, user.get_username())
+    log.info("signed in", action=ACT, account=user.pk, ip_address=actor.ip_address)
     if user.has_perm(VIEW):
-        _record(request, user.get_username(), result="right password")
+        audit.record(actor=actor, act=ACT, target=user.get_username(), result="right password")
 
 
 def _note_failure(
@@ -41,16 +42,9 @@ def _note_failure(
 ) -> None:
     if request is None or not count_wrong_password(request, credentials):
         return
-    user = User.objects.filter(username=read_username(request, credentials)).first()
-    log.warning("wrong password", action=ACT, account=user and user.pk, ip_address=_address(request))
+    name = read_username(request, credentials)
+    user = User.objects.filter(username=name).first()
+    actor = audit.actor_of(request, name)
+    log.warning("wrong password", action=ACT, account=user and user.pk, ip_address=actor.ip_address)
     if user is not None and user.has_perm(VIEW):
-        _record(request, user.get_username(), result="wrong password", allowed=False)
-
-
-def _record(request: HttpRequest, name: str, *, result: str, allowed: bool = True) -> None:
-    actor = audit.Actor(name=name[:120], ip_address=_address(request))
-    audit.record(actor=actor, act=ACT, target=name, result=result, allowed=allowed)
-
-
-def _address(request: HttpRequest) -> str:
-    return str(request.META.get("REMOTE_ADDR", ""))[:45]
+        audit.record(actor=actor, act=ACT, target=name, result="wrong password", allowed=False)
