@@ -23,7 +23,7 @@ from django.conf import settings
 
 from bench import server
 from orders import wiring
-from orders.engine.channels.wakeups import PG_CHANNEL
+from orders.engine.channels.wakeups import Topic
 from tests.support.order_bodies import order_body
 from tests.support.system import System, database_url
 from tests.support.wait import until
@@ -52,7 +52,7 @@ class Buyer:
         self._headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
         self._body = json.dumps(order_body(lines=[{"sku": sku, "quantity": 1}]))
         self._database = psycopg.connect(database_url(), autocommit=True)
-        self._database.execute(f"LISTEN {PG_CHANNEL}")
+        self._database.execute(f"LISTEN {Topic.PROGRESS.channel}")
 
     def buy(self) -> Times:
         """Places one order and waits until it is Processed."""
