@@ -1,7 +1,7 @@
 """Runs a benchmark on two cores, with its own PostgreSQL server, configured as in production.
 
     .venv/bin/python -m bench NAME [--help | …]     throughput, latency, concurrency, scale, recovery, under_fault,
-                                                     lost_replies, retention, compare
+                                                     lost_replies, retention, path, compare
 
 The processes and the server share the two cores. `python -m bench.NAME` runs a benchmark on the server of DATABASE_URL
 and deletes the orders there. `compare` runs benchmarks of two commits, which have their own servers, and needs none.
@@ -19,9 +19,11 @@ from sasweb.launcher import children
 
 NAMES = (
     *("throughput", "latency", "concurrency", "scale", "recovery", "under_fault", "lost_replies"),
-    *("retention", "compare"),
+    *("retention", "path", "compare"),
 )
 WITHOUT_SERVER = ("compare",)
+SPECIAL_SETTINGS = {"path": {"autovacuum": "off", "full_page_writes": "off"}}
+"""Otherwise the WAL of an order would depend on when the server last vacuumed a table and made a checkpoint."""
 CORES = 2
 
 
@@ -33,7 +35,8 @@ def main(arguments: list[str]) -> int:
     print(machine.describe(), flush=True)
     if arguments[0] in WITHOUT_SERVER:
         return run(arguments, os.environ)
-    with temporary_server(settings={name: SETTINGS.get(name, "on") for name in FOR_TESTS}) as server:
+    settings = {name: SETTINGS.get(name, "on") for name in FOR_TESTS}
+    with temporary_server(settings={**settings, **SPECIAL_SETTINGS.get(arguments[0], {})}) as server:
         env = {**os.environ, "DATABASE_URL": server.url, "VAR_DIR": str(server.home.parent / "var")}
         env["LIMITS"] = "off"  # one client stands for many
         return run(arguments, env)
