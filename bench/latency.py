@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import psycopg
 from django.conf import settings
 
-from bench import server
+from bench import server, tables
 from orders import wiring
 from orders.engine.channels.wakeups import Topic
 from tests.support.order_bodies import order_body
@@ -144,7 +144,7 @@ def main() -> None:
     rows = [line(name, measure(options.orders, remote=name == "sandbox")) for name in agents]
     spans = ("POST → 202", "202 → Processed", "POST → Processed")
     columns = [f"{span}, {per_cent}" for span in spans for per_cent in ("p50", "p99")]
-    server.print_table(["agents (ms)", "orders", *columns], rows)
+    tables.print_table(["agents (ms)", "orders", *columns], rows)
 
 
 if __name__ == "__main__":

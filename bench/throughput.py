@@ -14,17 +14,16 @@ import os
 import pstats
 import subprocess
 import sys
-import tempfile
-import venv
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from django.db import connection
 
-from bench import machine, server
+from bench import machine, server, tables
+from bench.environments import python_with
 from orders.engine.runtime.sql import fetch
 from sasweb.launcher import children
 from tests.support.system import Process, database_url
@@ -76,7 +75,7 @@ def two_loops(count: int) -> float:
 def dbos(count: int) -> float:
     """Measures DBOS, from the start of the first workflow to the end of the last, by its own times."""
     with own_database("bench_dbos") as url:
-        app = [dbos_python(), str(HERE / "dbos_app.py")]
+        app = [python_with(DBOS, DBOS, "psycopg[binary]"), str(HERE / "dbos_app.py")]
         subprocess.run([*app, "prepare", url], check=True)
         for number in (warm_up(count), count):
             with psycopg.connect(url, autocommit=True) as there:
@@ -186,18 +185,6 @@ def own_database(name: str) -> Iterator[str]:
             cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@cache
-def dbos_python() -> str:
-    """The Python of an environment with DBOS, which is created if there is none."""
-    place = Path(tempfile.gettempdir()) / f"sasweb-bench-{DBOS}"
-    python = place / "bin" / "python"
-    if not (place / "complete").exists():
-        venv.create(place, clear=True, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", DBOS, "psycopg[binary]"], check=True)
-        (place / "complete").touch()
-    return str(python)
-
-
 def show_profile(count: int, file: str) -> None:
     """Runs the engine under cProfile and prints where the scheduler's time went."""
     print(f"sasweb, its scheduler under cProfile: {engine(count, file):,.0f} orders/s")
@@ -239,7 +226,7 @@ def main() -> None:
         )
         for name, rate in rates.items()
     ]
-    server.print_table(("", "orders", "orders/s", "of the loop", "sasweb is … times as fast"), rows)
+    tables.print_table(("", "orders", "orders/s", "of the loop", "sasweb is … times as fast"), rows)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import psycopg
 from django.db import transaction
 
-from bench import noop, server
+from bench import noop, server, tables
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.runtime.sql import fetch, run
 from orders.models import StepState
@@ -223,7 +223,7 @@ def main() -> None:
                 speed.p99 / healthy.p99,
             ]
         )
-    server.print_table(["fault", "orders/s", "of none", "p50 ms", "p99 ms", "p99, times none"], rows)
+    tables.print_table(["fault", "orders/s", "of none", "p50 ms", "p99 ms", "p99, times none"], rows)
 
 
 if __name__ == "__main__":
