@@ -65,7 +65,7 @@ POINTS: dict[str, dict[str, Place]] = {
         place="orders.services.placing:place_order",
     ),
     "submission": _around(
-        take=f"{CHANNELS}.submissions:take",
+        take=f"{CHANNELS}.submissions:send_take",
         insert=f"{STORE}:create_processes",
         delete=f"{CHANNELS}.submissions:delete",
         notify="orders.engine.submission:wake",
