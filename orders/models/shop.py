@@ -64,8 +64,8 @@ class Order(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    customer = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    customer = models.ForeignKey(  # whose index is `order_by_customer`
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     email = models.EmailField()
     currency = models.CharField(max_length=3)
@@ -91,7 +91,9 @@ class Order(models.Model):
 class OrderLine(models.Model):
     """One product of an order, with its title and price at the time of the order."""
 
-    order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="lines")
+    order = models.ForeignKey(  # whose index is `one_line_per_product`
+        Order, on_delete=models.CASCADE, related_name="lines", db_index=False
+    )
     product = models.ForeignKey(Product, on_delete=models.PROTECT, related_name="+", db_column="sku")
     title = models.CharField(max_length=120)
     quantity = models.PositiveIntegerField()

@@ -37,7 +37,7 @@ class OrderRecord:
         for name, step in self.steps.items():
             before = self._read_steps[name]
             if step is not before:
-                yield StepWrite(step, before.attempt, self._results.get(name))
+                yield StepWrite(step, before.attempt, self._results.get(name), before)
 
     def row_changed(self) -> bool:
         """Whether this pass changed the process."""

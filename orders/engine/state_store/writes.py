@@ -5,6 +5,7 @@ The caller has locked the processes of every row that it writes.
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -16,11 +17,15 @@ from orders.engine.runtime.statements import Sent, count_of, known, send
 
 
 class StepWrite(NamedTuple):
-    """A step as it will be, the attempt that it was read with, and the answer to keep with it, as JSON text."""
+    """A step as it will be, the attempt that it was read with, and the answer to keep with it, as JSON text.
+
+    With `before`, the step as it was read, only what has changed is written.
+    """
 
     step: StepRow
     read_attempt: int
     result: str | None = None
+    before: StepRow | None = None
 
 
 def write_steps(writes: Sequence[StepWrite]) -> None:
@@ -39,50 +44,58 @@ def send_step_writes(writes: Sequence[StepWrite]) -> Sent[None]:
                 f"{len(writes) - written} of {len(writes)} steps changed while their orders were locked"
             )
 
-    return send(
-        """
+    columns = _changed(writes)
+    rows = [
+        dict(zip(columns, _values_of(write.step, columns), strict=True))
+        | {"id": write.step.id, "read_attempt": write.read_attempt, "result": write.result}
+        for write in writes
+    ]
+    return send(_update_of(columns), [recordset(rows)], count_of).then(check)
+
+
+STEP_COLUMNS = {
+    **dict.fromkeys(("state", "outcome"), "text"),
+    **dict.fromkeys(("attempt", "answered", "generation", "compensation_generation"), "int"),
+    **dict.fromkeys(("complete_by", "settles_at", "not_before", "waiting_since"), "timestamptz"),
+    **dict.fromkeys(("sent_at", "wanted_since", "compensation_sent_at"), "timestamptz"),
+    **dict.fromkeys(("failure_count", "compensation_failure_count", "extended_waits"), "int"),
+    "error": "jsonb",
+    "priority": "smallint",
+}
+"""The columns of a step that a pass changes, and their types."""
+_PLACES = [(StepRow._fields.index(name), name) for name in STEP_COLUMNS]
+
+
+def _changed(writes: Iterable[StepWrite]) -> tuple[str, ...]:
+    """The columns in which any of the steps has changed. Most passes change a third of them, and the same ones."""
+    return tuple(
+        name
+        for place, name in _PLACES
+        if any(write.before is None or write.step[place] != write.before[place] for write in writes)
+    )
+
+
+def _values_of(step: StepRow, columns: Sequence[str]) -> list[Any]:
+    """The values of these columns."""
+    return [getattr(step, name) for name in columns]
+
+
+@cache
+def _update_of(columns: tuple[str, ...]) -> str:
+    """The statement that writes these columns, the results, and when a step was first started and completed."""
+    settings = [f"{name} = v.{name}" for name in columns]
+    settings.append("result = coalesce(v.result::jsonb, s.result)")
+    if "state" in columns:
+        for state, moment in (("running", "started_at"), ("completed", "completed_at")):
+            now = f"CASE WHEN v.state = '{state}' THEN clock_timestamp() END"
+            settings.append(f"{moment} = coalesce(s.{moment}, {now})")
+    fields = "".join(f", {name} {STEP_COLUMNS[name]}" for name in columns)
+    return f"""
         UPDATE orders_stepstate AS s
-           SET state = v.state,
-               attempt = v.attempt,
-               answered = v.answered,
-               generation = v.generation,
-               compensation_generation = v.compensation_generation,
-               outcome = v.outcome,
-               complete_by = v.complete_by,
-               settles_at = v.settles_at,
-               not_before = v.not_before,
-               failure_count = v.failure_count,
-               compensation_failure_count = v.compensation_failure_count,
-               extended_waits = v.extended_waits,
-               error = v.error,
-               waiting_since = v.waiting_since,
-               priority = v.priority,
-               sent_at = v.sent_at,
-               wanted_since = v.wanted_since,
-               compensation_sent_at = v.compensation_sent_at,
-               result = coalesce(v.result::jsonb, s.result),
-               started_at = CASE WHEN v.state = 'running'
-                                 THEN coalesce(s.started_at, clock_timestamp())
-                                 ELSE s.started_at END,
-               completed_at = CASE WHEN v.state = 'completed'
-                                   THEN coalesce(s.completed_at, clock_timestamp())
-                                   ELSE s.completed_at END
-          FROM json_to_recordset(%s::json)
-            AS v(id bigint, read_attempt int, state text, attempt int, answered int, generation int,
-                 compensation_generation int, outcome text, complete_by timestamptz, settles_at timestamptz,
-                 not_before timestamptz, failure_count int, compensation_failure_count int, extended_waits int,
-                 error jsonb, waiting_since timestamptz, priority smallint, sent_at timestamptz,
-                 wanted_since timestamptz, compensation_sent_at timestamptz, result text)
+           SET {", ".join(settings)}
+          FROM json_to_recordset(%s::json) AS v(id bigint, read_attempt int, result text{fields})
          WHERE s.id = v.id AND s.attempt = v.read_attempt
-        """,
-        [
-            recordset(
-                {**write.step._asdict(), "read_attempt": write.read_attempt, "result": write.result}
-                for write in writes
-            )
-        ],
-        count_of,
-    ).then(check)
+        """
 
 
 def stop_waiting(order_ids: Collection[UUID]) -> None:
@@ -200,7 +213,10 @@ def record_events(events: Iterable[EventRow]) -> None:
     """Appends events to the orders' histories."""
     rows = [
         {
-            **event._asdict(),
+            "order_id": event.order_id,
+            "kind": event.kind,
+            "step": event.step,
+            "attempt": event.attempt,
             "actor_kind": event.actor.kind,
             "actor_name": event.actor.name,
             "detail": event.detail or {},
