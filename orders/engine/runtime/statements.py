@@ -19,7 +19,10 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
-from psycopg.types.datetime import TimestamptzLoader
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
+from psycopg.types.datetime import TimestamptzBinaryLoader, TimestamptzLoader
 
 T = TypeVar("T")
 Result = TypeVar("Result")
@@ -81,6 +84,16 @@ def rows_of(cursor: Cursor) -> Rows:
     return cursor.fetchall()
 
 
+class _JsonAsText(Loader):
+    """JSON comes as text, as in Django's own cursors: most of it passes through without being parsed."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> str:
+        """The text after the byte that is the version of the format."""
+        return bytes(data[1:]).decode()
+
+
 @overload
 def send(statement: str, parameters: Parameters = ()) -> Sent[Rows]: ...
 @overload
@@ -115,7 +128,9 @@ def _execute(
         watched.execute(statement, parameters)
         return cast(Cursor, watched.cursor)
     cursor = psycopg.Cursor(session)
-    cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+    cursor.format = Format.BINARY  # several times cheaper for both sides where there are times, numbers and ids
+    cursor.adapters.register_loader("timestamptz", TimestamptzBinaryLoader)
+    cursor.adapters.register_loader("jsonb", _JsonAsText)
     if django.execute_wrappers:
         django.make_cursor(cast(CursorWrapper, cursor)).execute(statement, parameters)
     else:
