@@ -1,7 +1,7 @@
 """Runs a benchmark on two cores, with its own PostgreSQL server, configured as in production.
 
-    .venv/bin/python -m bench NAME [--help | …]     throughput, latency, concurrency, scale, recovery, under_fault,
-                                                     lost_replies, retention
+    .venv/bin/python -m bench NAME [--help | …]     throughput, latency, load, concurrency, scale, recovery,
+                                                     under_fault, lost_replies, retention
 
 The processes and the server share the two cores. `python -m bench.NAME` runs a benchmark on the server of DATABASE_URL
 and deletes the orders there.
@@ -18,7 +18,7 @@ from sasweb.launcher import children
 
 NAMES = (
     *("throughput", "latency", "concurrency", "scale", "recovery", "under_fault", "lost_replies"),
-    "retention",
+    *("retention", "load"),
 )
 CORES = 2
 
