@@ -2,6 +2,7 @@
 
     .venv/bin/python -m bench NAME [--help | …]     throughput, latency, load, concurrency, scale, recovery,
                                                      under_fault, lost_replies, retention
+    .venv/bin/python -m bench picture               draws the figures in results.md for the README
 
 The processes and the server share the two cores. `python -m bench.NAME` runs a benchmark on the server of DATABASE_URL
 and deletes the orders there.
@@ -11,7 +12,7 @@ import os
 import signal
 import sys
 
-from bench import machine
+from bench import machine, picture
 from sasweb.embedded_postgres.place import PostgresError
 from sasweb.embedded_postgres.server import FOR_TESTS, SETTINGS, temporary_server
 from sasweb.launcher import children
@@ -25,6 +26,9 @@ CORES = 2
 
 def main(arguments: list[str]) -> int:
     """Runs the benchmark. Returns its exit status."""
+    if arguments == ["picture"]:
+        picture.main()
+        return 0
     if not arguments or arguments[0] not in NAMES:
         sys.exit(__doc__)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])

@@ -147,7 +147,7 @@ def main() -> None:
     if unknown := set(names).difference(peers.NAMES if options.peers else AGENTS):
         parser.error(f"there is no row named {', '.join(sorted(unknown))}")
     if options.peers:
-        columns = ["idle, accepted → processed", "orders", "p50 ms", "p99 ms"]
+        columns = ["idle (ms)", "orders", "p50 ms", "p99 ms"]
         server.print_table(columns, peers.rows(options.orders, names))
         return
     rows = [line(name, measure(options.orders, remote=name == "sandbox")) for name in names]

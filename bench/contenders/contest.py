@@ -40,7 +40,7 @@ CONTENDERS = {
     contender.name: contender
     for contender in (
         # Hypercorn's two processes are started with its server.
-        Contender(name="restate", app="restate", server=servers.restate, workers=0, share=0.5),
+        Contender(name="restate", app="restate", server=servers.restate, workers=0, share=0.25),
         Contender(name="dbos", app="dbos", server=servers.postgres, workers=2),
         Contender(name="procrastinate", app="procrastinate", server=servers.postgres, workers=2),
         # Its cluster has two worker processes.
@@ -58,31 +58,42 @@ class Contest:
         self._command = [python(contender.app), "-m", contender.module]
         self._address = address
         self._place = place
+        self._workers: list[tuple[subprocess.Popen[bytes], Path]] = []
         self.act("prepare")
 
     def act(self, act: str, *words: object) -> str:
-        """Runs the app to its end. Returns what it printed. Raises `Unavailable`."""
+        """Runs the app to its end. Returns what it printed. Raises `Unavailable` also when a worker ends meanwhile."""
         command = [*self._command, act, self._address, *map(str, words)]
-        done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Unavailable(f"{act} failed: {last_line(done.stderr)}")
-        return done.stdout
+        with subprocess.Popen(
+            command, cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as app:
+            try:
+                output, errors = self._communicate(app)
+            finally:
+                app.kill()
+        if app.returncode != 0:
+            raise Unavailable(f"{act} failed: {last_line(errors)}")
+        return output
+
+    def _communicate(self, app: subprocess.Popen[str]) -> tuple[str, str]:
+        """What the app prints until it ends. Raises `Unavailable` when a worker ends before it does."""
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return app.communicate(timeout=1)
+            for worker, log in self._workers:
+                if worker.poll() is not None:
+                    raise Unavailable(f"a worker ended: {last_line(log.read_text(errors='replace'))}")
 
     @contextlib.contextmanager
     def workers(self) -> Iterator[None]:
-        """Runs the processes that do the work. Raises `Unavailable` when one has ended by itself."""
+        """Runs the processes that do the work."""
         with ExitStack() as stack:
-            logs = [self._place / f"worker-{number}.log" for number in range(self._contender.workers)]
-            processes = [
-                stack.enter_context(
-                    servers.running([*self._command, "work", self._address, str(number)], log)
-                )
-                for number, log in enumerate(logs)
-            ]
+            for number in range(self._contender.workers):
+                log = self._place / f"worker-{number}.log"
+                command = [*self._command, "work", self._address, str(number)]
+                self._workers.append((stack.enter_context(servers.running(command, log)), log))
+            stack.callback(self._workers.clear)
             yield
-            for process, log in zip(processes, logs, strict=True):
-                if process.poll() is not None:
-                    raise Unavailable(f"a worker ended: {last_line(log.read_text(errors='replace'))}")
 
     def times(self, batch: str, count: int) -> list[Times]:
         """Waits until so many orders of a batch have ended. Returns their times."""

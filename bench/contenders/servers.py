@@ -82,12 +82,9 @@ def restate(place: Path) -> Iterator[str]:
         running(command, place / "server.log", **settings) as server,
         running(serve, place / "service.log") as served,
     ):
-        for port, process, log in (
-            (ingress, server, "server.log"),
-            (admin, server, "server.log"),
-            (service, served, "service.log"),
-        ):
-            wait_until_open(port, process, place / log)
+        for port in (ingress, admin):
+            wait_until_open(port, server, place / "server.log")
+        wait_until_open(service, served, place / "service.log")
         register(f"http://127.0.0.1:{admin}/deployments", f"http://127.0.0.1:{service}")
         yield f"http://127.0.0.1:{ingress},http://127.0.0.1:{admin}"
 
