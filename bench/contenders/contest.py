@@ -80,20 +80,21 @@ class Contest:
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return app.communicate(timeout=1)
-            for worker, log in self._workers:
-                if worker.poll() is not None:
-                    raise Unavailable(f"a worker ended: {last_line(log.read_text(errors='replace'))}")
+            for worker, output in self._workers:
+                if (status := worker.poll()) is not None:
+                    reason = last_line(output.read_text(errors="replace"))
+                    raise Unavailable(f"a worker ended with status {status}: {reason}")
 
     @contextlib.contextmanager
-    def workers(self) -> Iterator[None]:
-        """Runs the processes that do the work."""
+    def workers(self) -> Iterator[list[subprocess.Popen[bytes]]]:
+        """Runs the processes that do the work. Yields them."""
         with ExitStack() as stack:
             for number in range(self._contender.workers):
                 log = self._place / f"worker-{number}.log"
                 command = [*self._command, "work", self._address, str(number)]
                 self._workers.append((stack.enter_context(servers.running(command, log)), log))
             stack.callback(self._workers.clear)
-            yield
+            yield [worker for worker, _ in self._workers]
 
     def times(self, batch: str, count: int) -> list[Times]:
         """Waits until so many orders of a batch have ended. Returns their times."""

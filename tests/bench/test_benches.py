@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench import server
+from bench.contenders import contest
+from bench.contenders.environments import Unavailable
 from tests.support.system import database_url
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -54,6 +56,15 @@ def test_a_contender_that_cannot_be_installed_is_left_out_in_one_line(
     assert rows == ["", "----", "loop"]
     (line,) = [line for line in errors.splitlines() if "dbos" in line]
     assert line.startswith("dbos is left out: pip could not install it: ")
+
+
+def test_a_contender_whose_worker_dies_is_left_out_rather_than_waited_for(transactional_db: None) -> None:
+    with contest.ready(contest.CONTENDERS["django-q2"]) as contender:
+        contender.act("fill", "lost", 1)
+        with contender.workers() as (worker,):
+            worker.kill()
+            with pytest.raises(Unavailable, match="a worker ended with status -9"):
+                contender.times("lost", 1)
 
 
 def run_bench(name: str, options: list[str], folder: Path, **environment: str) -> tuple[list[str], str]:
