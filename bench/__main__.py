@@ -1,16 +1,17 @@
 """Runs a benchmark on two cores, with its own PostgreSQL server, configured as in production.
 
     .venv/bin/python -m bench NAME [--help | …]     throughput, latency, load, concurrency, scale, recovery,
-                                                     under_fault, lost_replies, retention
+                                                     under_fault, lost_replies, retention, path, compare
     .venv/bin/python -m bench picture               draws the figures in results.md for the README
 
 The processes and the server share the two cores. `python -m bench.NAME` runs a benchmark on the server of DATABASE_URL
-and deletes the orders there.
+and deletes the orders there. `compare` runs benchmarks of two commits, which have their own servers, and needs none.
 """
 
 import os
 import signal
 import sys
+from collections.abc import Mapping
 
 from bench import machine, picture
 from sasweb.embedded_postgres.place import PostgresError
@@ -19,8 +20,11 @@ from sasweb.launcher import children
 
 NAMES = (
     *("throughput", "latency", "concurrency", "scale", "recovery", "under_fault", "lost_replies"),
-    *("retention", "load"),
+    *("retention", "load", "path", "compare"),
 )
+WITHOUT_SERVER = ("compare",)
+SPECIAL_SETTINGS = {"path": {"autovacuum": "off", "full_page_writes": "off"}}
+"""Otherwise the WAL of an order would depend on when the server last vacuumed a table and made a checkpoint."""
 CORES = 2
 
 
@@ -33,13 +37,21 @@ def main(arguments: list[str]) -> int:
         sys.exit(__doc__)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     print(machine.describe(), flush=True)
-    with temporary_server(settings={name: SETTINGS.get(name, "on") for name in FOR_TESTS}) as server:
+    if arguments[0] in WITHOUT_SERVER:
+        return run(arguments, os.environ)
+    settings = {name: SETTINGS.get(name, "on") for name in FOR_TESTS}
+    with temporary_server(settings={**settings, **SPECIAL_SETTINGS.get(arguments[0], {})}) as server:
         env = {**os.environ, "DATABASE_URL": server.url, "VAR_DIR": str(server.home.parent / "var")}
         env["LIMITS"] = "off"  # one client stands for many
-        name, *options = arguments
-        argv = [sys.executable, "-m", f"bench.{name}", *options]
-        command = children.spawn(argv, env=env, stdin=None, death_signal=signal.SIGTERM, own_session=False)
-        return abs(command.wait())
+        return run(arguments, env)
+
+
+def run(arguments: list[str], env: Mapping[str, str]) -> int:
+    """Runs the benchmark in its own process. Returns its exit status."""
+    name, *options = arguments
+    argv = [sys.executable, "-m", f"bench.{name}", *options]
+    command = children.spawn(argv, env=env, stdin=None, death_signal=signal.SIGTERM, own_session=False)
+    return abs(command.wait())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bench import noop, server
+from bench import noop, server, tables
 from bench.machine import processor_seconds
 from orders.agents.transport import Remote
 from orders.engine.contracts import Json, Request
@@ -158,7 +158,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = [measure(options.calls, milliseconds) for milliseconds in options.ms or (300.0, 1500.0)]
     columns = ("a call takes ms", "calls", "at once: most", "at once: mean", "calls/s", "CPU ms a call")
-    server.print_table(columns, rows)
+    tables.print_table(columns, rows)
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import psycopg
 from django.conf import settings
 
-from bench import peers, server
+from bench import peers, server, tables
 from orders import wiring
-from orders.engine.channels.wakeups import PG_CHANNEL
+from orders.engine.channels.wakeups import Topic
 from tests.support.order_bodies import order_body
 from tests.support.system import System, database_url
 from tests.support.wait import until
@@ -54,7 +54,7 @@ class Buyer:
         self._headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
         self._body = json.dumps(order_body(lines=[{"sku": sku, "quantity": 1}]))
         self._database = psycopg.connect(database_url(), autocommit=True)
-        self._database.execute(f"LISTEN {PG_CHANNEL}")
+        self._database.execute(f"LISTEN {Topic.PROGRESS.channel}")
 
     def buy(self) -> Times:
         """Places one order and waits until it is Processed."""
@@ -148,12 +148,12 @@ def main() -> None:
         parser.error(f"there is no row named {', '.join(sorted(unknown))}")
     if options.peers:
         columns = ["idle (ms)", "orders", "p50 ms", "p99 ms"]
-        server.print_table(columns, peers.rows(options.orders, names))
+        tables.print_table(columns, peers.rows(options.orders, names))
         return
     rows = [line(name, measure(options.orders, remote=name == "sandbox")) for name in names]
     spans = ("POST → 202", "202 → Processed", "POST → Processed")
     columns = [f"{span}, {per_cent}" for span in spans for per_cent in ("p50", "p99")]
-    server.print_table(["agents (ms)", "orders", *columns], rows)
+    tables.print_table(["agents (ms)", "orders", *columns], rows)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ new orders coming in. Then orders are stored evenly at a share of that, each tim
 import argparse
 from typing import Any
 
-from bench import feeder, noop, server
+from bench import feeder, noop, server, tables
 from bench.throughput import last_finished, warm_up
 from orders.engine.channels.wakeups import Topic, wake
 
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="at each share of it")
     options = parser.parse_args()
     rows = measure(options.orders, options.seconds)
-    server.print_table(["of the throughput", "orders", "orders/s", "p50 ms", "p99 ms"], rows)
+    tables.print_table(["of the throughput", "orders", "orders/s", "p50 ms", "p99 ms"], rows)
 
 
 if __name__ == "__main__":

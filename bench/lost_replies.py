@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from bench import server
+from bench import server, tables
 from orders.models import Event
 from tests.support.system import SERVICES, System
 
@@ -43,7 +43,7 @@ def measure(lost: int, rate: float) -> None:
         finally:
             system.end()
     failed, ended = states["error"], sum(states.values())
-    server.print_table(
+    tables.print_table(
         ("services without keys", ""),
         [
             ("orders", f"{ended:,}"),

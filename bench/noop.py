@@ -29,7 +29,9 @@ from orders.engine.contracts import AcceptedOrder, Agent, Json, Request, Step, S
 from orders.engine.errors import Transient
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.loop import Worker, instance_id, stop_on_signals
-from orders.engine.scheduler.role import Scheduler, SchedulerConfig
+from orders.engine.runtime.statements import prepare_statements
+from orders.engine.scheduler.config import SchedulerConfig
+from orders.engine.scheduler.role import Scheduler
 from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 from orders.vocabulary import ActorKind, EventKind
 
@@ -126,6 +128,7 @@ def fill(count: int, workflow: Workflow = FOUR) -> None:
 
 def run_scheduler(profile: str | None = None) -> None:
     """Runs until a signal."""
+    prepare_statements()
     scheduler = Scheduler(config=SchedulerConfig(instance=instance_id("scheduler")), workflows=WORKFLOWS)
     worker = Worker(name="scheduler", run_once=scheduler.run_once)
     stop_on_signals(worker.stop)
@@ -145,6 +148,7 @@ def profiled(run: Callable[[], None], file: str | None) -> None:
 
 def run_agents(agents: Sequence[Agent]) -> None:
     """Runs until a signal."""
+    prepare_statements()
     host = AgentHost(config=HostConfig(instance=instance_id("agents")), agents=agents)
     stop_on_signals(host.stop)
     wiring.listener({Topic.AGENTS: host.wake}).start()

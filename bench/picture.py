@@ -10,6 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from bench import tables
+
 PROJECT = Path(__file__).resolve().parents[1]
 RESULTS = PROJECT / "bench" / "results.md"
 PICTURE = PROJECT / "docs" / "images" / "figures.svg"
@@ -70,35 +72,30 @@ class Latency(NamedTuple):
     p99: float
 
 
-def read_table(text: str, heading: str) -> list[dict[str, str]]:
-    """The rows of the first table after a heading, each by its columns. Raises `ValueError` when there is none."""
+def read_table(text: str, heading: str) -> dict[str, dict[str, str]]:
+    """The first table after a heading. Raises `ValueError` when there is none."""
     section = re.split(r"^#+ ", text.partition(f"\n{heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
     table = re.search(r"(?:^\|.+\|$\n?){3,}", section, re.MULTILINE)
     if table is None:
         raise ValueError(f"there is no table below {heading!r}")
-    lines = [line.strip("|") for line in table[0].splitlines()]
-    columns, _, *rows = [[cell.strip() for cell in line.split(" | ")] for line in lines]
-    return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def to_number(cell: str) -> float:
-    """The number in a cell."""
-    return float(cell.replace(",", ""))
+    return tables.read_table(table[0])
 
 
 def read_speeds(text: str) -> list[Speed]:
     """Everybody's orders a second, the fastest first."""
-    rows = [row for row in read_table(text, "## Throughput") if row[""] in LABELS]
-    return sorted((Speed(row[""], to_number(row["orders/s"])) for row in rows), key=lambda row: -row.rate)
+    rows = read_table(text, "## Throughput")
+    speeds = [Speed(name, tables.number(row["orders/s"])) for name, row in rows.items() if name in LABELS]
+    return sorted(speeds, key=lambda speed: -speed.rate)
 
 
 def read_latencies(text: str) -> list[Latency]:
     """Everybody's idle milliseconds, the quickest first."""
     rows = read_table(text, "### Idle, beside others")
     latencies = [
-        Latency(row["idle (ms)"], to_number(row["p50 ms"]), to_number(row["p99 ms"])) for row in rows
+        Latency(name, tables.number(row["p50 ms"]), tables.number(row["p99 ms"]))
+        for name, row in rows.items()
     ]
-    return sorted(latencies, key=lambda row: row.p50)
+    return sorted(latencies, key=lambda latency: latency.p50)
 
 
 def format_number(number: float) -> str:

@@ -24,7 +24,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from bench import server
+from bench import server, tables
 from orders.engine.runtime.sql import database_now, fetch
 from orders.models import (
     AgentRequest,
@@ -284,7 +284,7 @@ def main() -> None:
                 print(f"{role}: {times[-1]:.1f} s", file=sys.stderr, flush=True)
                 settle(up)
             rows.append([role, len(times), statistics.median(times), max(times)])
-    server.print_table(["killed (seconds)", "times", "median", "worst"], rows)
+    tables.print_table(["killed (seconds)", "times", "median", "worst"], rows)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from bench import server
+from bench import server, tables
 from bench.under_fault import WARM_UP, Options, Speed, measure
 from orders.engine.runtime.brief_batches import Walk
 from orders.engine.runtime.sql import run
@@ -161,7 +161,7 @@ def measure_alone(orders: int) -> None:
     assert ArchivedOrder.objects.count() == orders
     deleted = walk_to_the_end(moving.delete_archived, "DELETE FROM orders_archivedorder")
     columns = ["alone", "orders", "orders/s", "batches", "given up", "lock ms, p50", "p99", "longest"]
-    server.print_table(columns, [["moved to the archive", *moved], ["deleted from it", *deleted]])
+    tables.print_table(columns, [["moved to the archive", *moved], ["deleted from it", *deleted]])
 
 
 @contextmanager
@@ -214,7 +214,7 @@ def measure_running(orders: int, options: Options) -> None:
                 moved[0],
             ]
         )
-    server.print_table(
+    tables.print_table(
         ["orders under way", "orders/s", "of without", "p50 ms", "p99 ms", "moved meanwhile"], rows
     )
 

@@ -21,7 +21,7 @@ from typing import Any
 import psycopg
 from django.db import connection, transaction
 
-from bench import noop, server
+from bench import noop, server, tables
 from orders.engine import state_store
 from orders.engine.channels import leases, replies, submissions
 from orders.engine.runtime.sql import database_now, fetch, run
@@ -301,7 +301,7 @@ def print_costs(
         "ms, last/first",
         "pages, last/first",
     ]
-    server.print_table(columns, rows)
+    tables.print_table(columns, rows)
 
 
 def main() -> None:

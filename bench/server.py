@@ -1,4 +1,4 @@
-"""Shared by the benchmarks: an empty database, processes, waiting for orders, and printing tables."""
+"""Shared by the benchmarks: an empty database, processes, and waiting for orders."""
 
 import contextlib
 import math
@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from django.core.management import call_command
 from django.db import transaction
@@ -123,15 +122,3 @@ def percentile(values: Sequence[float], per_cent: float) -> float:
         return math.nan
     ranked = sorted(values)
     return ranked[max(0, math.ceil(len(ranked) * per_cent / 100) - 1)]
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Prints a table in Markdown, as in bench/results.md."""
-    shown = [[f"{cell:,.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[at]) for row in [list(columns), *shown]) for at in range(len(columns))]
-    for row in [list(columns), ["-" * width for width in widths], *shown]:
-        cells = [
-            row[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-        ]
-        print(f"| {' | '.join(cells)} |", flush=True)

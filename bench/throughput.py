@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import machine, server
+from bench import machine, server, tables
 from bench.contenders import contest
 from bench.contenders.environments import Unavailable
 from orders.engine.runtime.sql import fetch
@@ -144,7 +144,7 @@ def main() -> None:
         )
         for name, rate in rates.items()
     ]
-    server.print_table(("", "orders", "orders/s", "of the loop", "sasweb is … times as fast"), rows)
+    tables.print_table(("", "orders", "orders/s", "of the loop", "sasweb is … times as fast"), rows)
 
 
 def number_of_orders(name: str, options: argparse.Namespace) -> int:

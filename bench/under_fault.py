@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import psycopg
 from django.db import transaction
 
-from bench import feeder, noop, server
+from bench import feeder, noop, server, tables
 from orders.engine.runtime.sql import fetch, run
 from orders.models import StepState
 from tests.support.system import Process, database_url
@@ -191,7 +191,7 @@ def main() -> None:
                 speed.p99 / healthy.p99,
             ]
         )
-    server.print_table(["fault", "orders/s", "of none", "p50 ms", "p99 ms", "p99, times none"], rows)
+    tables.print_table(["fault", "orders/s", "of none", "p50 ms", "p99 ms", "p99, times none"], rows)
 
 
 if __name__ == "__main__":

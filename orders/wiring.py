@@ -21,7 +21,8 @@ from orders.engine.errors import WorkflowError
 from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.engine.runtime.loop import instance_id
-from orders.engine.scheduler.role import Scheduler, SchedulerConfig
+from orders.engine.scheduler.config import SchedulerConfig
+from orders.engine.scheduler.role import Scheduler
 from orders.engine.submission import Submitter, SubmitterConfig
 from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 from orders.workflow.intake import OrderIntake

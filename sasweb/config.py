@@ -43,6 +43,7 @@ class Config:
     database_url: str
     listen_database_url: str
     migrate_database_url: str
+    prepared_statements: bool
     secret_key: str
     secret_key_fallbacks: tuple[str, ...]
     debug: bool
@@ -88,13 +89,17 @@ def read(environ: Env | None = None) -> Config:
         )
     networks = _networks(env, "WEBHOOK_NETWORKS")
     debug = _value(env.bool, "DEBUG", False, "true or false")
+    listen_database_url = _postgres_url(env, "LISTEN_DATABASE_URL", "")
     return Config(
         bind=bind,
         sandbox_bind=sandbox,
         var_dir=var_dir,
         database_url=_postgres_url(env, "DATABASE_URL", _noted_url(var_dir)),
-        listen_database_url=_postgres_url(env, "LISTEN_DATABASE_URL", ""),
+        listen_database_url=listen_database_url,
         migrate_database_url=_postgres_url(env, "MIGRATE_DATABASE_URL", ""),
+        prepared_statements=_value(
+            env.bool, "PREPARED_STATEMENTS", not listen_database_url, "true or false"
+        ),
         secret_key=_secret_key(env, var_dir),
         secret_key_fallbacks=_secret_keys(env, "SECRET_KEY_FALLBACKS"),
         debug=debug,

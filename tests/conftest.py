@@ -8,6 +8,7 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker
 
 from orders.engine.runtime import brief_batches
+from orders.engine.runtime.statements import prepare_statements
 from sasweb import database
 from tests.support.two_sessions import BAD_PLANS, Session
 
@@ -20,6 +21,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
     A quick transaction may take longer than 5 s on a busy machine, and some tests are one transaction from end to end.
     """
+    prepare_statements()
     options = connections["default"].settings_dict["OPTIONS"]
     options["options"] = options["options"].replace("timeout=5s", "timeout=120s")
     database.LIMIT_IN_MS = 120_000

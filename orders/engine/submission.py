@@ -27,6 +27,7 @@ from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
+from orders.engine.runtime.statements import pipelined
 from orders.vocabulary import ActorKind, AlertKind, EventKind, StatusKind
 
 
@@ -66,11 +67,13 @@ class Submitter:
         self._admission.check()
         if self._admission.troubles:
             return Counts()
-        with transaction.atomic():
-            self._messages.refresh()
-            messages = submissions.take(
+        with transaction.atomic(), pipelined():
+            mark = self._messages.send_refresh()
+            taking = submissions.send_take(
                 scope.limit, only=scope.only, without=scope.without, start=self._messages.start
             )
+            mark.result()
+            messages = taking.result()
             if not messages:
                 return Counts()
             scope.touched.extend(submission.order_id for _, submission in messages)

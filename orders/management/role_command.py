@@ -15,6 +15,7 @@ from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.loop import Role, Worker, stop_on_signals
 from orders.engine.runtime.sql import log_trouble
+from orders.engine.runtime.statements import prepare_statements
 from sasweb import database
 
 
@@ -25,6 +26,7 @@ class RoleCommand(BaseCommand):
 
     def run_worker(self, name: str, role: Role, topic: Topic) -> None:
         """Runs passes of a role until it is stopped; a message on the topic wakes it."""
+        prepare_statements()
         if not wait_for_database():
             return
         worker = Worker(name=name, run_once=role.run_once, health=role.health)

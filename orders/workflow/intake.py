@@ -131,6 +131,8 @@ def _currencies(skus: set[str]) -> dict[str, str]:
 
 
 def _customers(keys: set[int]) -> set[int]:
+    if not keys:
+        return set()
     return set(get_user_model().objects.filter(pk__in=keys).values_list("pk", flat=True))
 
 

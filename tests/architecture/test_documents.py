@@ -20,7 +20,7 @@ from orders.engine.circuits.store import HEARTBEAT_LIMIT
 from orders.engine.contracts import Step
 from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.age_turns import AGED, EVERY
-from orders.engine.scheduler.role import SchedulerConfig
+from orders.engine.scheduler.config import SchedulerConfig
 from orders.engine.supervisor.role import SupervisorConfig
 from orders.live.hub import HubConfig
 from orders.live.places import Caps

@@ -6,7 +6,8 @@ from uuid import UUID
 import pytest
 from django.core.management import CommandError
 
-from orders.engine.scheduler.role import Scheduler, SchedulerConfig
+from orders.engine.scheduler.config import SchedulerConfig
+from orders.engine.scheduler.role import Scheduler
 from orders.models import AgentRequest, Alert, Event, OrderProcess, SetAside, StepState, SubmissionMessage
 from tests.commands.running import make_alert, run
 from tests.support.factories import ago, make_order, step_of

@@ -6,7 +6,7 @@ Each test states the bound: of the claims of a list, every `EVERY`th goes by age
 import pytest
 from django.db import transaction
 
-from orders.engine.agent_host.records import HostConfig, HostRecords, Results
+from orders.engine.agent_host.records import HostConfig, HostRecords
 from orders.engine.runtime.age_turns import EVERY
 from orders.models import AgentRequest, OrderProcess, StepState
 from tests.support.availability import set_capacity
@@ -111,7 +111,7 @@ def test_a_request_is_claimed_by_a_host_within_four_claims_that_have_room() -> N
     for _ in range(EVERY):
         for _ in range(3):
             make_one(priority=9)
-        host.exchange(Results(), {"kitchen": 2}, 0)
+        host.claim({"kitchen": 2}, 0)
     low.refresh_from_db()
     assert low.leased_by == "agents:1"
 
@@ -123,8 +123,8 @@ def test_claims_without_room_are_no_turns() -> None:
     for _ in range(EVERY):
         make_one(priority=9)
         with transaction.atomic():
-            host.exchange(Results(), {"kitchen": 1}, 0)
-        host.exchange(Results(), {"kitchen": 0}, 0)
+            host.claim({"kitchen": 1}, 0)
+        host.claim({"kitchen": 0}, 0)
     low.refresh_from_db()
     assert low.leased_by == "agents:1"
 
@@ -136,5 +136,5 @@ def test_a_claim_by_age_takes_no_more_than_there_is_room_for() -> None:
             make_one(priority=priority, agent=agent)
     host = HostRecords(config=HostConfig(instance="agents:1"), agents=["kitchen", "oven"])
     for number in range(1, 4):
-        new_leases, _ = host.exchange(Results(), {"kitchen": 1, "oven": 0}, 0)
+        new_leases, _ = host.claim({"kitchen": 1, "oven": 0}, 0)
         assert [lease.agent for lease in new_leases] == ["kitchen"], number

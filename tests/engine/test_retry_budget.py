@@ -7,7 +7,8 @@ import pytest
 
 from orders.engine.circuits.retry_budget import RETRY_BUDGET
 from orders.engine.runtime.sql import run
-from orders.engine.scheduler.role import Scheduler, SchedulerConfig
+from orders.engine.scheduler.config import SchedulerConfig
+from orders.engine.scheduler.role import Scheduler
 from orders.models import AgentRequest, Event, RetryBudget
 from tests.support.availability import set_capacity, waiting
 from tests.support.factories import ahead, make_order

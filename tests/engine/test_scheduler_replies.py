@@ -43,7 +43,7 @@ def test_a_valid_reply_is_recorded_with_its_result_and_the_next_step_is_started(
     order = make_order({**BAKED, "decorate": "running", "box": "completed"}, process_state="processing")
     make_reply(step_of(order, "decorate"), body={"roses": 3}, calls=2, instance="agents:7")
     counts = a_scheduler().run_once()
-    assert (counts.busy, counts.done["replies"], counts.done["started"]) == (True, 1, 1)
+    assert (counts.busy, counts.done["replies"], counts.done["started"]) == (False, 1, 1)
     assert step_of(order, "decorate").result == {"roses": 3}
     detail = event_of(order, "step_completed").detail
     assert (detail["calls"], detail["instance"]) == (2, "agents:7")

@@ -18,7 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from orders.engine.channels.wakeups import PG_CHANNEL, Topic
+from orders.engine.channels.wakeups import Topic
 from tests.simulation.kernel import Kernel, Task
 from tests.simulation.sessions import Sessions
 
@@ -77,7 +77,7 @@ class Database:
         self._statement = statement
         self._density = density
         self._ears: list[tuple[Task, Topic, Callable[[], None]]] = []
-        self._wakeups: dict[Task, set[str]] = {}
+        self._wakeups: dict[Task, set[Topic]] = {}
         self._writers: set[Task] = set()
         self.monitor = psycopg.connect(url, autocommit=True, options=OPTIONS)
         self.sessions = Sessions(self.monitor)
@@ -145,8 +145,8 @@ class Database:
             task.session_time = None
         if writes_orders(statement):
             self._writers.add(task)
-        if "pg_notify" in statement and parameters and parameters[0] == PG_CHANNEL:
-            self._wakeups.setdefault(task, set()).update(parameters[1])
+        if "pg_notify" in statement:
+            self._wakeups.setdefault(task, set()).update(_woken(statement, parameters))
         if wrapper.autocommit:
             self._has_committed(task)
         return result
@@ -264,12 +264,17 @@ class Database:
         self._kernel.locks_may_be_free = True
         topics = self._wakeups.pop(task, set())
         for ear, topic, hear in self._ears:
-            is_heard = topic.value in topics and self._kernel.chance.random() >= self.deafness
+            is_heard = topic in topics and self._kernel.chance.random() >= self.deafness
             if is_heard and not ear.process.is_dead:
                 hear()
         if task in self._writers:
             self._writers.remove(task)
             self.on_commit()
+
+
+def _woken(statement: str, parameters: Any) -> set[Topic]:
+    """The topics that a statement wakes, or may wake: they stand in it, or are what is bound to it."""
+    return {topic for topic in Topic if topic.channel in statement or topic.channel in repr(parameters)}
 
 
 @functools.cache

@@ -211,7 +211,7 @@ def test_a_claim_passes_over_orders_that_another_is_claiming_without_waiting(new
 
 @pytest.mark.pattern("C2")
 @pytest.mark.parametrize(
-    ("seconds", "query"), [(None, '"not_before" IS NULL'), (-1.0, '"not_before" <= ')], ids=["ready", "due"]
+    ("seconds", "query"), [(None, "p.not_before IS NULL"), (-1.0, "p.not_before <= ")], ids=["ready", "due"]
 )
 def test_an_order_whose_state_changed_between_choice_and_lock_is_not_claimed(
     new_session: NewSession, seconds: float | None, query: str

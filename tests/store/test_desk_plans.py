@@ -1,10 +1,11 @@
 """What operators read costs the same with 30,000 finished orders: no selector reads a whole big table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from django.db import connection
 
 from orders.engine.runtime.sql import database_now
 from orders.models import AlertGroup
@@ -27,6 +28,16 @@ from tests.support.plans import full_tables, plans_of, some_orders
 pytestmark = pytest.mark.django_db
 
 __all__ = ["full_tables"]
+
+
+@pytest.fixture(autouse=True)
+def own_plan_each_time(db: None) -> Iterator[None]:
+    """The server plans each statement of the web for its own parameters."""
+    connection.ensure_connection()
+    session = connection.connection
+    before, session.prepare_threshold = session.prepare_threshold, None
+    yield
+    session.prepare_threshold = before
 
 
 def test_no_selector_of_the_desk_reads_a_whole_table_of_orders_steps_or_alerts() -> None:

@@ -1,7 +1,7 @@
 """The reply queue and the response queues: nothing is read twice, nothing is lost, and nobody waits (C5, Q3)."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 import pytest
@@ -12,7 +12,8 @@ from uuid_utils.compat import uuid7
 from orders.engine.channels import replies, status
 from orders.engine.channels.status import Status
 from orders.engine.rows import ReplyRow
-from orders.engine.scheduler.role import Scheduler, SchedulerConfig
+from orders.engine.scheduler.config import SchedulerConfig
+from orders.engine.scheduler.role import Scheduler
 from orders.models import AgentReply, StatusMessage
 from orders.vocabulary import StatusKind
 from tests.support.factories import make_order, make_reply, step_of
@@ -30,6 +31,13 @@ def post_replies(number: int) -> list[tuple[int, UUID]]:
     return [(reply.pk, reply.order_id) for reply in created]
 
 
+def take(reply_ids: Sequence[int]) -> list[ReplyRow]:
+    """Reads replies and deletes them, as a pass does."""
+    taken = replies.send_read(reply_ids).result()
+    replies.delete(reply_ids)
+    return taken
+
+
 @pytest.mark.django_db
 @pytest.mark.pattern("C5", "T5")
 def test_a_reply_is_taken_completely_with_its_body_as_the_agent_sent_it() -> None:
@@ -37,7 +45,7 @@ def test_a_reply_is_taken_completely_with_its_body_as_the_agent_sent_it() -> Non
     body = {"id": "há", "deep": [{"a": None}, 1.5, 12345678901234567890]}
     completed = make_reply(step_of(order, "mix"), body=body, calls=4, instance="agents:7")
     compensated = make_reply(step_of(order, "box"), "failed", body={})
-    taken = replies.take([compensated.pk, completed.pk])
+    taken = take([compensated.pk, completed.pk])
     assert [reply.id for reply in taken] == [completed.pk, compensated.pk]
     fields = {
         name: getattr(completed, name) for name in ReplyRow._fields if name not in ("body", "posted_at")
@@ -47,8 +55,8 @@ def test_a_reply_is_taken_completely_with_its_body_as_the_agent_sent_it() -> Non
     assert taken[0].posted_at is not None
     assert (taken[1].compensates, taken[1].outcome, taken[1].attempt) == (True, "failed", 2)
     assert AgentReply.objects.count() == 0
-    assert replies.take([completed.pk]) == []
-    assert replies.take([]) == []
+    assert take([completed.pk]) == []
+    assert take([]) == []
 
 
 @pytest.mark.django_db
@@ -56,7 +64,7 @@ def test_a_peek_shows_the_oldest_and_takes_nothing() -> None:
     posted = post_replies(5)
     assert replies.peek(3) == posted[:3]
     assert replies.peek(10) == posted
-    assert replies.take([posted[1][0]])[0].order_id == posted[1][1]
+    assert take([posted[1][0]])[0].order_id == posted[1][1]
     assert replies.peek(10) == [posted[0], *posted[2:]]
 
 
@@ -139,7 +147,7 @@ def test_eight_schedulers_take_every_reply_exactly_once() -> None:
         taken: list[int] = []
         while True:
             with transaction.atomic():
-                rows = replies.take([reply_id for reply_id, _ in replies.peek(7)])
+                rows = take([reply_id for reply_id, _ in replies.peek(7)])
             taken += [row.id for row in rows]
             if not rows:
                 return taken

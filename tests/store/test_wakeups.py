@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, transaction
 
 from orders import wiring
-from orders.engine.channels.wakeups import PG_CHANNEL, Topic, wake
+from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.runtime import listener as listener_module
 from orders.engine.runtime.listener import Listener
 from orders.engine.runtime.sql import fetch
@@ -34,14 +34,15 @@ class Ear:
             },
             autocommit=True,
         )
-        self._connection.execute(f"LISTEN {PG_CHANNEL}")
+        for topic in Topic:
+            self._connection.execute(f"LISTEN {topic.channel}")
 
     def hear(self, number: int) -> list[str]:
         """The next payloads in their order, or fewer if no more come."""
         payloads: list[str] = []
         while len(payloads) < number:
             more = [
-                notification.payload
+                Topic(notification.channel.removeprefix("sasweb_"))
                 for notification in self._connection.notifies(timeout=PATIENCE, stop_after=1)
             ]
             if not more:

@@ -26,6 +26,7 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from orders.engine.errors import Transient
+from orders.engine.runtime.statements import Sent, known
 
 STALL = 6.0
 """Seconds; longer than `LEASE` and than the 5 s after which the server ends a transaction."""
@@ -64,33 +65,32 @@ POINTS: dict[str, dict[str, Place]] = {
         place="orders.services.placing:place_order",
     ),
     "submission": _around(
-        take=f"{CHANNELS}.submissions:take",
+        take=f"{CHANNELS}.submissions:send_take",
         insert=f"{STORE}:create_processes",
         delete=f"{CHANNELS}.submissions:delete",
         notify="orders.engine.submission:wake",
         commit=COMMIT,
     ),
     "scheduler": _around(
-        lock=f"{STORE}:lock",
-        take=f"{CHANNELS}.replies:take",
-        claim=f"{STORE}:claim",
-        write_steps=f"{STORE}:write_steps",
+        lock=f"{STORE}:send_lock",
+        claim=f"{STORE}:send_claim",
+        write_steps=f"{STORE}:send_step_writes",
+        delete=f"{CHANNELS}.replies:delete",
         write_processes=f"{STORE}:write_processes",
         post=f"{CHANNELS}.requests:post",
         events=f"{STORE}:record_events",
-        credit="orders.engine.scheduler.role:grant_credit",
+        credit="orders.engine.scheduler.role:credit_of",
         settle="orders.engine.scheduler.role:charge_credit",
         notify="orders.engine.scheduler.role:wake",
         commit=COMMIT,
     ),
     "agents": _around(
-        claim=f"{CHANNELS}.leases:claim",
+        claim=f"{CHANNELS}.leases:send_claim",
         call="orders.engine.agent_host.call:Call._try",
         answer="orders.engine.agent_host.call:Call.run",
         complete=f"{CHANNELS}.leases:complete",
         renew=f"{CHANNELS}.leases:renew",
         report="orders.engine.agent_host.records:report_calls",
-        notify="orders.engine.agent_host.records:wake",
         commit=COMMIT,
     ),
     "supervisor": _around(
@@ -110,7 +110,8 @@ PASSES = {
     "submission": ["orders.engine.submission:Submitter._pass"],
     "scheduler": ["orders.engine.scheduler.role:Scheduler._pass"],
     "agents": [
-        "orders.engine.agent_host.records:HostRecords.exchange",
+        "orders.engine.agent_host.records:HostRecords.post",
+        "orders.engine.agent_host.records:HostRecords.claim",
         "orders.engine.agent_host.records:HostRecords.renew",
         "orders.engine.agent_host.records:HostRecords.report",
     ],
@@ -255,14 +256,20 @@ def _wrapped(original: Callable[..., Any], target: str, armed: Armed) -> Callabl
             return original(*args, **options)
         if shot := armed.fires(before):
             if shot.mode == "dothenfail":
-                original(*args, **options)
+                _known(original(*args, **options))
             strike(shot)
-        result = original(*args, **options)
-        if not _found_nothing(result) and (shot := armed.fires(after)):
+        result = _known(original(*args, **options))
+        found = result.result() if isinstance(result, Sent) else result
+        if not _found_nothing(found) and (shot := armed.fires(after)):
             strike(shot)
         return result
 
     return act
+
+
+def _known(result: Any) -> Any:
+    """Waits for what has been sent, so that a point comes after the whole of its function."""
+    return known(result.result()) if isinstance(result, Sent) else result
 
 
 def _has_no_work(args: tuple[Any, ...], options: dict[str, Any]) -> bool:

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
+import psycopg
 import pytest
 from django.db import connection, transaction
+from psycopg._queries import PostgresQuery
+from psycopg.adapt import Transformer
 from pytest_django.plugin import DjangoDbBlocker
 
 from orders.engine.runtime.sql import fetch, run
@@ -111,13 +114,54 @@ NO_PLAN = ("SET ", "SAVEPOINT ", "RELEASE ")
 """How statements begin that have no plan."""
 
 
+class Explained(NamedTuple):
+    """A statement that an act has run; `is_prepared`: the server plans it once, for whatever parameters."""
+
+    sql: str
+    params: Any
+    is_prepared: bool
+
+    def explain(self, options: str) -> dict[str, Any]:
+        """How the server runs it, with the same kind of plan."""
+        if not self.is_prepared:
+            ((explained,),) = fetch(f"EXPLAIN ({options}FORMAT JSON) {self.sql}", self.params)
+        else:
+            query = PostgresQuery(Transformer(connection.connection))
+            query.convert(self.sql, self.params)
+            names = fetch("SELECT nullif(format_type(oid, NULL), '-') FROM unnest(%s::oid[]) AS oid", [list(query.types)])
+            types = ", ".join(name or "unknown" for (name,) in names)
+            order = query._order
+            values = [self.params[name] for name in order] if order else list(self.params or ())
+            places = f"({', '.join(['%s'] * len(values))})" if values else ""
+            with connection.cursor() as cursor:
+                cursor.execute(f"PREPARE explained {f'({types})' if types else ''} AS {query.query.decode()}")
+                cursor.execute(f"EXPLAIN ({options}FORMAT JSON) EXECUTE explained{places}", values)
+                ((explained,),) = cursor.fetchall()
+                cursor.execute("DEALLOCATE explained")
+        (tree,) = explained if isinstance(explained, list) else json.loads(explained)
+        return dict(tree)
+
+
+def ran_by(act: Callable[[], object]) -> list[Explained]:
+    """The statements that an act runs, without those that have no plan."""
+    ran: list[Explained] = []
+
+    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        is_prepared = not isinstance(context["cursor"].cursor, psycopg.ClientCursor)
+        ran.append(Explained(sql, params, is_prepared))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        act()
+    return [statement for statement in ran if not statement.sql.lstrip().startswith(NO_PLAN)]
+
+
 class Plan:
     """How PostgreSQL would run one statement."""
 
-    def __init__(self, sql: str, params: Any) -> None:
-        self.sql = sql
-        ((explained,),) = fetch(f"EXPLAIN (FORMAT JSON) {sql}", params)
-        (self.tree,) = explained if isinstance(explained, list) else json.loads(explained)
+    def __init__(self, statement: Explained) -> None:
+        self.sql = statement.sql
+        self.tree = statement.explain("")
 
     def nodes(self) -> Iterator[dict[str, Any]]:
         waiting = [self.tree["Plan"]]
@@ -145,33 +189,16 @@ class Plan:
 
 def plans_of(act: Callable[[], object]) -> list[Plan]:
     """The plans of all statements that an act runs, in their order, under the settings that it has made."""
-    ran: list[tuple[str, Any]] = []
-
-    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        ran.append((sql, params))
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(note):
-        act()
-    return [Plan(sql, params) for sql, params in ran if not sql.lstrip().startswith(NO_PLAN)]
+    return [Plan(statement) for statement in ran_by(act)]
 
 
 def blocks_of(act: Callable[[], object]) -> int:
     """The blocks that the statements of an act read, each run once more after it, under the settings it has made."""
-    statements: list[str] = []
-
-    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        statements.append(context["cursor"].mogrify(sql, params))
-        return execute(sql, params, many, context)
-
     blocks = 0
     with transaction.atomic():
-        with connection.execute_wrapper(note):
-            act()
-        for sql in statements:
-            if not sql.lstrip().startswith(NO_PLAN):
-                ((plan,),) = fetch(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}")
-                blocks += plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"]
+        for statement in ran_by(act):
+            plan = statement.explain("ANALYZE, BUFFERS, ")["Plan"]
+            blocks += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
     return blocks
 
 

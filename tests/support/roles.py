@@ -17,7 +17,8 @@ from orders.engine.contracts import Agent, Workflows
 from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import fetch, run
-from orders.engine.scheduler.role import Scheduler, SchedulerConfig
+from orders.engine.scheduler.config import SchedulerConfig
+from orders.engine.scheduler.role import Scheduler
 from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 from orders.models import AgentReply, AgentRequest, Alert, Event, OrderProcess, StatusMessage, StepState
 from tests.support.factories import make_reply

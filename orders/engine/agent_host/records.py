@@ -5,8 +5,9 @@ An exchange never waits for a circuit, and a report never locks a request, so ho
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
@@ -21,10 +22,10 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.hosts import read_quarantines
 from orders.engine.circuits.retry_budget import draw_retries
 from orders.engine.circuits.rules import BreakerRules, CircuitRow, Tally
-from orders.engine.circuits.store import read_circuits, register_agents, report_calls
+from orders.engine.circuits.store import register_agents, report_calls, send_circuits
 from orders.engine.rows import EventRow
 from orders.engine.runtime.age_turns import AgeTurns
-from orders.engine.runtime.sql import database_now
+from orders.engine.runtime.statements import pipelined
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +49,8 @@ class HostConfig:
 class CircuitSnapshot(NamedTuple):
     """The circuits as they were at one moment, and, if they were read for a report, this host's quarantines."""
 
-    circuits: Mapping[str, CircuitRow]
     at: datetime
+    circuits: Mapping[str, CircuitRow]
     quarantines: Mapping[str, Quarantine] | None = None
 
 
@@ -59,9 +60,6 @@ class Results(NamedTuple):
     answers: Sequence[leases.Answer] = ()
     notes: Sequence[EventRow] = ()
     handed_over: Sequence[leases.GivenBack] = ()
-
-
-NO_SNAPSHOT = CircuitSnapshot({}, datetime.min.replace(tzinfo=UTC))
 
 
 class Load(NamedTuple):
@@ -87,55 +85,58 @@ class HostRecords:
         self._agents = list(agents)
         self._requests = LowWater("orders_agentrequest")
         self._turns = AgeTurns()
+        self._crowded = set(agents)
+        """The agents that may have had more requests than the last claim had room for. The others have no need of turns
+        by age: all that they had has been claimed."""
 
-    def exchange(
-        self, results: Results, room: Mapping[str, int], suspicion: int
-    ) -> tuple[list[leases.Lease], CircuitSnapshot]:
-        """Hands results over and claims new requests; first those that may have killed their hosts, up to a weight of
-        `suspicion`.
-
-        Also returns the circuits if anything was claimed: a probe is committed together with the half-open state that
-        makes it one, so the host sees both at once.
-        """
+    def post(self, results: Results) -> None:
+        """Hands results over: one statement, unless there is more than answers."""
         me = self._config.instance
-        with transaction.atomic():
-            self._requests.refresh()
-            posted_count = leases.complete(results.answers, me=me)
+        if not results.notes and not results.handed_over:
+            leases.complete(results.answers, me=me)
+            return
+        with transaction.atomic(), pipelined():
+            leases.complete(results.answers, me=me)
             released_count = leases.release(results.handed_over, me=me) if results.handed_over else 0
             state_store.record_events(results.notes)
-            topics = {
-                Topic.SCHEDULER: posted_count,
-                Topic.PROGRESS: len(results.notes),
-                Topic.AGENTS: released_count,
-            }
+            topics = {Topic.PROGRESS: len(results.notes), Topic.AGENTS: released_count}
             wake(*(topic for topic, number in topics.items() if number))
-            new_leases = self._claim(room, suspicion)
-            return new_leases, self._snapshot() if new_leases else NO_SNAPSHOT
 
-    def _claim(self, room: Mapping[str, int], suspicion: int) -> list[leases.Lease]:
-        """Claims suspects, then, for the agents whose turn it is, the oldest requests, then by priority."""
+    def claim(self, room: Mapping[str, int], suspicion: int) -> tuple[list[leases.Lease], CircuitSnapshot]:
+        """Claims new requests; first those that may have killed their hosts, up to a weight of `suspicion`, then, for
+        the agents whose turn it is, the oldest ones, then by priority.
+
+        Also returns the circuits, read afterwards: a probe is committed together with the half-open state that makes it
+        one, so the host sees both at once.
+        """
         me, seconds, start = self._config.instance, self._config.lease, self._requests.start
         new_leases: list[leases.Lease] = []
-        if suspicion:
-            new_leases = suspects.claim(
-                room=room, free=suspicion, me=me, seconds=seconds, operations=self._operations
+        turns = self._turns.take(agent for agent in self._crowded if room.get(agent, 0) > 0)
+        with transaction.atomic() if suspicion or turns else nullcontext(), pipelined():
+            refresh = self._requests.send_refresh()
+            if suspicion:
+                new_leases = suspects.claim(
+                    room=room, free=suspicion, me=me, seconds=seconds, operations=self._operations
+                )
+                room = _what_is_left(room, new_leases)
+            if turns:
+                oldest = oldest_requests.claim(
+                    room={agent: room[agent] for agent in turns},
+                    me=me,
+                    seconds=seconds,
+                    start=start,
+                    operations=self._operations,
+                )
+                new_leases += oldest
+                room = _what_is_left(room, oldest)
+            claimed = leases.send_claim(
+                room=room, me=me, seconds=seconds, start=start, operations=self._operations
             )
-            room = _what_is_left(room, new_leases)
-        turns = self._turns.take(agent for agent, free in room.items() if free > 0)
-        if turns:
-            oldest = oldest_requests.claim(
-                room={agent: room[agent] for agent in turns},
-                me=me,
-                seconds=seconds,
-                start=start,
-                operations=self._operations,
-            )
-            new_leases += oldest
-            room = _what_is_left(room, oldest)
-        new_leases += leases.claim(
-            room=room, me=me, seconds=seconds, start=start, operations=self._operations
-        )
-        return new_leases
+            circuits = send_circuits(self._agents)
+            refresh.result()
+            by_priority, snapshot = claimed.result(), CircuitSnapshot(*circuits.result())
+        self._crowded = {agent for agent, left in _what_is_left(room, by_priority).items() if left <= 0}
+        return new_leases + by_priority, snapshot
 
     def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
         """Renews leases; returns those confirmed, and whether a request waits that may have killed its hosts."""
@@ -155,7 +156,7 @@ class HostRecords:
         with transaction.atomic():
             if tallies and report_calls(tallies, rules=self._config.breaker, host=self._config.instance):
                 wake(Topic.SCHEDULER, Topic.PROGRESS)
-            snapshot = self._snapshot()
+            snapshot = CircuitSnapshot(*send_circuits(self._agents).result())
             quarantines = {
                 agent: Quarantine(since, probe_at, is_due=probe_at <= snapshot.at)
                 for agent, (since, probe_at) in read_quarantines(self._config.instance).items()
@@ -178,9 +179,6 @@ class HostRecords:
             if leases.release(unfinished, me=self._config.instance):
                 wake(Topic.AGENTS)
             heartbeat.forget(self._config.instance)
-
-    def _snapshot(self) -> CircuitSnapshot:
-        return CircuitSnapshot(read_circuits(self._agents), database_now())
 
 
 def _what_is_left(room: Mapping[str, int], new_leases: Sequence[leases.Lease]) -> dict[str, int]:

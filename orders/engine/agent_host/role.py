@@ -10,6 +10,7 @@ could not confirm, because another instance may have claimed the request.
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -30,7 +31,7 @@ from orders.engine.role_health import RoleHealth
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.batch import AdaptiveBatch
-from orders.engine.runtime.loop import Counts
+from orders.engine.runtime.loop import Counts, collect_garbage_seldom
 from orders.engine.runtime.sql import DATABASE_TROUBLE, log_trouble, ran_out_of_time
 from orders.engine.runtime.text import first_line
 from orders.vocabulary import ActorKind
@@ -72,6 +73,10 @@ class AgentHost:
         self._handed_over: list[leases.GivenBack] = []
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
+        self._may_claim = True
+        """Whether there may be requests that this host has room for."""
+        self._is_crowded = False
+        """Whether the last claim took all that there was room for, so that there may be more."""
         self._stopping = False
         self._suspects = False
         self._exchanged = 0
@@ -83,7 +88,11 @@ class AgentHost:
     def wake(self) -> None:
         """Tells the host, from any thread, that there may be requests."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._wake.set)
+            self._loop.call_soon_threadsafe(self._look)
+
+    def _look(self) -> None:
+        self._may_claim = True
+        self._wake.set()
 
     def stop(self) -> None:
         """Ends `run`, from any thread: it claims nothing new, gives calls under way a short grace, then gives leases
@@ -97,11 +106,11 @@ class AgentHost:
 
     async def _one_turn(self) -> Counts:
         reports = asyncio.create_task(self._report_calls())
-        claimed_count = await self._exchange()
+        claimed_count = await self._claim()
         await asyncio.gather(*self._tasks.values())
         self._tasks.clear()
         posted_count = len(self._ended)
-        await self._exchange(claim=False)
+        await self._post()
         reports.cancel()
         await asyncio.gather(reports, return_exceptions=True)
         await self._in_thread(self._reports, partial(self._records.report, self._tallies(), 0))
@@ -111,6 +120,7 @@ class AgentHost:
     async def run(self) -> None:
         """Runs until `stop`."""
         self._loop = asyncio.get_running_loop()
+        collect_garbage_seldom()
         log.info("started", action="start", worker=self._config.instance, agents=sorted(self._hosted))
         turns = asyncio.create_task(self._turn_over())
         care = [
@@ -134,13 +144,16 @@ class AgentHost:
             log.info("stopped", action="stop", worker=self._config.instance)
 
     async def _turn_over(self) -> None:
-        """Exchanges answers for requests for as long as there is anything to exchange, then waits for a wake-up."""
+        """Posts answers and claims requests for as long as there may be any, then waits for a wake-up."""
         failures = 0
         while not self._stopping:
             self._wake.clear()
             began = time.monotonic()
             try:
-                claimed_count = await self._exchange()
+                if self._has_results:
+                    await self._post()
+                if self._may_claim and not self._stopping:
+                    await self._claim()
             except DATABASE_TROUBLE as error:
                 failures += 1
                 is_slow = ran_out_of_time(error, time.monotonic() - began)
@@ -152,40 +165,63 @@ class AgentHost:
                 continue
             failures = 0
             self.health.note_pass()
-            if claimed_count or self._ended or self._handed_over:
+            if self._has_results or self._may_claim:
                 continue
             try:
                 async with asyncio.timeout(self._config.poll):
                     await self._wake.wait()
             except TimeoutError:
-                continue
+                self._may_claim = True
 
-    async def _exchange(self, *, claim: bool = True) -> int:
-        """Posts what has ended and claims what there is room for, in one transaction."""
+    @property
+    def _has_results(self) -> bool:
+        return bool(self._ended or self._notes or self._handed_over)
+
+    async def _post(self) -> None:
+        """Posts what has ended."""
         size, began = self._batch.size, time.monotonic()
         results = Results(self._ended[:size], self._notes[:size], self._handed_over[:size])
         self._ended, self._notes = self._ended[size:], self._notes[size:]
         self._handed_over = self._handed_over[size:]
-        room = {}
-        if claim and not self._stopping:
-            room = {name: min(hosted.room, size) for name, hosted in self._hosted.items()}
-        suspicion = self._suspicion_left() if self._suspects and room else 0
         try:
-            new_leases, snapshot = await self._in_thread(
-                self._exchanges, partial(self._records.exchange, results, room, suspicion)
-            )
+            await self._in_thread(self._exchanges, partial(self._records.post, results))
         except BaseException:
             self._ended[:0], self._notes[:0] = results.answers, results.notes
             self._handed_over[:0] = results.handed_over
             raise
         self._batch.grow(time.monotonic() - began)
+
+    async def _claim(self) -> int:
+        """Claims what there is room for. Returns how much that was.
+
+        Another claim follows at once only if this one took all that there was room for, and when there is room again.
+        """
+        size, began = self._batch.size, time.monotonic()
+        self._may_claim = False
+        room = {name: min(hosted.room, size) for name, hosted in self._hosted.items()}
+        if not any(free > 0 for free in room.values()):
+            self._is_crowded = True
+            return 0
+        suspicion = self._suspicion_left() if self._suspects else 0
+        try:
+            new_leases, snapshot = await self._in_thread(
+                self._exchanges, partial(self._records.claim, room, suspicion)
+            )
+        except BaseException:
+            self._may_claim = True
+            raise
+        self._batch.grow(time.monotonic() - began)
         if suspicion and not any(suspects.weight(lease.lapses) for lease in new_leases):
             self._suspects = False
+        taken = Counter(lease.agent for lease in new_leases)
+        self._is_crowded = any(taken[name] >= free for name, free in room.items())
         if new_leases:
             self._follow(snapshot)
             self._exchanged += 1
         for lease in new_leases:
             self._begin(lease)
+        if any(0 < free <= taken[name] and self._hosted[name].room > 0 for name, free in room.items()):
+            self._may_claim = True  # the batch was full, and not the agent
         return len(new_leases)
 
     def _follow(self, snapshot: CircuitSnapshot) -> None:
@@ -195,7 +231,7 @@ class AgentHost:
             for name, hosted in self._hosted.items():
                 hosted.circuit.follow_quarantine(snapshot.quarantines.get(name))
                 if hosted.circuit.room(1) and hosted.circuit.is_quarantined:
-                    self._wake.set()
+                    self._look()
 
     async def _report_calls(self) -> None:
         """Reports how calls went, at once if any failed; asks for retries; and reads the circuits."""
@@ -265,6 +301,7 @@ class AgentHost:
         finally:
             hosted.calls.pop(call.held, None)
             self._tasks.pop(call.held, None)
+            self._may_claim = self._may_claim or self._is_crowded
             self._wake.set()
 
     async def _renew_leases(self) -> None:
@@ -315,8 +352,8 @@ class AgentHost:
     async def _leave(self, unfinished: list[leases.GivenBack]) -> None:
         """Posts the answers, gives back the requests that are still open, and takes this instance off the list."""
         try:
-            while self._ended or self._notes or self._handed_over:
-                await self._exchange(claim=False)
+            while self._has_results:
+                await self._post()
             await self._in_thread(self._care, partial(self._records.give_back, unfinished))
             await self._in_thread(self._care, self.health.forget)
         except DATABASE_TROUBLE as error:

@@ -11,7 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
+from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.sql import fetch, recordset, run
+from orders.engine.runtime.statements import Cursor, Sent, array, known, rows_of, send
 from orders.vocabulary import ReplyOutcome
 
 SUSPECT_LAPSES = 2
@@ -97,30 +99,56 @@ def claim(
     Safe with many hosts: the rows are locked with SKIP LOCKED. They are chosen first and then updated by id, because an
     UPDATE whose condition has a LIMIT may take more rows than the limit.
     """
+    return send_claim(
+        room=room, me=me, seconds=seconds, start=start, operations=operations
+    ).result()
+
+
+def send_claim(
+    *,
+    room: Mapping[str, int],
+    me: str,
+    seconds: float,
+    start: int = 0,
+    operations: Operations = ANY_OPERATION,
+) -> Sent[list[Lease]]:
+    """The same, without waiting for what it finds."""
     free_room = {agent: free for agent, free in room.items() if free > 0}
     if not free_room:
-        return []
-    rows = fetch(
-        """
-        SELECT free.id
-          FROM unnest(%s::text[], %s::int[]) AS agents(agent, room),
-               LATERAL (
-                   SELECT id
-                     FROM orders_agentrequest
-                    WHERE agent = agents.agent
-                      AND id >= %s
-                      AND leased_until IS NULL
-                      AND lapses < %s
-                      AND (agent <> ALL(%s) OR agent || '/' || operation = ANY(%s))
-                      AND complete_by > clock_timestamp()
-                    ORDER BY priority DESC, id
-                    LIMIT agents.room
-                      FOR UPDATE SKIP LOCKED
-               ) AS free
+        return known([])
+    agents, offers = offers_of(operations)
+    return send(
+        f"""
+        WITH free AS MATERIALIZED (
+            SELECT free.id
+              FROM unnest(%(agents)s::text[], %(rooms)s::int[]) AS agents(agent, room),
+                   LATERAL (
+                       SELECT id
+                         FROM orders_agentrequest
+                        WHERE agent = agents.agent
+                          AND id >= %(start)s::bigint
+                          AND leased_until IS NULL
+                          AND lapses < {SUSPECT_LAPSES}
+                          AND (agent <> ALL(%(picky)s::text[]) OR agent || '/' || operation = ANY(%(offers)s::text[]))
+                          AND complete_by > clock_timestamp()
+                        ORDER BY priority DESC, id
+                        LIMIT agents.room
+                          FOR UPDATE SKIP LOCKED
+                   ) AS free
+        )
+        {_LEASE} = ANY(ARRAY(SELECT id FROM free)) {_LEASED}
         """,
-        [list(free_room), list(free_room.values()), start, SUSPECT_LAPSES, *offers_of(operations)],
+        {
+            "agents": list(free_room),
+            "rooms": list(free_room.values()),
+            "start": start,
+            "picky": agents,
+            "offers": offers,
+            "me": me,
+            "seconds": seconds,
+        },
+        _leases_of,
     )
-    return lease_locked([row_id for (row_id,) in rows], me=me, seconds=seconds)
 
 
 def offers_of(operations: Operations) -> tuple[list[str], list[str]]:
@@ -129,55 +157,56 @@ def offers_of(operations: Operations) -> tuple[list[str], list[str]]:
     return list(operations), offers
 
 
-def lease_locked(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
-    """Leases requests that this transaction has locked."""
-    if not ids:
-        return []
-    rows = fetch(
-        """
-        UPDATE orders_agentrequest
-           SET leased_by = %(me)s,
-               leased_until = clock_timestamp() + %(seconds)s * interval '1 second',
+_LEASE = """UPDATE orders_agentrequest
+           SET leased_by = %(me)s::text,
+               leased_until = clock_timestamp() + %(seconds)s::float8 * interval '1 second',
                deliveries = deliveries + 1
-         WHERE id = ANY(%(ids)s)
+         WHERE id"""
+_LEASED = """
      RETURNING id, deliveries, order_id, step, agent, operation, attempt, compensates, key, reverses, body,
                extract(epoch FROM complete_by - clock_timestamp())::float8, lapses, is_repeat, key_is_known,
-               settled_deliveries
-        """,
-        {"me": me, "seconds": seconds, "ids": ids},
-    )
-    new_leases = [Lease._make(row) for row in rows]
+               settled_deliveries"""
+
+
+def _leases_of(cursor: Cursor) -> list[Lease]:
+    new_leases = [Lease._make(row) for row in rows_of(cursor)]
     new_leases = [lease._replace(body=json.loads(lease.body)) for lease in new_leases]
     return sorted(new_leases, key=lambda lease: lease.id)
 
 
 def lease_if_free(ids: list[int], *, me: str, seconds: float) -> list[Lease]:
     """Leases requests that were chosen without locks. Leaves out those that another host has taken in between."""
-    rows = fetch(
-        """
-        SELECT id
-          FROM orders_agentrequest
-         WHERE id = ANY(%s)
-           AND leased_until IS NULL
-           AND complete_by > clock_timestamp()
-         ORDER BY id
-           FOR UPDATE SKIP LOCKED
+    if not ids:
+        return []
+    return send(
+        f"""
+        WITH free AS MATERIALIZED (
+            SELECT id
+              FROM orders_agentrequest
+             WHERE id = ANY(%(ids)s::bigint[])
+               AND leased_until IS NULL
+               AND complete_by > clock_timestamp()
+             ORDER BY id
+               FOR UPDATE SKIP LOCKED
+        )
+        {_LEASE} = ANY(ARRAY(SELECT id FROM free)) {_LEASED}
         """,
-        [ids],
-    )
-    return lease_locked([row_id for (row_id,) in rows], me=me, seconds=seconds)
+        {"ids": array(ids), "me": me, "seconds": seconds},
+        _leases_of,
+    ).result()
 
 
 def complete(answers: Sequence[Answer], *, me: str) -> int:
-    """Deletes the requests and posts their replies, in one statement. Returns how many replies were posted.
+    """Deletes the requests, posts their replies and wakes the schedulers, in one statement. Returns how many replies
+    were posted.
 
     A reply is posted only by the holder of the delivery, and only before complete-by by the database's clock (A4, A5).
     `held` locks the requests in the order of their ids, and the DELETE checks holder and delivery again.
     """
     if not answers:
         return 0
-    return run(
-        """
+    ((posted_count, _),) = fetch(
+        f"""
         WITH answer AS (
             SELECT *
               FROM json_to_recordset(%(answers)s::json)
@@ -186,7 +215,7 @@ def complete(answers: Sequence[Answer], *, me: str) -> int:
             SELECT request.id
               FROM orders_agentrequest AS request
              WHERE request.id IN (SELECT id FROM answer)
-               AND request.leased_by = %(me)s
+               AND request.leased_by = %(me)s::text
              ORDER BY request.id
                FOR UPDATE
         ), answered AS (
@@ -194,25 +223,26 @@ def complete(answers: Sequence[Answer], *, me: str) -> int:
              USING answer
              WHERE request.id = answer.id
                AND request.id IN (SELECT id FROM held)
-               AND request.leased_by = %(me)s
+               AND request.leased_by = %(me)s::text
                AND request.deliveries = answer.deliveries
          RETURNING request.order_id, request.step_id, request.attempt, request.compensates, request.complete_by,
                    request.posted_at, answer.outcome, answer.body, answer.calls, answer.seconds
+        ), posted AS (
+            INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance,
+                                           seconds, waited)
+            SELECT order_id, step_id, attempt, compensates, outcome, body::jsonb, calls, %(me)s::text, seconds,
+                   greatest(0, round((extract(epoch FROM clock_timestamp() - posted_at) - seconds)::numeric, 3))
+              FROM answered
+             WHERE outcome <> '{ReplyOutcome.ABANDONED.value}'
+               AND complete_by > clock_timestamp()
+         RETURNING 1
         )
-        INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance, seconds,
-                                       waited)
-        SELECT order_id, step_id, attempt, compensates, outcome, body::jsonb, calls, %(me)s, seconds,
-               greatest(0, round((extract(epoch FROM clock_timestamp() - posted_at) - seconds)::numeric, 3))
-          FROM answered
-         WHERE outcome <> %(abandoned)s
-           AND complete_by > clock_timestamp()
+        SELECT number, CASE WHEN number > 0 THEN pg_notify('{Topic.SCHEDULER.channel}', '')::text END
+          FROM (SELECT count(*) AS number FROM posted) AS counted
         """,
-        {
-            "answers": recordset(answer._asdict() for answer in answers),
-            "me": me,
-            "abandoned": ReplyOutcome.ABANDONED,
-        },
+        {"answers": recordset(answer._asdict() for answer in answers), "me": me},
     )
+    return int(posted_count)
 
 
 def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[tuple[int, int]]:
@@ -226,12 +256,12 @@ def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[tu
               FROM orders_agentrequest AS request
               JOIN json_to_recordset(%(held)s::json) AS lease(id bigint, deliveries smallint)
                 ON request.id = lease.id AND request.deliveries = lease.deliveries
-             WHERE request.leased_by = %(me)s
+             WHERE request.leased_by = %(me)s::text
              ORDER BY request.id
                FOR UPDATE OF request
         )
         UPDATE orders_agentrequest
-           SET leased_until = clock_timestamp() + %(seconds)s * interval '1 second'
+           SET leased_until = clock_timestamp() + %(seconds)s::float8 * interval '1 second'
          WHERE id IN (SELECT id FROM held)
      RETURNING id, deliveries
         """,
@@ -254,7 +284,7 @@ def release(given_back: Sequence[GivenBack], *, me: str) -> int:
               JOIN json_to_recordset(%(given_back)s::json)
                 AS lease(id bigint, deliveries smallint, has_called boolean, is_under_way boolean)
                 ON request.id = lease.id AND request.deliveries = lease.deliveries
-             WHERE request.leased_by = %(me)s
+             WHERE request.leased_by = %(me)s::text
              ORDER BY request.id
                FOR UPDATE OF request
         )
@@ -288,10 +318,10 @@ def free_lapsed(*, start: int = 0) -> int:
          WHERE id = ANY(ARRAY(
                    SELECT id
                      FROM orders_agentrequest
-                    WHERE id >= %s
+                    WHERE id >= %s::bigint
                       AND leased_until < clock_timestamp()
                     ORDER BY id
-                    LIMIT %s
+                    LIMIT %s::int
                       FOR UPDATE SKIP LOCKED
                ))
         """,
@@ -312,11 +342,11 @@ def delete_expired(*, start: int = 0) -> int:
          WHERE id = ANY(ARRAY(
                    SELECT id
                      FROM orders_agentrequest
-                    WHERE id >= %s
+                    WHERE id >= %s::bigint
                       AND leased_until IS NULL
                       AND complete_by < clock_timestamp() - interval '1 second'
                     ORDER BY id
-                    LIMIT %s
+                    LIMIT %s::int
                       FOR UPDATE SKIP LOCKED
                ))
         """,

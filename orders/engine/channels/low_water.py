@@ -7,9 +7,11 @@ A read that starts at the beginning of an index meets every message of that time
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple
 
-from orders.engine.runtime.sql import SETTLED_AFTER, fetch
+from orders.engine.runtime.sql import SETTLED_AFTER, TRANSACTION_LIMIT
+from orders.engine.runtime.statements import Cursor, Sent, known, rows_of, send
 
 REFRESH_PERIOD = 0.25
 """Seconds between two readings. So long a transaction may hesitate between taking an id and writing for the first time,
@@ -56,30 +58,39 @@ class LowWater:
 
     def refresh(self) -> None:
         """Reads where the rows begin, if it has not been read lately. Called at most once in a transaction."""
+        self.send_refresh().result()
+
+    def send_refresh(self) -> Sent[None]:
+        """The same, without waiting for what it finds. `start` changes with the result."""
         now = self._clock()
         if now - self._refreshed_at < REFRESH_PERIOD:
-            return
+            return known(None)
         reads_all = now >= self._read_all_at
-        try:
-            ((first, last_id, oldest),) = fetch(
-                f"""
-                SELECT (SELECT id FROM {self._table} WHERE id >= %s ORDER BY id LIMIT 1),
-                       coalesce(pg_sequence_last_value('{self._table}_id_seq'), 0),
-                       pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-                """,
-                [0 if reads_all else self.start],
-            )
-        finally:
-            if reads_all:
-                ended = self._clock()
-                self._read_all_at = ended + max(READ_ALL_PERIOD, READ_ALL_SHARE * (ended - now))
+        if reads_all:
+            self._read_all_at = now + READ_ALL_SHARE * TRANSACTION_LIMIT  # unless it succeeds
+        # Numbers are given out in order. This transaction gets its own now at the latest, and began after the last
+        # reading.
+        wants_number = bool(self._readings) and self._readings[-1].before is None
+        return send(
+            f"""
+            SELECT (SELECT id FROM {self._table} WHERE id >= %s::bigint ORDER BY id LIMIT 1),
+                   coalesce(pg_sequence_last_value('{self._table}_id_seq'), 0),
+                   pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+                   CASE WHEN %s::boolean THEN pg_current_xact_id()::text::bigint END
+            """,
+            [0 if reads_all else self.start, wants_number],
+            partial(self._take, now, reads_all),
+        )
+
+    def _take(self, now: float, reads_all: bool, cursor: Cursor) -> None:
+        ((first, last_id, oldest, number),) = rows_of(cursor)
+        if reads_all:
+            ended = self._clock()
+            self._read_all_at = ended + max(READ_ALL_PERIOD, READ_ALL_SHARE * (ended - now))
         self._refreshed_at = now
         while self._readings and self._is_settled(self._readings[0], now, oldest):
             self._settled_id = self._readings.popleft().last_id
-        if self._readings and self._readings[-1].before is None:
-            # Numbers are given out in order. This transaction gets its own now at the latest, and began after the last
-            # reading.
-            ((number,),) = fetch("SELECT pg_current_xact_id()::text::bigint")
+        if self._readings and number is not None:
             self._readings.append(self._readings.pop()._replace(before=number))
         if last_id != self._last_id:
             self._readings.append(Reading(self._clock(), last_id))

@@ -13,7 +13,8 @@ from orders.engine.channels.leases import (
     lease_if_free,
     offers_of,
 )
-from orders.engine.runtime.sql import fetch, run
+from orders.engine.runtime.sql import fetch
+from orders.engine.runtime.statements import send
 
 
 def claim(
@@ -32,7 +33,7 @@ def claim(
     """
     if not room:
         return []
-    run("SET LOCAL enable_sort = off")  # the planner may expect fewer requests than there are
+    send("SET LOCAL enable_sort = off")  # the planner may expect fewer requests than there are
     agents, offers = offers_of(operations)
     rows = fetch(
         """

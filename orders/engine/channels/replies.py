@@ -1,11 +1,12 @@
 """The reply queue: the agents' answers, taken by whichever scheduler comes first."""
 
 from collections.abc import Sequence
+from typing import cast
 from uuid import UUID
 
 from orders.engine.rows import ReplyRow
-from orders.engine.runtime.sql import fetch, run
-from orders.models import AgentReply
+from orders.engine.runtime.sql import run
+from orders.engine.runtime.statements import Cursor, Sent, array, known, rows_of, send
 
 BATCH = 500
 """Replies that `delete_orphans` examines in one statement, so that its transaction stays short."""
@@ -15,31 +16,49 @@ _COLUMNS = ", ".join(ReplyRow._fields)
 def peek(limit: int, *, start: int = 0) -> list[tuple[int, UUID]]:
     """Locks up to `limit` replies with an id of at least `start`, oldest first. Returns their ids and orders.
 
-    `skip_locked` gives every scheduler different replies. They stay in the queue until `take`, because another
+    `SKIP LOCKED` gives every scheduler different replies. They stay in the queue until `delete`, because another
     scheduler may turn out to hold the order.
     """
-    rows = (
-        AgentReply.objects.select_for_update(skip_locked=True)
-        .filter(id__gte=start)
-        .order_by("id")
-        .values_list("id", "order_id")[:limit]
-    )
-    return list(rows)
+    return send_peek(limit, start=start).result()
 
 
-def take(reply_ids: Sequence[int]) -> list[ReplyRow]:
-    """Deletes replies and returns them, oldest first. Their orders must be locked."""
-    if not reply_ids:
-        return []
-    rows = fetch(
-        f"""
-        DELETE FROM orders_agentreply
-         WHERE id = ANY(%s)
-     RETURNING {_COLUMNS}
+def send_peek(limit: int, *, start: int = 0) -> Sent[list[tuple[int, UUID]]]:
+    """The same, without waiting for what it finds."""
+    if limit <= 0:
+        return known([])
+    return send(
+        """
+        SELECT id, order_id
+          FROM orders_agentreply
+         WHERE id >= %s::bigint
+         ORDER BY id
+         LIMIT %s::int
+           FOR UPDATE SKIP LOCKED
         """,
-        [list(reply_ids)],
+        [start, limit],
+        lambda cursor: cast(list[tuple[int, UUID]], rows_of(cursor)),
     )
-    return sorted((ReplyRow._make(row) for row in rows), key=lambda reply: reply.id)
+
+
+def send_read(reply_ids: Sequence[int]) -> Sent[list[ReplyRow]]:
+    """Reads replies that this transaction has locked, oldest first."""
+    if not reply_ids:
+        return known([])
+    return send(
+        f"SELECT {_COLUMNS} FROM orders_agentreply WHERE id = ANY(%s::bigint[]) ORDER BY id",
+        [array(reply_ids)],
+        _replies_of,
+    )
+
+
+def delete(reply_ids: Sequence[int]) -> None:
+    """Deletes replies that this transaction has dealt with. Their orders are locked."""
+    if reply_ids:
+        send("DELETE FROM orders_agentreply WHERE id = ANY(%s::bigint[])", [array(reply_ids)])
+
+
+def _replies_of(cursor: Cursor) -> list[ReplyRow]:
+    return [ReplyRow._make(row) for row in rows_of(cursor)]
 
 
 def take_all_of(order_ids: Sequence[UUID]) -> list[ReplyRow]:
@@ -47,15 +66,16 @@ def take_all_of(order_ids: Sequence[UUID]) -> list[ReplyRow]:
 
     A reply that another scheduler is reading is waited for: it cannot take it, because we have locked its order.
     """
-    rows = fetch(
+    taken = send(
         f"""
         DELETE FROM orders_agentreply
-         WHERE order_id = ANY(%s)
+         WHERE order_id = ANY(%s::uuid[])
      RETURNING {_COLUMNS}
         """,
-        [list(order_ids)],
-    )
-    return sorted((ReplyRow._make(row) for row in rows), key=lambda reply: reply.id)
+        [array(order_ids)],
+        _replies_of,
+    ).result()
+    return sorted(taken, key=lambda reply: reply.id)
 
 
 def delete_orphans(*, start: int = 0) -> int:
@@ -69,9 +89,9 @@ def delete_orphans(*, start: int = 0) -> int:
          WHERE reply.id = ANY(ARRAY(
                    SELECT id
                      FROM orders_agentreply
-                    WHERE id >= %s
+                    WHERE id >= %s::bigint
                     ORDER BY id
-                    LIMIT %s
+                    LIMIT %s::int
                       FOR UPDATE SKIP LOCKED
                ))
            AND NOT EXISTS (

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from orders.engine.runtime.sql import fetch, recordset, run
+from orders.engine.runtime.statements import array, send
 from orders.vocabulary import ReplyOutcome
 
 UNCLAIMED_MARGIN = 2.0
@@ -41,7 +42,7 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
     """
     if not new_requests:
         return
-    run(
+    send(
         """
         INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
                                          body, complete_by, priority, deliveries, posted_by, is_repeat,
@@ -57,7 +58,7 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
                           AND needed.name = ANY(string_to_array(new.needs, ','))
                    ) END
                ),
-               step.complete_by, new.priority, 0, %s, new.is_repeat, new.key_is_known
+               step.complete_by, new.priority, 0, %s::text, new.is_repeat, new.key_is_known
           FROM json_to_recordset(%s::json)
             AS new(step_id bigint, operation text, needs text, compensates boolean, key text, reverses text,
                    priority smallint, is_repeat boolean, key_is_known boolean)
@@ -71,19 +72,19 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
 def discard(step_ids: Sequence[int]) -> None:
     """Deletes what is left of these steps' earlier requests, before new ones are posted."""
     if step_ids:
-        run(
+        send(
             """
             WITH old AS MATERIALIZED (
                 SELECT id
                   FROM orders_agentrequest
-                 WHERE step_id = ANY(%s)
+                 WHERE step_id = ANY(%s::bigint[])
                  ORDER BY id
                    FOR UPDATE
             )
             DELETE FROM orders_agentrequest
              WHERE id IN (SELECT id FROM old)
             """,
-            [list(step_ids)],
+            [array(step_ids)],
         )
 
 
@@ -100,21 +101,21 @@ def recall(step_ids: Sequence[int]) -> set[int]:
         """
         SELECT id
           FROM orders_agentrequest
-         WHERE step_id = ANY(%s)
+         WHERE step_id = ANY(%s::bigint[])
            AND deliveries = settled_deliveries
            AND (deliveries = 0 OR NOT is_repeat)
          ORDER BY id
            FOR UPDATE SKIP LOCKED
         """,
-        [list(step_ids)],
+        [array(step_ids)],
     )
     rows = fetch(
         """
         DELETE FROM orders_agentrequest
-         WHERE id = ANY(%s)
+         WHERE id = ANY(%s::bigint[])
      RETURNING step_id
         """,
-        [[row_id for (row_id,) in free]],
+        [array(row_id for (row_id,) in free)],
     )
     return {step_id for (step_id,) in rows}
 

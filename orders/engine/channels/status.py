@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.engine.runtime.sql import recordset, run
+from orders.engine.runtime.statements import send
 from orders.vocabulary import StatusKind
 
 
@@ -21,7 +22,7 @@ def post(messages: Iterable[Status]) -> None:
     """Posts messages to response queues. Leaves out those of orders that named no queue."""
     rows = [{**message._asdict(), "body": message.body or {}} for message in messages if message.queue]
     if rows:
-        run(
+        send(
             """
             INSERT INTO orders_statusmessage (queue, order_id, kind, body)
             SELECT queue, order_id, kind, body

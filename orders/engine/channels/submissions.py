@@ -7,7 +7,7 @@ from uuid import UUID
 
 from orders.engine.contracts import Json, RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch, recordset, run
-from orders.models import SubmissionMessage
+from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
 
 
 class IdempotencyRecord(NamedTuple):
@@ -70,21 +70,42 @@ def take(
 
     Only those with an id of at least `start`. Skips those that another instance has locked.
     """
-    messages = SubmissionMessage.objects.select_for_update(skip_locked=True).filter(id__gte=start)
-    if only is not None:
-        messages = messages.filter(order_id__in=only)
-    if without:
-        messages = messages.exclude(order_id__in=without)
-    rows = messages.order_by("id").values_list("id", "order_id", "client", "body", "posted_at")[:limit]
+    return send_take(limit, only=only, without=without, start=start).result()
+
+
+def send_take(
+    limit: int, *, only: Collection[UUID] | None = None, without: Collection[UUID] = (), start: int = 0
+) -> Sent[list[tuple[int, Submission]]]:
+    """The same, without waiting for what it finds."""
+    chosen = "" if only is None else "AND order_id = ANY(%(only)s::uuid[])"
+    return send(
+        f"""
+        SELECT id, order_id, client, body, posted_at
+          FROM orders_submissionmessage
+         WHERE id >= %(start)s::bigint
+           AND order_id <> ALL(%(without)s::uuid[]) {chosen}
+         ORDER BY id
+         LIMIT %(limit)s::int
+           FOR UPDATE SKIP LOCKED
+        """,
+        {"start": start, "without": array(without), "only": array(only or ()), "limit": limit},
+        _messages_of,
+    )
+
+
+def _messages_of(cursor: Cursor) -> list[tuple[int, Submission]]:
     return [
-        (message_id, Submission(order_id=order_id, client=client, body=body, posted_at=posted_at))
-        for message_id, order_id, client, body, posted_at in rows
+        (
+            message_id,
+            Submission(order_id=order_id, client=client, body=json.loads(body), posted_at=posted_at),
+        )
+        for message_id, order_id, client, body, posted_at in rows_of(cursor)
     ]
 
 
 def delete(message_ids: Sequence[int]) -> None:
     """Deletes messages that this transaction has handled."""
-    run("DELETE FROM orders_submissionmessage WHERE id = ANY(%s)", [list(message_ids)])
+    send("DELETE FROM orders_submissionmessage WHERE id = ANY(%s::bigint[])", [array(message_ids)])
 
 
 def set_aside(rejected: Sequence[RejectedSubmission]) -> None:
@@ -93,7 +114,7 @@ def set_aside(rejected: Sequence[RejectedSubmission]) -> None:
     An order that is set aside already keeps its row, with the new reason.
     """
     latest = {rejection.submission.order_id: rejection for rejection in rejected}
-    run(
+    send(
         """
         INSERT INTO orders_setaside (order_id, client, body, reason, posted_at)
         SELECT order_id, client, body, reason, posted_at

@@ -2,18 +2,24 @@
 
 from enum import StrEnum
 
-from orders.engine.runtime.sql import run
-
-PG_CHANNEL = "sasweb"
+from orders.engine.runtime.statements import send
 
 
 class Topic(StrEnum):
-    """Who wakes up: a role, to read its queue; for `PROGRESS` the web, to read the orders that are being watched."""
+    """Who wakes up: a role, to read its queue; for `PROGRESS` the web, to read the orders that are being watched.
+
+    Each topic is a channel of PostgreSQL, so nobody is told of what concerns others.
+    """
 
     SUBMISSION = "submission"
     SCHEDULER = "scheduler"
     AGENTS = "agents"
     PROGRESS = "progress"
+
+    @property
+    def channel(self) -> str:
+        """Its channel in the database."""
+        return f"sasweb_{self.value}"
 
 
 def wake(*topics: Topic) -> None:
@@ -22,7 +28,7 @@ def wake(*topics: Topic) -> None:
     Call it once per pass, never per row: at commit, a NOTIFY takes a lock on the whole database.
     """
     if topics:
-        run(
-            "SELECT pg_notify(%s, topic) FROM unnest(%s::text[]) AS topic",
-            [PG_CHANNEL, [topic.value for topic in topics]],
+        send(
+            "SELECT pg_notify(channel, '') FROM unnest(%s::text[]) AS channel",
+            [[topic.channel for topic in topics]],
         )

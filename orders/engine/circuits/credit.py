@@ -1,6 +1,6 @@
 """How much a scheduler may dispatch in one pass (A9, rule 9)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -18,7 +18,8 @@ from orders.engine.circuits.store import Supply, Viewpoint, read_circuits, read_
 
 @dataclass
 class Credit:
-    """What one pass may still dispatch: `rooms` by agent, and `retries` out of the global budget.
+    """What one pass may still dispatch: `rooms` by agent, and `retries` out of the global budget, of which it has used
+    `used_retries`.
 
     `waiting` are the agents that steps wait for, `probed` those whose next request is a probe. `limited` are the locked
     circuits at which every dispatch is counted, `used` counts this pass's dispatches by agent, and `succeeded_at` says
@@ -29,6 +30,7 @@ class Credit:
     rooms: dict[str, int]
     waiting: frozenset[str] = frozenset()
     retries: int = 0
+    used_retries: int = 0
     probed: frozenset[str] = frozenset()
     succeeded_at: dict[str, datetime | None] = field(default_factory=dict)
     limited: dict[str, CircuitRow] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class Credit:
         self.rooms[agent] -= 1
         self.used[agent] = self.used.get(agent, 0) + 1
         self.retries -= is_retry
+        self.used_retries += is_retry
         return True
 
     def for_waiting(self) -> dict[str, int]:
@@ -64,12 +67,16 @@ class Credit:
 def grant_credit(
     agents: Collection[str], *, viewpoint: Viewpoint, rules: BreakerRules, now: datetime
 ) -> Credit:
-    """What one scheduler may dispatch to these agents in this pass.
+    """What one scheduler may dispatch to these agents in this pass."""
+    return credit_of(read_supplies(agents, counted_for=viewpoint), rules=rules, now=now)
+
+
+def credit_of(supplies: Mapping[str, Supply], *, rules: BreakerRules, now: datetime) -> Credit:
+    """The same, from what has been read of these agents.
 
     Circuits that count what is dispatched are locked, one scheduler at a time. Those that another scheduler has locked
     are skipped: they have no room for us in this pass.
     """
-    supplies = read_supplies(agents, counted_for=viewpoint)
     limited = [
         agent
         for agent, supply in supplies.items()

@@ -24,6 +24,7 @@ from orders.engine.circuits.rules import (
 )
 from orders.engine.role_health import ALIVE
 from orders.engine.runtime.sql import database_now, fetch, run
+from orders.engine.runtime.statements import Cursor, Sent, rows_of, send
 from orders.vocabulary import CircuitState
 
 COLUMNS = ", ".join(
@@ -32,9 +33,9 @@ COLUMNS = ", ".join(
 )
 
 _OUTSTANDING = """
-            SELECT agent, count(*)::int AS number, (count(*) FILTER (WHERE posted_by = %(scheduler)s))::int AS own
+            SELECT agent, count(*)::int AS number, (count(*) FILTER (WHERE posted_by = %(scheduler)s::text))::int AS own
               FROM orders_agentrequest
-             WHERE id >= %(start)s
+             WHERE id >= %(start)s::bigint
              GROUP BY agent
 """
 _OUTSTANDING_NOT_READ = """
@@ -88,6 +89,24 @@ def read_circuits(
     return {row[0]: CircuitRow(*row) for row in rows}
 
 
+def send_circuits(agents: Collection[str]) -> Sent[tuple[datetime, dict[str, CircuitRow]]]:
+    """The time by the database's clock, and the circuits of these agents as they are then."""
+
+    def read(cursor: Cursor) -> tuple[datetime, dict[str, CircuitRow]]:
+        rows = rows_of(cursor)
+        return rows[0][0], {row[1]: CircuitRow(*row[1:]) for row in rows if row[1] is not None}
+
+    return send(
+        f"""
+        SELECT clock_timestamp(), c.agent, {COLUMNS}
+          FROM (SELECT) AS once
+          LEFT JOIN orders_circuit AS c ON c.agent = ANY(%s::text[])
+        """,
+        [list(agents)],
+        read,
+    )
+
+
 def write_circuit(circuit: CircuitRow, **override_columns: Any) -> None:
     """Writes a circuit that this transaction has locked, and the columns that only an override changes."""
     columns = {**circuit._asdict(), **override_columns}
@@ -103,14 +122,22 @@ def read_supplies(agents: Collection[str], *, counted_for: Viewpoint | None = No
     The supervisor leaves the requests uncounted: it never touches a channel (V5) and does not need the number. Every
     scheduler that is alive has a share of the credit.
     """
+    _, supplies = send_supplies(agents, counted_for=counted_for).result()
+    return supplies
+
+
+def send_supplies(
+    agents: Collection[str], *, counted_for: Viewpoint | None = None
+) -> Sent[tuple[datetime, dict[str, Supply]]]:
+    """The time by the database's clock, and the same, without waiting for them. There is at least one agent."""
     viewpoint = counted_for or Viewpoint("")
-    rows = fetch(
+    return send(
         f"""
         WITH live AS (
             SELECT agent,
                    coalesce(sum(capacity) FILTER (WHERE quarantined_at IS NULL), sum(capacity))::int AS capacity
               FROM orders_agentinstance
-             WHERE seen_at > clock_timestamp() - %(alive)s * interval '1 second'
+             WHERE seen_at > clock_timestamp() - %(alive)s::float8 * interval '1 second'
              GROUP BY agent
         ), outstanding AS (
             {_OUTSTANDING if counted_for else _OUTSTANDING_NOT_READ}
@@ -118,10 +145,10 @@ def read_supplies(agents: Collection[str], *, counted_for: Viewpoint | None = No
             SELECT count(*)::int AS number
               FROM orders_roleinstance
              WHERE role = 'scheduler'
-               AND instance <> %(scheduler)s
-               AND seen_at > clock_timestamp() - %(role_alive)s * interval '1 second'
+               AND instance <> %(scheduler)s::text
+               AND seen_at > clock_timestamp() - %(role_alive)s::float8 * interval '1 second'
         )
-        SELECT agents.agent,
+        SELECT clock_timestamp(), agents.agent,
                coalesce(live.capacity, 0),
                coalesce(outstanding.number, 0),
                coalesce(outstanding.own, 0),
@@ -143,19 +170,19 @@ def read_supplies(agents: Collection[str], *, counted_for: Viewpoint | None = No
           LEFT JOIN orders_circuit AS c ON c.agent = agents.agent
         """,
         {"alive": HEARTBEAT_LIMIT, "role_alive": ALIVE, "agents": list(agents), **viewpoint._asdict()},
+        _supplies_of,
     )
-    return {
-        name: Supply(
-            CircuitRow(name, *columns) if has_circuit else CircuitRow(name),
-            capacity,
-            outstanding,
-            own,
-            schedulers,
-            has_waiting,
-            has_outage,
+
+
+def _supplies_of(cursor: Cursor) -> tuple[datetime, dict[str, Supply]]:
+    rows = rows_of(cursor)
+    supplies = {}
+    for _, name, capacity, outstanding, own, schedulers, has_waiting, has_outage, has_circuit, *columns in rows:
+        circuit = CircuitRow(name, *columns) if has_circuit else CircuitRow(name)
+        supplies[name] = Supply(
+            circuit, capacity, outstanding, own, schedulers, has_waiting, has_outage
         )
-        for name, capacity, outstanding, own, schedulers, has_waiting, has_outage, has_circuit, *columns in rows
-    }
+    return rows[0][0], supplies
 
 
 def unavailable_agents(agents: Collection[str], now: datetime) -> dict[str, str]:

@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
-from orders.engine.channels.wakeups import PG_CHANNEL, Topic
+from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.text import first_line
 
@@ -38,7 +38,7 @@ class Listener(threading.Thread):
     def __init__(self, *, parameters: Mapping[str, Any], on_wake: Mapping[Topic, Callable[[], None]]) -> None:
         super().__init__(name="listener", daemon=True)
         self._parameters = dict(parameters)
-        self._on_wake = {topic.value: call for topic, call in on_wake.items()}
+        self._on_wake = {topic.channel: call for topic, call in on_wake.items()}
         self._stopping = threading.Event()
 
     def stop(self) -> None:
@@ -51,7 +51,8 @@ class Listener(threading.Thread):
         while not self._stopping.is_set():
             try:
                 with psycopg.connect(**self._parameters, autocommit=True) as connection:
-                    connection.execute(f"LISTEN {PG_CHANNEL}")
+                    for channel in self._on_wake:
+                        connection.execute(f"LISTEN {channel}")
                     failures = 0
                     self._wake_all()
                     self._listen(connection)
@@ -65,7 +66,7 @@ class Listener(threading.Thread):
             heard = False
             for notification in connection.notifies(timeout=SILENCE, stop_after=1):
                 heard = True
-                call = self._on_wake.get(notification.payload)
+                call = self._on_wake.get(notification.channel)
                 if call is not None:
                     call()
             if not heard:

@@ -31,9 +31,11 @@ LOCKED_PAUSE = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """What one pass did. `busy` asks for the next pass at once; `error` is what kept this one from being completed."""
+    """What one pass did. `busy` asks for the next pass at once, `wait` for one after so many seconds at the latest;
+    `error` is what kept this one from being completed."""
 
     busy: bool = False
+    wait: float | None = None
     done: dict[str, int] = field(default_factory=dict)
     error: Exception | None = field(default=None, compare=False)
 
@@ -80,7 +82,7 @@ def stop_on_signals(stop: Callable[[], None]) -> None:
         signal.signal(number, lambda *_: threading.Thread(target=stop).start())
 
 
-def _collect_garbage_seldom() -> None:
+def collect_garbage_seldom() -> None:
     """Makes the garbage collector run less often.
 
     A pass makes hundreds of thousands of tuples that are gone at its end, none of them in a cycle. Looking for cycles
@@ -115,7 +117,7 @@ class Worker:
         It waits for a database that cannot be reached. Any other error ends the process, for its launcher to replace.
         """
         failures = 0
-        _collect_garbage_seldom()
+        collect_garbage_seldom()
         log.info("started", action="start", worker=self._name)
         if self._health is not None:
             self._health.beat()  # before the first pass, since the other processes count this one from now on
@@ -141,7 +143,8 @@ class Worker:
             if any(counts.done.values()):
                 log.debug("pass", action="pass", worker=self._name, **counts.done)
             if not counts.busy:
-                self.wake.wait(self._poll * random.uniform(0.8, 1.2))
+                poll = self._poll * random.uniform(0.8, 1.2)
+                self.wake.wait(poll if counts.wait is None else min(poll, counts.wait))
             elif not any(counts.done.values()):
                 self._stopping.wait(LOCKED_PAUSE)
         if self._health is not None:

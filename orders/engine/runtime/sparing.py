@@ -19,7 +19,7 @@ class Sparing:
         self._share = share
         self._period = period
         self._clock = clock
-        self._next_at = clock()
+        self._next_at = self._began = clock()
 
     def is_due(self) -> bool:
         """Whether it is time to look."""
@@ -28,9 +28,17 @@ class Sparing:
     @contextmanager
     def look(self) -> Iterator[None]:
         """Measures one look."""
-        began = self._clock()
+        self.begin()
         try:
             yield
         finally:
-            ended = self._clock()
-            self._next_at = ended + max(self._period, self._share * (ended - began))
+            self.end()
+
+    def begin(self) -> None:
+        """A look begins."""
+        self._began = self._clock()
+
+    def end(self) -> None:
+        """The look is over, successful or not."""
+        ended = self._clock()
+        self._next_at = ended + max(self._period, self._share * (ended - self._began))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast
 
@@ -16,8 +16,8 @@ from django.db import (
     connection,
     connections,
 )
-from psycopg.types.datetime import TimestamptzLoader
 
+from orders.engine.runtime.statements import Parameters, Rows, count_of, rows_of, send
 from orders.engine.runtime.text import first_line, keepable_json
 
 log = structlog.get_logger()
@@ -65,19 +65,14 @@ def log_trouble(error: Exception, *, is_slow: bool, **context: Any) -> None:
     log.warning(event, action="retry", error=first_line(error), **context)
 
 
-def fetch(statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
-    """Runs one statement and returns its rows. psycopg's C code reads the times, because Django's loader is slower."""
-    with connection.cursor() as cursor:
-        cursor.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
-        cursor.execute(statement, parameters)
-        return cast(list[tuple[Any, ...]], cursor.fetchall())
+def fetch(statement: str, parameters: Parameters = ()) -> Rows:
+    """Runs one statement and returns its rows."""
+    return send(statement, parameters, rows_of).result()
 
 
-def run(statement: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
+def run(statement: str, parameters: Parameters = ()) -> int:
     """Runs one statement and returns how many rows it changed."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return int(cursor.rowcount)
+    return send(statement, parameters, count_of).result()
 
 
 def recordset(rows: Iterable[Mapping[str, Any]]) -> str:

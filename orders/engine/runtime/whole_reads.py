@@ -34,24 +34,45 @@ class WholeReads:
         self._sparing = Sparing(share=SHARE, clock=clock)
         self._since: datetime | None = None
         self._whole: datetime | None = None
+        self._is_whole = False
 
     def read(self, look: Callable[[datetime | None], list[T]], *, limit: int, now: datetime) -> list[T]:
         """Returns what `look` gives, at most `limit`: of all times with None, else from the given one on.
 
         `now` is the database's time from before the read.
         """
-        self._whole = None
-        if self._since is not None and not self._sparing.is_due():
-            return look(self._since)
+        since = self.begin()
         try:
-            with self._sparing.look():
-                rows = look(None)
+            rows = look(since)
         except DATABASE_TROUBLE:
-            self._since = self._since or now - SETTLED
+            self.fail(now)
             raise
-        self._since = None
-        self._whole = now if len(rows) < limit else None
+        self.end(len(rows), limit=limit, now=now)
         return rows
+
+    def begin(self) -> datetime | None:
+        """From when on to read now; None: from the beginning. `end` or `fail` comes next."""
+        self._whole = None
+        self._is_whole = self._since is None or self._sparing.is_due()
+        if not self._is_whole:
+            return self._since
+        self._sparing.begin()
+        return None
+
+    def end(self, found: int, *, limit: int, now: datetime) -> None:
+        """Notes how many a read has found."""
+        if self._is_whole:
+            self._is_whole = False
+            self._sparing.end()
+            self._since = None
+            self._whole = now if found < limit else None
+
+    def fail(self, now: datetime) -> None:
+        """Notes that the database has ended the read, if one was under way."""
+        if self._is_whole:
+            self._is_whole = False
+            self._sparing.end()
+            self._since = self._since or now - SETTLED
 
     def confirm(self) -> None:
         """Notes that what was found has been taken: the transaction has been committed."""

@@ -9,17 +9,21 @@ from orders.engine import state_store
 from orders.engine.contracts import Workflows
 from orders.engine.rows import ProcessRow
 from orders.engine.runtime.age_turns import AgeTurns
+from orders.engine.runtime.statements import Sent, known
 from orders.engine.runtime.whole_reads import WholeReads
+from orders.engine.state_store.claims import Claimed
 
 READY = ""
 """The name of the list of ready orders among those of the agents."""
 
 
 class Claim(NamedTuple):
-    """The orders that were claimed, now locked, and which of them were claimed by age."""
+    """The orders that were claimed, now locked, and which of them were claimed by age. `next_due` is in how many
+    seconds the next wait of an order is over, if the claim has looked."""
 
     rows: list[ProcessRow]
     by_age: set[UUID]
+    next_due: float | None = None
 
 
 class OrderClaims:
@@ -28,25 +32,34 @@ class OrderClaims:
     def __init__(self) -> None:
         self._turns = AgeTurns()
         self._ready = WholeReads()
+        self._is_crowded = True
 
-    def claim_ready(
+    def send_ready(
         self, limit: int, workflows: Workflows, now: datetime, *, without: Collection[UUID]
-    ) -> Claim:
-        """Claims up to `limit` orders that need a scheduler."""
+    ) -> Sent[Claim]:
+        """Claims up to `limit` orders that need a scheduler. `fail` is called if that fails."""
+        since = self._ready.begin()
         aged: list[ProcessRow] = []
-        is_turn = bool(self._turns.take([READY]))
+        # When a claim has found less than it had room for, nothing is left that would need a turn.
+        if self._is_crowded and self._turns.take([READY]):
+            aged = state_store.claim_aged(limit, workflows, now, without=without, since=since)
+        ids = _ids(aged)
 
-        def look(since: datetime | None) -> list[ProcessRow]:
-            if is_turn:
-                aged.extend(state_store.claim_aged(limit, workflows, now, without=without, since=since))
-            if len(aged) == limit:
-                return aged
-            others = {*without, *_ids(aged)}
-            rest = state_store.claim(limit - len(aged), workflows, now, without=others, since=since)
-            return aged + rest
+        def end(rest: Claimed) -> Claim:
+            rows = aged + rest.rows
+            self._is_crowded = len(rows) >= limit
+            self._ready.end(len(rows), limit=limit, now=now)
+            return Claim(rows, ids, rest.next_due)
 
-        rows = self._ready.read(look, limit=limit, now=now)
-        return Claim(rows, _ids(aged))
+        if len(aged) == limit:
+            return known(Claimed([])).then(end)
+        others = {*without, *ids}
+        rest = state_store.send_claim(limit - len(aged), workflows, now, without=others, since=since)
+        return rest.then(end)
+
+    def fail(self, now: datetime) -> None:
+        """Notes that the database has ended the claim of ready orders, if one was under way."""
+        self._ready.fail(now)
 
     def confirm(self) -> None:
         """Notes that the ready orders have been taken: the transaction has been committed."""

@@ -8,9 +8,8 @@ takes the next reply. `progress` and `compensation` decide; this module carries 
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
 from uuid import UUID
 
 import structlog
@@ -21,20 +20,22 @@ from orders.engine.admission import Admission
 from orders.engine.channels import replies, requests, status
 from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.circuits.credit import Credit, charge_credit, grant_credit
-from orders.engine.circuits.retry_budget import available_retries, charge_retries, reserve_retries
-from orders.engine.circuits.rules import BreakerRules
-from orders.engine.circuits.store import Viewpoint
+from orders.engine.circuits.credit import Credit, charge_credit, credit_of
+from orders.engine.circuits.retry_budget import charge_retries, reserve_retries
+from orders.engine.circuits.store import Viewpoint, send_supplies
 from orders.engine.contracts import Workflows
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
-from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow
+from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
-from orders.engine.runtime.sql import database_now, ran_out_of_time
+from orders.engine.runtime.sql import DATABASE_TROUBLE, ran_out_of_time
+from orders.engine.runtime.statements import Sent, pipelined
+from orders.engine.scheduler.config import SchedulerConfig
 from orders.engine.scheduler.order_claims import OrderClaims
 from orders.engine.scheduler.order_pass import OrderPass
 from orders.engine.scheduler.progress import ENDED
+from orders.engine.scheduler.workload import Gatherer, Page, Workload
 from orders.vocabulary import ActorKind, EventKind, ProcessState, StatusKind
 
 log = structlog.get_logger()
@@ -42,34 +43,6 @@ TIDY_SECONDS = 1.0
 TIDY_PASSES = 10
 """Tidying is not urgent. It is due after `TIDY_SECONDS`, once a pass has no replies to take. A scheduler that is
 always busy tidies every `TIDY_PASSES` passes, which costs a tenth of them at most."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SchedulerConfig:
-    """`instance` is this scheduler's id, as shown in LockedBy (T2). `retries` is the global budget, a second (I8).
-
-    `batch` is the most orders in one pass: enough for many orders to share a commit, few enough for a pass to end well
-    within the 5 s that a transaction may last.
-    """
-
-    instance: str
-    batch: int = 200
-    retries: float = 100.0
-    breaker: BreakerRules = field(default_factory=BreakerRules)
-
-
-class Workload(NamedTuple):
-    """The orders of a pass, which of them were claimed by age, and how many replies were taken.
-
-    `is_held_up` says that replies wait for an order that somebody else has locked; `is_full`, that there may be more
-    orders than the batch holds.
-    """
-
-    orders: list[OrderPass]
-    replies: int
-    is_held_up: bool
-    is_full: bool
-    by_age: frozenset[UUID] = frozenset()
 
 
 class Scheduler:
@@ -117,124 +90,69 @@ class Scheduler:
         return self._admission.workflows
 
     def _pass(self, scope: Scope) -> Counts:
+        """One transaction in few trips to the server: what may be read before the locks; the locks, and what they
+        protect; the steps of orders that are new to the pass; all that is written."""
         self._admission.check()
         with transaction.atomic():
-            now = database_now()
-            self._requests.refresh()
-            self._replies.refresh()
-            viewpoint = Viewpoint(self._config.instance, self._requests.start)
-            credit = grant_credit(self._agents, viewpoint=viewpoint, rules=self._config.breaker, now=now)
-            workload = self._gather(scope, now, credit)
-            orders = workload.orders
-            for order in orders:
-                order.turn(now)
-            recalled = self._recall(orders)
-            retries_ready = Counter(agent for order in orders for agent in order.retries_ready())
-            retries = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in retries_ready.items())
-            credit.retries = reserved = reserve_retries(retries, rate=self._config.retries)
-            for order in sorted(orders, key=lambda order: order.urgency(workload.by_age)):
-                order.advance(now, credit.take)
-            self._write(orders, credit)
-            charge_credit(credit, rules=self._config.breaker, now=now)
-            charge_retries(reserved - credit.retries, rate=self._config.retries)
+            with pipelined():
+                now, page, credit = self._look(scope)
+                workload = self._gather(scope, now, page, credit)
+                recalled = self._decide(workload, credit, now)
+                written = self._write(workload, credit)
+                charge_credit(credit, rules=self._config.breaker, now=now)
+                charge_retries(credit.used_retries, rate=self._config.retries)
+            written.result()
         self._claims.confirm()
+        orders = workload.orders
         changed = sum(order.row_changed() for order in orders)
         return Counts(
-            busy=workload.replies > 0 or workload.is_held_up or (workload.is_full and changed > 0),
+            busy=workload.has_more_replies or workload.is_held_up or (workload.is_full and changed > 0),
+            wait=workload.next_due,
             done={
                 "orders": len(orders),
-                "replies": workload.replies,
+                "replies": len(workload.replies),
                 "started": sum(len(order.new_requests) for order in orders),
                 "recalled": recalled,
             },
         )
 
-    def _gather(self, scope: Scope, now: datetime, credit: Credit) -> Workload:
-        """Locks the orders of this pass.
+    def _look(self, scope: Scope) -> tuple[datetime, Page, Credit]:
+        """Reads the time, the next replies, which are locked, and what may be dispatched."""
+        marks = [self._requests.send_refresh(), self._replies.send_refresh()]
+        viewpoint = Viewpoint(self._config.instance, self._requests.start)
+        supplied = send_supplies(self._agents, counted_for=viewpoint)
+        most = self._config.batch if scope.only is None else 0
+        page = replies.send_peek(most, start=self._replies.start)
+        now, supplies = supplied.result()
+        for mark in marks:
+            mark.result()
+        return now, page.result(), credit_of(supplies, rules=self._config.breaker, now=now)
 
-        First come those with replies, then those whose steps wait for an agent that has room, then probes. What is
-        left of the batch goes to orders that need a scheduler.
-        """
+    def _decide(self, workload: Workload, credit: Credit, now: datetime) -> int:
+        """Decides what becomes of each order. Returns how many requests were recalled."""
+        for order in workload.orders:
+            order.turn(now)
+        recalled = self._recall(workload.orders)
+        retries_ready = Counter(agent for order in workload.orders for agent in order.retries_ready())
+        retries = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in retries_ready.items())
+        credit.retries = reserve_retries(retries, rate=self._config.retries)
+        for order in sorted(workload.orders, key=lambda order: order.urgency(workload.by_age)):
+            order.advance(now, credit.take)
+        return recalled
+
+    def _gather(
+        self, scope: Scope, now: datetime, page: Page, credit: Credit
+    ) -> Workload:
+        gatherer = Gatherer(
+            config=self._config, claims=self._claims, workflows=self.workflows(), scope=scope, now=now
+        )
         if scope.only is not None:
-            return self._gather_only(scope, now, credit)
-        limit = scope.limit
-        waiting, rows = self._answered(scope)
-        locked = {row.order_id for row in rows}
-        taken_replies = replies.take([reply_id for reply_id, order_id in waiting if order_id in locked])
-        # After an outage thousands of orders come back at once. The more replies there are, the fewer of them are let
-        # in: each step of a new order waits behind the replies to all that is under way. But a stream of replies
-        # cannot keep them out altogether, and they leave part of the batch to new orders.
-        most = max(max(limit // 4, 1) - len(rows), limit // 16)
-        without = locked | scope.without
-        rooms = credit.for_waiting()
-        retries = available_retries(rate=self._config.retries) if rooms else 0
-        waited, by_age = self._claims.claim_waiting(
-            rooms, self.workflows(), now, without=without, limit=most, retries=retries
-        )
-        rows += waited
-        without |= {row.order_id for row in waited}
-        free = max(limit - len(rows), limit // 4)
-        probes = state_store.claim_probes(credit.for_probes()[:free], self.workflows(), without)
-        rows += probes
-        locked = {row.order_id for row in rows}
-        if len(rows) < limit:
-            claim = self._claims.claim_ready(limit - len(rows), self.workflows(), now, without=scope.without)
-            rows += [row for row in claim.rows if row.order_id not in locked]
-            by_age |= claim.by_age
-        scope.touched.extend(row.order_id for row in rows)
-        held = {order_id for _, order_id in waiting} - locked - scope.without
-        is_held_up = bool(held) and state_store.any_supported(held, self.workflows())
-        return Workload(
-            orders=self._load(rows, taken_replies, now, credit),
-            replies=len(taken_replies),
-            is_held_up=is_held_up,
-            is_full=len(rows) >= limit or len(waited) >= max(most, 1),
-            by_age=frozenset(by_age),
-        )
-
-    def _gather_only(self, scope: Scope, now: datetime, credit: Credit) -> Workload:
-        """Locks the orders that a failed pass had touched, for a pass of their own."""
-        rows = state_store.lock(scope.only or (), self.workflows())
-        scope.touched.extend(row.order_id for row in rows)
-        taken_replies = replies.take_all_of(scope.touched)
-        return Workload(
-            orders=self._load(rows, taken_replies, now, credit),
-            replies=len(taken_replies),
-            is_held_up=False,
-            is_full=False,
-        )
-
-    def _answered(self, scope: Scope) -> tuple[list[tuple[int, UUID]], list[ProcessRow]]:
-        """The next replies, and their orders, locked: as many as the pass takes, out of a page of the largest batch.
-
-        If none of the orders of a page of replies can be locked (somebody else has them, they are left alone, or this
-        release does not have their workflow), the next page is read, so that those replies do not hold up the others.
-        """
-        start = self._replies.start
-        while True:
-            waiting = replies.peek(self._config.batch, start=start)
-            order_ids = {order_id for _, order_id in waiting} - scope.without
-            rows = state_store.lock(order_ids, self.workflows(), limit=scope.limit)
-            if rows or len(waiting) < self._config.batch:
-                return waiting, rows
-            start = waiting[-1][0] + 1
-
-    def _load(
-        self, rows: list[ProcessRow], taken_replies: list[ReplyRow], now: datetime, credit: Credit
-    ) -> list[OrderPass]:
-        steps = state_store.steps_of(row.order_id for row in rows)
-        orders = {
-            row.order_id: OrderPass(
-                row=row,
-                steps=steps[row.order_id],
-                workflow=self.workflows()[row.workflow, row.version],
-                instance=self._config.instance,
-            )
-            for row in rows
-        }
-        for reply in taken_replies:
-            orders[reply.order_id].take(reply, now, credit.succeeded_at)
-        return list(orders.values())
+            return gatherer.gather_only(scope.only, credit)
+        try:
+            return gatherer.gather(page, credit)
+        except DATABASE_TROUBLE:
+            self._claims.fail(now)
+            raise
 
     def _recall(self, orders: Iterable[OrderPass]) -> int:
         """Deletes the requests that no agent has begun, for orders that are being compensated (rule 8)."""
@@ -244,8 +162,11 @@ class Scheduler:
             running[step_id].recalled(step_id)
         return len(recalled)
 
-    def _write(self, orders: list[OrderPass], credit: Credit) -> None:
-        state_store.write_steps([write for order in orders for write in order.step_writes()])
+    def _write(self, workload: Workload, credit: Credit) -> Sent[None]:
+        """Writes what has been decided. The result says that no step had changed meanwhile."""
+        orders = workload.orders
+        written = state_store.send_step_writes([write for order in orders for write in order.step_writes()])
+        replies.delete(workload.replies)
         rows = [order.row for order in orders if order.row_changed()]
         state_store.write_processes(rows)
         new_requests = [new for order in orders for new in order.new_requests]
@@ -263,6 +184,7 @@ class Scheduler:
             Topic.SCHEDULER: new_waits and credit.is_left_to_others,
         }
         wake(*(topic for topic, is_due in topics.items() if is_due))
+        return written
 
     def _tidy_up(self) -> bool:
         """Does what is not urgent; returns whether there are new replies. An error is logged, and costs no pass."""

@@ -13,7 +13,8 @@ from uuid import UUID
 from orders.engine.contracts import Workflows
 from orders.engine.rows import ProcessRow
 from orders.engine.runtime.age_turns import AGED
-from orders.engine.runtime.sql import fetch, run
+from orders.engine.runtime.sql import fetch
+from orders.engine.runtime.statements import send
 from orders.engine.state_store.claims import SUPPORTED, WAITING_STEPS, lock, workflow_parameters
 from orders.vocabulary import ProcessState
 
@@ -31,8 +32,8 @@ def claim_aged(
     Only those placed at `since` or later, if it is given.
     """
     # After a quiet day the planner expects few ready orders, and would sort a sudden crowd once for each priority.
-    run("SET LOCAL enable_sort = off")
-    began = "" if since is None else "AND p.created_at >= %(since)s"
+    send("SET LOCAL enable_sort = off")
+    began = "" if since is None else "AND p.created_at >= %(since)s::timestamptz"
     rows = fetch(
         f"""
         SELECT oldest.order_id
@@ -43,14 +44,14 @@ def claim_aged(
                     WHERE p.process_state = 'pending'
                       AND p.not_before IS NULL
                       AND p.priority BETWEEN of.priority AND of.priority
-                      AND p.created_at <= %(aged)s {began}
+                      AND p.created_at <= %(aged)s::timestamptz {began}
                       AND p.order_id <> ALL(%(except)s::uuid[])
                       AND {SUPPORTED}
                     ORDER BY p.priority DESC, p.created_at
-                    LIMIT %(limit)s
+                    LIMIT %(limit)s::int
                ) AS oldest
          ORDER BY oldest.created_at, oldest.order_id
-         LIMIT %(limit)s
+         LIMIT %(limit)s::int
         """,
         {"aged": now - AGED, "since": since, "limit": limit, **workflow_parameters(workflows, without)},
     )
@@ -74,12 +75,12 @@ def claim_aged_waiting(
     """
     if not rooms or limit <= 0:
         return []
-    run("SET LOCAL enable_sort = off")  # as above
+    send("SET LOCAL enable_sort = off")  # as above
     rows = fetch(
         f"""
         SELECT oldest.order_id
           FROM unnest(%(agents)s::text[], %(rooms)s::int[]) AS agents (agent, room),
-               (VALUES (0, %(limit)s), (1, %(retries)s)) AS steps (failed, most),
+               (VALUES (0, %(limit)s::int), (1, %(retries)s::int)) AS steps (failed, most),
                LATERAL (
                    SELECT waiting.order_id, waiting.wanted_since
                      FROM generate_series(0, 9) AS of(priority),
@@ -87,7 +88,7 @@ def claim_aged_waiting(
                   {WAITING_STEPS}
                               AND least(s.failure_count + s.compensation_failure_count, 1) = steps.failed
                               AND s.priority BETWEEN of.priority AND of.priority
-                              AND s.wanted_since <= %(aged)s
+                              AND s.wanted_since <= %(aged)s::timestamptz
                             ORDER BY s.priority DESC, s.wanted_since
                             LIMIT least(agents.room, steps.most)
                           ) AS waiting
@@ -96,7 +97,7 @@ def claim_aged_waiting(
                ) AS oldest
          GROUP BY oldest.order_id
          ORDER BY min(oldest.wanted_since), oldest.order_id
-         LIMIT %(limit)s
+         LIMIT %(limit)s::int
         """,
         {
             "agents": list(rooms),

@@ -6,27 +6,27 @@ Except for `lock_one`, nothing here waits for a lock: rows that another transact
 import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
-
-from django.db.models import Q, QuerySet
 
 from orders.engine.contracts import Workflows
 from orders.engine.rows import ProcessRow, StepRow
-from orders.engine.runtime.sql import fetch, run
-from orders.engine.state_store.definitions import columns_of
+from orders.engine.runtime.sql import fetch, recordset
+from orders.engine.runtime.statements import Cursor, Rows, Sent, array, known, rows_of, send
 from orders.models import OrderProcess
-from orders.vocabulary import ProcessState
 
 SUPPORTED = """EXISTS (
                          SELECT 1
-                           FROM unnest(%(names)s::text[], %(versions)s::smallint[], %(fingerprints)s::text[])
-                             AS workflow (name, version, fingerprint)
+                           FROM json_to_recordset(%(workflows)s::json)
+                             AS workflow (name text, version smallint, fingerprint text)
                           WHERE workflow.name = p.workflow
                             AND workflow.version = p.version
                             AND p.fingerprint IN (workflow.fingerprint, '')
                      )"""
-"""Whether the order `p` is on a workflow that this release has (rule 10). See `workflow_parameters`."""
+"""Whether the order `p` is on a workflow that this release has (rule 10). See `workflow_parameters`.
+
+Orders from before there were fingerprints have none.
+"""
 WAITING_STEPS = f"""
                   SELECT s.order_id, s.priority, s.waiting_since, s.wanted_since
                     FROM orders_stepstate AS s
@@ -40,36 +40,57 @@ WAITING_STEPS = f"""
 """The steps that wait for the agent `agents.agent`, of orders that a scheduler may start steps of."""
 
 
-def _supported(workflows: Workflows) -> Q:
-    """Leaves orders on a workflow that this release does not have, or has changed, to a release that has it (rule 10).
+_PROCESS = ", ".join(f"p.{name}" for name in ProcessRow._fields)
 
-    Orders from before there were fingerprints have none.
-    """
-    supported = Q(pk__in=[])
-    for (name, version), workflow in workflows.items():
-        supported |= Q(workflow=name, version=version, fingerprint__in=[workflow.fingerprint, ""])
-    return supported
+
+def processes_of(cursor: Cursor) -> list[ProcessRow]:
+    """Reads the processes that a statement returns."""
+    return [ProcessRow._make(row) for row in rows_of(cursor)]
 
 
 def lock(order_ids: Collection[UUID], workflows: Workflows, *, limit: int | None = None) -> list[ProcessRow]:
     """Locks these orders, or `limit` of them, skipping those that another transaction has locked.
 
-    The rows are locked in the order of their keys: no deadlocks. `no_key` lets others insert rows that refer to them.
+    The rows are locked in the order of their keys: no deadlocks. `NO KEY` lets others insert rows that refer to them.
     """
+    return send_lock(order_ids, workflows, limit=limit).result()
+
+
+def send_lock(
+    order_ids: Collection[UUID], workflows: Workflows, *, limit: int | None = None
+) -> Sent[list[ProcessRow]]:
+    """The same, without waiting for what it finds."""
     if not order_ids:
-        return []
-    rows = (
-        OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)
-        .filter(_supported(workflows), order_id__in=order_ids)
-        .order_by("order_id")
-        .values_list(*ProcessRow._fields)[:limit]
+        return known([])
+    return send(
+        f"""
+        SELECT {_PROCESS}
+          FROM orders_orderprocess AS p
+         WHERE p.order_id = ANY(%(ids)s::uuid[])
+           AND {SUPPORTED}
+         ORDER BY p.order_id
+         LIMIT %(limit)s::int
+           FOR NO KEY UPDATE OF p SKIP LOCKED
+        """,
+        {"ids": array(order_ids), "limit": limit, **workflow_parameters(workflows)},
+        processes_of,
     )
-    return [ProcessRow._make(row) for row in rows]
 
 
 def any_supported(order_ids: Collection[UUID], workflows: Workflows) -> bool:
     """Whether any of these orders exists, locked or not, on a workflow that this release has."""
-    return OrderProcess.objects.filter(_supported(workflows), order_id__in=order_ids).exists()
+    return bool(
+        fetch(
+            f"""
+            SELECT 1
+              FROM orders_orderprocess AS p
+             WHERE p.order_id = ANY(%(ids)s::uuid[])
+               AND {SUPPORTED}
+             LIMIT 1
+            """,
+            {"ids": array(order_ids), **workflow_parameters(workflows)},
+        )
+    )
 
 
 def known_orders(order_ids: Collection[UUID]) -> dict[UUID, bool]:
@@ -80,11 +101,11 @@ def known_orders(order_ids: Collection[UUID]) -> dict[UUID, bool]:
     return dict(
         fetch(
             """
-            SELECT order_id, false FROM orders_orderprocess WHERE order_id = ANY(%(ids)s)
+            SELECT order_id, false FROM orders_orderprocess WHERE order_id = ANY(%(ids)s::uuid[])
              UNION ALL
-            SELECT order_id, true FROM orders_archivedorder WHERE order_id = ANY(%(ids)s)
+            SELECT order_id, true FROM orders_archivedorder WHERE order_id = ANY(%(ids)s::uuid[])
             """,
-            {"ids": list(order_ids)},
+            {"ids": array(order_ids)},
         )
     )
 
@@ -119,32 +140,90 @@ def claim(
     Orders whose wait is over fill what the ready ones leave, and get an eighth at least. So thousands of retries that
     are due at once do not hold up new orders (F30), and new orders do not hold up the others for ever.
 
-    Safe against a second claim of the same order: the row lock is exclusive, `skip_locked` skips what another scheduler
+    Safe against a second claim of the same order: the row lock is exclusive, `SKIP LOCKED` skips what another scheduler
     is claiming, and PostgreSQL checks the condition again on the row once it is locked. Ready orders come by priority,
     then by age. Each list has its own partial index, so finished orders cost nothing.
     """
-    free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True).filter(_supported(workflows))
-    if without:
-        free = free.exclude(order_id__in=without)
-    due = free.filter(
-        process_state__in=[ProcessState.PENDING, ProcessState.PROCESSING], not_before__lte=now
-    ).order_by("not_before")
+    return send_claim(limit, workflows, now, without=without, since=since).result().rows
+
+
+class Claimed(NamedTuple):
+    """The orders that a claim has locked, and in how many seconds the next wait of an order is over, if one waits."""
+
+    rows: list[ProcessRow]
+    next_due: float | None = None
+
+
+def send_claim(
+    limit: int,
+    workflows: Workflows,
+    now: datetime,
+    *,
+    without: Collection[UUID] = (),
+    since: datetime | None = None,
+) -> Sent[Claimed]:
+    """The same, without waiting for what it finds."""
     few = min(limit, max(1, limit // 8))
-    rows = _rows(due[:few])
-    may_be_more = len(rows) == few
+    parameters = {
+        "now": now,
+        "since": since,
+        "few": few,
+        "limit": limit,
+        **workflow_parameters(workflows, without),
+    }
     # After a quiet day the planner expects few ready orders, and would sort all of a sudden crowd at every claim.
-    run("SET LOCAL enable_sort = off")
-    ready = free.filter(process_state=ProcessState.PENDING, not_before__isnull=True)
-    if since is not None:
-        ready = ready.filter(created_at__gte=since)
-    rows += _rows(ready.order_by("-priority", "created_at")[: limit - len(rows)])
-    if may_be_more and len(rows) < limit:
-        rows += _rows(due.exclude(order_id__in=[row.order_id for row in rows])[: limit - len(rows)])
-    return rows
+    send("SET LOCAL enable_sort = off")
+    sent = send(_CLAIM if since is None else _CLAIM_SINCE, parameters)
+
+    def finish(found: Rows) -> Claimed:
+        *locked, (_, next_due, *_) = found
+        due = [ProcessRow._make(row) for kind, _, *row in locked if kind == "due"]
+        rows = due + [ProcessRow._make(row) for kind, _, *row in locked if kind == "ready"]
+        if len(due) == few and len(rows) < limit:
+            others = [*without, *(row.order_id for row in rows)]
+            more = {**parameters, "except": array(others), "few": limit - len(rows)}
+            rows += send(_DUE, more, processes_of).result()
+        return Claimed(rows, next_due)
+
+    return sent.then(finish)
 
 
-def _rows(orders: QuerySet[OrderProcess]) -> list[ProcessRow]:
-    return [ProcessRow._make(row) for row in orders.values_list(*ProcessRow._fields)]
+_DUE = f"""
+            SELECT {_PROCESS}
+              FROM orders_orderprocess AS p
+             WHERE p.process_state IN ('pending', 'processing')
+               AND p.not_before <= %(now)s::timestamptz
+               AND p.order_id <> ALL(%(except)s::uuid[])
+               AND {SUPPORTED}
+             ORDER BY p.not_before
+             LIMIT %(few)s::int
+               FOR NO KEY UPDATE OF p SKIP LOCKED
+"""
+_CLAIM = f"""
+        WITH due AS MATERIALIZED ({_DUE}
+        ), ready AS MATERIALIZED (
+            SELECT {_PROCESS}
+              FROM orders_orderprocess AS p
+             WHERE p.process_state = 'pending'
+               AND p.not_before IS NULL
+               AND p.order_id <> ALL(%(except)s::uuid[])
+               AND {SUPPORTED}
+             ORDER BY p.priority DESC, p.created_at
+             LIMIT %(limit)s::int - (SELECT count(*) FROM due)
+               FOR NO KEY UPDATE OF p SKIP LOCKED
+        )
+        SELECT 'due', NULL::float8, due.* FROM due
+         UNION ALL
+        SELECT 'ready', NULL, ready.* FROM ready
+         UNION ALL
+        SELECT 'next due', (SELECT extract(epoch FROM not_before - %(now)s::timestamptz)
+                              FROM orders_orderprocess
+                             WHERE process_state IN ('pending', 'processing')
+                               AND not_before > %(now)s::timestamptz
+                             ORDER BY not_before
+                             LIMIT 1), {", ".join("NULL" for _ in ProcessRow._fields)}
+"""
+_CLAIM_SINCE = _CLAIM.replace("AND p.not_before IS", "AND p.created_at >= %(since)s::timestamptz\n               AND p.not_before IS")
 
 
 def claim_waiting(
@@ -168,7 +247,7 @@ def claim_waiting(
         f"""
         SELECT waiting.order_id
           FROM unnest(%(agents)s::text[], %(rooms)s::int[]) AS agents (agent, room),
-               (VALUES (0, %(limit)s), (1, %(retries)s)) AS steps (failed, most),
+               (VALUES (0, %(limit)s::int), (1, %(retries)s::int)) AS steps (failed, most),
                LATERAL (
                   {WAITING_STEPS}
                      AND least(s.failure_count + s.compensation_failure_count, 1) = steps.failed
@@ -178,7 +257,7 @@ def claim_waiting(
                ) AS waiting
          GROUP BY waiting.order_id
          ORDER BY max(waiting.priority) DESC, min(waiting.wanted_since), waiting.order_id
-         LIMIT %(limit)s
+         LIMIT %(limit)s::int
         """,
         {
             "agents": list(rooms),
@@ -217,26 +296,30 @@ def claim_probes(
     return lock({order_id for (order_id,) in rows}, workflows)
 
 
-def workflow_parameters(workflows: Workflows, already_locked: Collection[UUID]) -> dict[str, list[Any]]:
+def workflow_parameters(workflows: Workflows, already_locked: Collection[UUID] = ()) -> dict[str, Any]:
     """The parameters of `SUPPORTED` and `WAITING_STEPS`."""
-    names, versions, fingerprints = columns_of(workflows)
-    return {
-        "except": list(already_locked),
-        "names": names,
-        "versions": versions,
-        "fingerprints": fingerprints,
-    }
+    rows = [
+        {"name": name, "version": version, "fingerprint": workflow.fingerprint}
+        for (name, version), workflow in workflows.items()
+    ]
+    return {"except": array(already_locked), "workflows": recordset(rows)}
 
 
 def unannounced(limit: int, workflows: Workflows) -> list[ProcessRow]:
     """Locks orders that a supervisor has put into Error and whose applications do not know yet (Q3)."""
-    rows = (
-        OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)
-        .filter(_supported(workflows), announced=False)
-        .order_by("order_id")
-        .values_list(*ProcessRow._fields)[:limit]
-    )
-    return [ProcessRow._make(row) for row in rows]
+    return send(
+        f"""
+        SELECT {_PROCESS}
+          FROM orders_orderprocess AS p
+         WHERE NOT p.announced
+           AND {SUPPORTED}
+         ORDER BY p.order_id
+         LIMIT %(limit)s::int
+           FOR NO KEY UPDATE OF p SKIP LOCKED
+        """,
+        {"limit": limit, **workflow_parameters(workflows)},
+        processes_of,
+    ).result()
 
 
 def overdue(
@@ -247,54 +330,61 @@ def overdue(
     Nothing is locked yet. `passed_over` are orders that the caller could not lock before, and leaves out. If `since` is
     given, only those whose time was up then or later.
     """
-    began = "" if since is None else "AND complete_by >= %(since)s"
+    began = "" if since is None else "AND complete_by >= %(since)s::timestamptz"
     late = fetch(
         f"""
         SELECT order_id
           FROM (
                (SELECT order_id, complete_by
                   FROM orders_stepstate
-                 WHERE complete_by <= %(now)s {began}
+                 WHERE complete_by <= %(now)s::timestamptz {began}
                    AND order_id <> ALL(%(passed_over)s::uuid[])
                  ORDER BY complete_by
-                 LIMIT %(limit)s)
+                 LIMIT %(limit)s::int)
                 UNION ALL
                (SELECT order_id, complete_by
                   FROM orders_orderprocess
                  WHERE process_state = 'processing'
-                   AND complete_by <= %(now)s {began}
+                   AND complete_by <= %(now)s::timestamptz {began}
                    AND order_id <> ALL(%(passed_over)s::uuid[])
                  ORDER BY complete_by
-                 LIMIT %(limit)s)
+                 LIMIT %(limit)s::int)
                ) AS late
          GROUP BY order_id
          ORDER BY min(complete_by)
-         LIMIT %(limit)s
+         LIMIT %(limit)s::int
         """,
-        {"now": now, "limit": limit, "passed_over": list(passed_over), "since": since},
+        {"now": now, "limit": limit, "passed_over": array(passed_over), "since": since},
     )
     return [order_id for (order_id,) in late]
 
 
 def steps_of(order_ids: Iterable[UUID]) -> dict[UUID, list[StepRow]]:
     """The steps of these orders, each in the order of its workflow. The caller has locked the processes."""
+    return send_steps_of(order_ids).result()
+
+
+def send_steps_of(order_ids: Iterable[UUID]) -> Sent[dict[UUID, list[StepRow]]]:
+    """The same, without waiting. The server reads them after what was sent before, such as the lock."""
     steps: dict[UUID, list[StepRow]] = {order_id: [] for order_id in order_ids}
-    if steps:
-        rows = fetch(
-            f"""
-            SELECT {", ".join(StepRow._fields)}
-              FROM orders_stepstate
-             WHERE order_id = ANY(%s)
-             ORDER BY order_id, position
-            """,
-            [list(steps)],
-        )
-        for row in rows:
+
+    def read(cursor: Cursor) -> dict[UUID, list[StepRow]]:
+        for row in rows_of(cursor):
             step = StepRow._make(row)
             if step.error is not None:
                 step = step._replace(error=json.loads(str(step.error)))
             steps[step.order_id].append(step)
-    return steps
+        return steps
+
+    return send(_STEPS, [array(steps)], read) if steps else known(steps)
+
+
+_STEPS = f"""
+        SELECT {", ".join(StepRow._fields)}
+          FROM orders_stepstate
+         WHERE order_id = ANY(%s::uuid[])
+         ORDER BY order_id, position
+"""
 
 
 def request_of(step: StepRow) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from orders.engine.contracts import AcceptedOrder, Json
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset, run
+from orders.engine.runtime.statements import Sent, count_of, known, send
 
 
 class StepWrite(NamedTuple):
@@ -24,9 +25,21 @@ class StepWrite(NamedTuple):
 
 def write_steps(writes: Sequence[StepWrite]) -> None:
     """Writes steps. Raises `StateConflict` if one of them is no longer at the attempt that it was read with."""
+    send_step_writes(writes).result()
+
+
+def send_step_writes(writes: Sequence[StepWrite]) -> Sent[None]:
+    """The same, without waiting. Ask for the result before the commit: it raises `StateConflict`."""
     if not writes:
-        return
-    written = run(
+        return known(None)
+
+    def check(written: int) -> None:
+        if written != len(writes):
+            raise StateConflict(
+                f"{len(writes) - written} of {len(writes)} steps changed while their orders were locked"
+            )
+
+    return send(
         """
         UPDATE orders_stepstate AS s
            SET state = v.state,
@@ -68,16 +81,13 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
                 for write in writes
             )
         ],
-    )
-    if written != len(writes):
-        raise StateConflict(
-            f"{len(writes) - written} of {len(writes)} steps changed while their orders were locked"
-        )
+        count_of,
+    ).then(check)
 
 
 def stop_waiting(order_ids: Collection[UUID]) -> None:
     """Ends the wait of these orders' steps for their agents."""
-    run(
+    send(
         """
         UPDATE orders_stepstate
            SET waiting_since = NULL, wanted_since = NULL
@@ -110,7 +120,7 @@ def write_processes(processes: Sequence[ProcessRow]) -> None:
     """Writes processes."""
     if not processes:
         return
-    run(
+    send(
         """
         UPDATE orders_orderprocess AS p
            SET goal = v.goal,
@@ -137,7 +147,7 @@ def write_processes(processes: Sequence[ProcessRow]) -> None:
 
 def create_processes(accepted: Collection[AcceptedOrder]) -> None:
     """Inserts the records of new orders: one process each, Pending and free (T3), and a record for each step (T4)."""
-    run(
+    send(
         """
         INSERT INTO orders_orderprocess (order_id, workflow, version, fingerprint, goal, process_state,
                                          failure_count, overruns, priority, reply_to, announced)
@@ -160,7 +170,7 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
             )
         ],
     )
-    run(
+    send(
         """
         INSERT INTO orders_stepstate (order_id, name, position, agent, request, state, attempt, answered, generation,
                                       compensation_generation, outcome, failure_count, compensation_failure_count,
@@ -198,7 +208,7 @@ def record_events(events: Iterable[EventRow]) -> None:
         for event in events
     ]
     if rows:
-        run(
+        send(
             """
             INSERT INTO orders_event (order_id, kind, step, attempt, actor_kind, actor_name, detail, at)
             SELECT order_id, kind, step, attempt, actor_kind, actor_name, detail, clock_timestamp()

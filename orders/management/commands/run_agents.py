@@ -8,6 +8,7 @@ from django.core.management.base import CommandError
 from orders import wiring
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.loop import stop_on_signals
+from orders.engine.runtime.statements import prepare_statements
 from orders.management.role_command import RoleCommand, wait_for_database
 
 
@@ -18,6 +19,7 @@ class Command(RoleCommand):
         parser.add_argument("agents", nargs="*", metavar="NAME", help="an agent to run (default: all agents)")
 
     def handle(self, *, agents: list[str], **options: object) -> None:
+        prepare_statements()
         if not wait_for_database():
             return
         try:

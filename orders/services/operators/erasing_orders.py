@@ -28,7 +28,7 @@ _NOT_INSERTED = """
      WHERE replayed_at IS NULL AND lower(body ->> 'email') = lower(%(email)s)
 """
 _STATEMENTS = (
-    """UPDATE orders_order SET email = %(erased)s, payment_method = 'erased',
+    """UPDATE orders_order SET email = %(erased)s::text, payment_method = 'erased',
               ship_to = jsonb_build_object('country', ship_to -> 'country') WHERE id = ANY(%(ids)s)""",
     """UPDATE orders_stepstate SET request = '{}', original = NULL, result = NULL, error = NULL
         WHERE order_id = ANY(%(ids)s)""",
@@ -41,9 +41,9 @@ _STATEMENTS = (
     "UPDATE orders_bulkitem SET result = 'erased' WHERE order_id = ANY(%(ids)s) AND result <> ''",
     """UPDATE orders_submissionkey SET key = 'erased ' || order_id
         WHERE order_id = ANY(%(ids)s) AND key ~* %(pattern)s""",
-    """UPDATE orders_outgoingmessage SET recipient = %(erased)s, arguments = '{}', error = ''
+    """UPDATE orders_outgoingmessage SET recipient = %(erased)s::text, arguments = '{}', error = ''
         WHERE order_id = ANY(%(ids)s)""",
-    """UPDATE orders_archivedorder SET email = %(erased)s, document = jsonb_build_object(
+    """UPDATE orders_archivedorder SET email = %(erased)s::text, document = jsonb_build_object(
               'process', (document -> 'process') || jsonb_build_object('reply_to',
                   regexp_replace(coalesce(document #>> '{process,reply_to}', ''), %(pattern)s, %(short)s, 'gi')),
               'lines', document -> 'lines',

@@ -1,0 +1,167 @@
+"""How a statement gets to the server: prepared, and without a wait for its result where nobody needs it yet.
+
+Most of what a pass costs is the way to the server and back, and the planning of the same few statements. So the roles
+bind parameters on the server, which plans each statement once (`prepare_statements`), and a pass sends what does not
+depend on one another in one go (`pipelined`).
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
+from uuid import UUID
+
+import psycopg
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+from psycopg.types.datetime import TimestamptzLoader
+
+T = TypeVar("T")
+Result = TypeVar("Result")
+Cursor: TypeAlias = psycopg.Cursor[Any]
+Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
+Rows: TypeAlias = list[tuple[Any, ...]]
+
+PREPARED_AFTER = 2
+"""A statement is prepared when it has been run that often on a connection."""
+PLANS_LAST = 5.0
+"""Seconds after which the server plans anew. A queue that was empty when its statements were planned may be long by
+now, and its statistics come too late."""
+GENERIC_PLANS = "-c plan_cache_mode=force_generic_plan"
+"""Otherwise the server would go on planning most of them: a plan for one row always looks cheaper than one for ten."""
+
+
+def prepare_statements() -> None:
+    """Has the connections that this process opens from now on prepare what goes through `send`.
+
+    Their plans do not depend on the parameters, so this is for the roles, whose statements find their rows through
+    indexes whatever they are asked for. It does nothing if PREPARED_STATEMENTS is off, as behind a pooler: a prepared
+    statement belongs to one connection of the server.
+    """
+    options = connection.settings_dict["OPTIONS"]
+    if settings.CONFIG.prepared_statements and "prepare_threshold" not in options:
+        options["prepare_threshold"] = PREPARED_AFTER
+        options["options"] = f"{options.get('options', '')} {GENERIC_PLANS}".strip()
+
+
+class _Here(threading.local):
+    """The pipeline that this thread's connection is in, if any, and when its plans are too old."""
+
+    pipeline: psycopg.Pipeline | None = None
+    plan_again_at = 0.0
+
+
+_here = _Here()
+
+
+class Sent(Generic[T]):
+    """A statement that has been sent. If nobody asks for its result, its errors come with that of another."""
+
+    def __init__(self, read: Callable[[], T]) -> None:
+        self.result = read
+        """Waits for what the statement gives, and returns it. Called once. Raises the errors of Django."""
+
+    def then(self, work: Callable[[T], Result]) -> "Sent[Result]":
+        """The same statement, with what `work` makes of its result."""
+        return Sent(lambda: work(self.result()))
+
+
+def known(value: T) -> Sent[T]:
+    """A result that needs no statement."""
+    return Sent(lambda: value)
+
+
+def rows_of(cursor: Cursor) -> Rows:
+    """Reads the rows that a statement returns."""
+    return cursor.fetchall()
+
+
+@overload
+def send(statement: str, parameters: Parameters = ()) -> Sent[Rows]: ...
+@overload
+def send(statement: str, parameters: Parameters, read: Callable[[Cursor], T]) -> Sent[T]: ...
+def send(
+    statement: str, parameters: Parameters = (), read: Callable[[Cursor], Any] = rows_of
+) -> Sent[Any]:
+    """Sends one statement; `read` makes its result of it. Outside `pipelined` it waits for it."""
+    django = connections[DEFAULT_DB_ALIAS]
+    django.ensure_connection()
+    session = django.connection
+    if session.prepare_threshold is not None and (now := time.monotonic()) >= _here.plan_again_at:
+        _here.plan_again_at = now + PLANS_LAST
+        session.execute("DISCARD PLANS")
+    cursor = _execute(django, session, statement, parameters)
+
+    def result() -> Any:
+        with django.wrap_database_errors:
+            return read(cursor)
+
+    return Sent(result)
+
+
+def _execute(
+    django: BaseDatabaseWrapper, session: psycopg.Connection[Any], statement: str, parameters: Parameters
+) -> Cursor:
+    """psycopg's C code reads the times, because Django's loader is slower. Django's own cursor is passed by unless
+    somebody watches its statements: it doubles what a statement costs here."""
+    if session.prepare_threshold is None or django.queries_logged:
+        watched = django.cursor()
+        watched.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+        watched.execute(statement, parameters)
+        return cast(Cursor, watched.cursor)
+    cursor = psycopg.Cursor(session)
+    cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+    if django.execute_wrappers:
+        django.make_cursor(cast(CursorWrapper, cursor)).execute(statement, parameters)
+    else:
+        django.validate_no_broken_transaction()
+        with django.wrap_database_errors:
+            cursor.execute(statement, parameters)
+    return cursor
+
+
+def count_of(cursor: Cursor) -> int:
+    """Reads how many rows a statement has changed."""
+    if _here.pipeline is not None:
+        _here.pipeline.sync()
+    return cursor.rowcount
+
+
+@contextmanager
+def pipelined() -> Iterator[None]:
+    """Sends the statements in the block without waiting for the results of those before, and waits at its end.
+
+    The server runs them in their order all the same, and skips what follows on an error. The block is inside the
+    transaction, so that the commit comes when all of them have succeeded; without a transaction they are one.
+
+    Whoever watches the statements of the connection, as tests do that let others come between any two, sees each with
+    its result.
+    """
+    if _here.pipeline is not None or connection.execute_wrappers:
+        yield
+        return
+    connection.ensure_connection()
+    try:
+        with connection.wrap_database_errors, connection.connection.pipeline() as _here.pipeline:
+            yield
+    finally:
+        _here.pipeline = None
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """psycopg warns of every error in a pipeline, which is raised besides."""
+    return not str(record.msg).startswith("error ignored terminating")
+
+
+logging.getLogger("psycopg").addFilter(_is_news)
+
+
+def array(values: Iterable[UUID | int]) -> str:
+    """The values as the text of an array, which is cast in the statement: it is made several times faster than psycopg
+    makes one, and has one type, whatever the numbers are."""
+    return f"{{{','.join(map(str, values))}}}"
