@@ -1,7 +1,8 @@
 """Runs a benchmark on two cores, with its own PostgreSQL server, configured as in production.
 
-    .venv/bin/python -m bench NAME [--help | …]     throughput, latency, concurrency, scale, recovery, under_fault,
-                                                     lost_replies, retention, path, compare
+    .venv/bin/python -m bench NAME [--help | …]     throughput, latency, load, concurrency, scale, recovery,
+                                                     under_fault, lost_replies, retention, path, compare
+    .venv/bin/python -m bench picture               draws the figures in results.md for the README
 
 The processes and the server share the two cores. `python -m bench.NAME` runs a benchmark on the server of DATABASE_URL
 and deletes the orders there. `compare` runs benchmarks of two commits, which have their own servers, and needs none.
@@ -12,14 +13,14 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from bench import machine
+from bench import machine, picture
 from sasweb.embedded_postgres.place import PostgresError
 from sasweb.embedded_postgres.server import FOR_TESTS, SETTINGS, temporary_server
 from sasweb.launcher import children
 
 NAMES = (
     *("throughput", "latency", "concurrency", "scale", "recovery", "under_fault", "lost_replies"),
-    *("retention", "path", "compare"),
+    *("retention", "load", "path", "compare"),
 )
 WITHOUT_SERVER = ("compare",)
 SPECIAL_SETTINGS = {"path": {"autovacuum": "off", "full_page_writes": "off"}}
@@ -29,6 +30,9 @@ CORES = 2
 
 def main(arguments: list[str]) -> int:
     """Runs the benchmark. Returns its exit status."""
+    if arguments == ["picture"]:
+        picture.main()
+        return 0
     if not arguments or arguments[0] not in NAMES:
         sys.exit(__doc__)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])

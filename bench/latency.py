@@ -1,11 +1,12 @@
 """Milliseconds from an accepted POST to Processed, one order at a time through the real web server.
 
     .venv/bin/python -m bench latency [--orders N] [--only no-op|sandbox]
+    .venv/bin/python -m bench latency --peers [--orders N] [--only NAME]…
 
 The workflow is the shop's own, with five steps, four of them one after the other. In one run its agents answer at once,
 without a remote service; in the other they call the sandbox over HTTP and SMTP, which adds no latency of its own.
 Everything is idle between two orders. A time ends when another connection, which listens for it, sees the order as
-Processed.
+Processed. With `--peers`, the engine alone is compared with its contenders (bench/peers.py).
 """
 
 import argparse
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 import psycopg
 from django.conf import settings
 
-from bench import server, tables
+from bench import peers, server, tables
 from orders import wiring
 from orders.engine.channels.wakeups import Topic
 from tests.support.order_bodies import order_body
@@ -32,6 +33,7 @@ from tests.web.server import Server
 PAUSE = 0.02
 """Seconds between two orders, so that everything is idle when the next one arrives."""
 WARM_UP = 20
+AGENTS = ("no-op", "sandbox")
 LONGEST = 30.0
 """Seconds after which an order counts as lost."""
 
@@ -138,10 +140,17 @@ def main() -> None:
     """Measures both and prints a table."""
     parser = argparse.ArgumentParser(prog="python -m bench latency", description=__doc__.partition("\n")[0])
     parser.add_argument("--orders", type=int, default=100)
-    parser.add_argument("--only", choices=("no-op", "sandbox"))
+    parser.add_argument("--only", action="append", metavar="NAME", help="one row, or several")
+    parser.add_argument("--peers", action="store_true", help="the engine alone beside its contenders")
     options = parser.parse_args()
-    agents = [options.only] if options.only else ["no-op", "sandbox"]
-    rows = [line(name, measure(options.orders, remote=name == "sandbox")) for name in agents]
+    names = options.only or (peers.NAMES if options.peers else AGENTS)
+    if unknown := set(names).difference(peers.NAMES if options.peers else AGENTS):
+        parser.error(f"there is no row named {', '.join(sorted(unknown))}")
+    if options.peers:
+        columns = ["idle (ms)", "orders", "p50 ms", "p99 ms"]
+        tables.print_table(columns, peers.rows(options.orders, names))
+        return
+    rows = [line(name, measure(options.orders, remote=name == "sandbox")) for name in names]
     spans = ("POST → 202", "202 → Processed", "POST → Processed")
     columns = [f"{span}, {per_cent}" for span in spans for per_cent in ("p50", "p99")]
     tables.print_table(["agents (ms)", "orders", *columns], rows)

@@ -1,35 +1,26 @@
-"""Orders a second: the shipped engine against a bare loop with the same claims and writes, DBOS, and stock django-q2.
+"""Orders a second: the shipped engine against a bare loop with the same claims and writes, and against its contenders.
 
     .venv/bin/python -m bench throughput [--orders N] [--few N] [--only NAME]… [--profile FILE]
 
 Each order has four sequential steps that answer at once. All orders are submitted in advance, and two cores do
-everything. The engine is one scheduler and one agent host; the loop is one process, and then two; DBOS has two workers,
-and so has django-q2's cluster. DBOS is installed into a separate environment in the temporary folder. Each contender
-has a warm-up first.
+everything. The engine is one scheduler and one agent host; the loop is one process, and then two; each contender
+(bench/contenders) has two workers, and is installed into its own environment in the temporary folder. One that cannot
+be installed or run is left out. Everybody has a warm-up first.
 """
 
 import argparse
-import contextlib
-import os
 import pstats
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import psycopg
-from django.db import connection
 
 from bench import machine, server, tables
-from bench.environments import python_with
+from bench.contenders import contest
+from bench.contenders.environments import Unavailable
 from orders.engine.runtime.sql import fetch
 from sasweb.launcher import children
 from tests.support.system import Process, database_url
 
-HERE = Path(__file__).parent
-DBOS = "dbos==3.4.0"
 STEPS = 4
 SHOWN = 25
 """Lines of the profile that are printed."""
@@ -72,67 +63,8 @@ def two_loops(count: int) -> float:
     return loop(count, processes=2)
 
 
-def dbos(count: int) -> float:
-    """Measures DBOS, from the start of the first workflow to the end of the last, by its own times."""
-    with own_database("bench_dbos") as url:
-        app = [python_with(DBOS, DBOS, "psycopg[binary]"), str(HERE / "dbos_app.py")]
-        subprocess.run([*app, "prepare", url], check=True)
-        for number in (warm_up(count), count):
-            with psycopg.connect(url, autocommit=True) as there:
-                there.execute("TRUNCATE dbos.workflow_status, dbos.operation_outputs CASCADE")
-                subprocess.run([*app, "fill", url, str(number)], check=True)
-                workers = [subprocess.Popen([*app, "work", url, str(worker)]) for worker in (1, 2)]
-                try:
-                    server.wait_for(partial(_count_dbos, there), number)
-                finally:
-                    for worker in workers:
-                        worker.terminate()
-                        worker.wait(60)
-                steps = there.execute("SELECT count(*) FROM dbos.operation_outputs").fetchone()
-                assert steps == (STEPS * number,), f"{steps} steps for {number} workflows"
-                row = there.execute(
-                    "SELECT max(updated_at) - min(started_at_epoch_ms) FROM dbos.workflow_status"
-                ).fetchone()
-        assert row is not None
-    return count / (float(row[0]) / 1000)
-
-
-def _count_dbos(there: psycopg.Connection[Any]) -> int:
-    """The number of workflows that have succeeded."""
-    row = there.execute("SELECT count(*) FROM dbos.workflow_status WHERE status = 'SUCCESS'").fetchone()
-    return int(row[0]) if row else 0
-
-
-def django_q(count: int) -> float:
-    """Measures stock django-q2, from its first task to its last."""
-    for number in (warm_up(count), count):
-        server.empty()
-        fetch(
-            "WITH gone AS (DELETE FROM django_q_ormq WHERE key = 'bench' RETURNING 1) SELECT count(*) FROM gone"
-        )
-        environment = {**os.environ, "DATABASE_URL": database_url()}
-        fill = [sys.executable, "-m", "bench.stock_q", "fill", str(number)]
-        subprocess.run(fill, env=environment, check=True)
-        with server.processes(["bench.stock_q", "work"]):
-            server.wait_for(_count_django_q, number)
-    began, ended = fetch(
-        "SELECT extract(epoch FROM min(began)), extract(epoch FROM max(ended)) FROM bench_order"
-    )[0]
-    return count / float(ended - began)
-
-
-def _count_django_q() -> int:
-    """The number of orders whose last task has run."""
-    return int(fetch(f"SELECT count(*) FROM bench_order WHERE step = {STEPS}")[0][0])
-
-
-CONTENDERS: dict[str, Callable[[int], float]] = {
-    "loop": loop,
-    "two loops": two_loops,
-    "sasweb": engine,
-    "dbos": dbos,
-    "django-q2": django_q,
-}
+OURS: dict[str, Callable[[int], float]] = {"loop": loop, "two loops": two_loops, "sasweb": engine}
+NAMES = (*OURS, *contest.CONTENDERS)
 
 
 def processor_times(host: Process, scheduler: Process) -> dict[str, float]:
@@ -172,19 +104,6 @@ def check_counts(count: int) -> None:
     assert totals == [(count, STEPS * count, 0, 0)], f"of {count} orders: {totals}"
 
 
-@contextlib.contextmanager
-def own_database(name: str) -> Iterator[str]:
-    """Creates a temporary database on the same server. Yields its url."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        cursor.execute(f"CREATE DATABASE {name}")
-    try:
-        yield database_url().replace(f"/{connection.settings_dict['NAME']}?", f"/{name}?")
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 def show_profile(count: int, file: str) -> None:
     """Runs the engine under cProfile and prints where the scheduler's time went."""
     print(f"sasweb, its scheduler under cProfile: {engine(count, file):,.0f} orders/s")
@@ -199,22 +118,21 @@ def main() -> None:
         prog="python -m bench throughput", description=__doc__.partition("\n")[0]
     )
     parser.add_argument("--orders", type=int, default=20_000, help="for the engine and the loops")
-    parser.add_argument("--few", type=int, help="for DBOS and django-q2; by default a tenth of the orders")
-    parser.add_argument(
-        "--only", action="append", choices=CONTENDERS, metavar="NAME", help=", ".join(CONTENDERS)
-    )
+    parser.add_argument("--few", type=int, help="for the contenders; by default a part of the orders")
+    parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--profile", metavar="FILE", help="profile the engine's scheduler, and nothing else")
     options = parser.parse_args()
     if options.profile:
         show_profile(options.orders, options.profile)
         return
-    few = options.few or max(1, options.orders // 10)
-    counts = {
-        name: few if name in ("dbos", "django-q2") else options.orders for name in options.only or CONTENDERS
-    }
+    counts = {name: number_of_orders(name, options) for name in options.only or NAMES}
     rates = {}
     for name, count in counts.items():
-        rates[name] = CONTENDERS[name](count)
+        try:
+            rates[name] = measure(name, count)
+        except Unavailable as reason:
+            contest.leave_out(name, reason)
+            continue
         print(f"{name}: {rates[name]:,.0f} orders/s", file=sys.stderr, flush=True)
     rows = [
         (
@@ -227,6 +145,21 @@ def main() -> None:
         for name, rate in rates.items()
     ]
     tables.print_table(("", "orders", "orders/s", "of the loop", "sasweb is … times as fast"), rows)
+
+
+def number_of_orders(name: str, options: argparse.Namespace) -> int:
+    """The number of orders for one of the names."""
+    if name in OURS:
+        return int(options.orders)
+    return options.few or max(1, int(options.orders * contest.CONTENDERS[name].share))
+
+
+def measure(name: str, count: int) -> float:
+    """Orders a second. Raises `Unavailable`."""
+    if name in OURS:
+        return OURS[name](count)
+    server.empty()  # nothing of the engine's is left for the database to tidy up meanwhile
+    return contest.measure_throughput(contest.CONTENDERS[name], count)
 
 
 if __name__ == "__main__":

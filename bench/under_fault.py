@@ -14,7 +14,6 @@ First new orders arrive at a steady rate; then `--orders` arrive at once.
 import argparse
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
@@ -22,15 +21,12 @@ from typing import Any, NamedTuple
 import psycopg
 from django.db import transaction
 
-from bench import noop, server, tables
-from orders.engine.channels.wakeups import Topic, wake
+from bench import feeder, noop, server, tables
 from orders.engine.runtime.sql import fetch, run
 from orders.models import StepState
 from tests.support.system import Process, database_url
 from tests.support.wait import until
 
-TICK = 0.1
-"""Seconds between two groups of new orders."""
 CHUNK = 5_000
 TRANSITIONS_OF_ONE = 10
 """The four steps and the order itself each begin and end."""
@@ -55,34 +51,6 @@ class Options(NamedTuple):
     transitions: int
 
 
-def steady(options: Options) -> tuple[float, float]:
-    """Adds orders at a steady rate. Returns the median and 99th percentile of milliseconds from stored to Processed."""
-    count = max(1, int(options.rate * TICK))
-    began = server.database_time()
-    due = time.monotonic()
-    stored = 0
-    before = server.processed()
-    while stored < options.rate * options.seconds:
-        noop.fill(count)
-        wake(Topic.SCHEDULER)
-        stored += count
-        due += TICK
-        time.sleep(max(0.0, due - time.monotonic()))
-    server.wait_until_processed(before + stored)
-    times = [
-        float(milliseconds)
-        for (milliseconds,) in fetch(
-            """
-            SELECT 1000 * extract(epoch FROM finished_at - created_at) FROM orders_orderprocess
-             WHERE workflow = %s AND created_at >= to_timestamp(%s)
-            """,
-            [noop.FOUR.name, began],
-        )
-    ]
-    assert len(times) == stored, f"{len(times)} of {stored} new orders"
-    return server.percentile(times, 50), server.percentile(times, 99)
-
-
 def burst(options: Options) -> float:
     """Stores many orders at once. Returns the orders a second."""
     before = server.processed()
@@ -97,8 +65,8 @@ def burst(options: Options) -> float:
 
 def measure(options: Options) -> Speed:
     """Measures the burst and the steady rate."""
-    median, p99 = steady(options)
-    return Speed(burst(options), median, p99)
+    times = feeder.feed(options.rate, options.seconds).milliseconds
+    return Speed(burst(options), server.percentile(times, 50), server.percentile(times, 99))
 
 
 @contextmanager

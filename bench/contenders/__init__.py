@@ -1,0 +1,1 @@
+"""What the engine is compared with: each contender is a program (`*_app.py`) in its own environment."""
