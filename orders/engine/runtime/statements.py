@@ -128,15 +128,18 @@ def _execute(
         watched.execute(statement, parameters)
         return cast(Cursor, watched.cursor)
     cursor = psycopg.Cursor(session)
-    cursor.format = Format.BINARY  # several times cheaper for both sides where there are times, numbers and ids
-    cursor.adapters.register_loader("timestamptz", TimestamptzBinaryLoader)
-    cursor.adapters.register_loader("jsonb", _JsonAsText)
+    cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+    if parameters:
+        # Several times cheaper for both sides where there are times, numbers and ids.
+        cursor.format = Format.BINARY
+        cursor.adapters.register_loader("timestamptz", TimestamptzBinaryLoader)
+        cursor.adapters.register_loader("jsonb", _JsonAsText)
     if django.execute_wrappers:
         django.make_cursor(cast(CursorWrapper, cursor)).execute(statement, parameters)
     else:
         django.validate_no_broken_transaction()
         with django.wrap_database_errors:
-            cursor.execute(statement, parameters)
+            cursor.execute(statement, parameters or None)
     return cursor
 
 
