@@ -53,10 +53,12 @@ def prepare_statements() -> None:
 
 
 class _Here(threading.local):
-    """The pipeline that this thread's connection is in, if any, and when its plans are too old."""
+    """This thread's connection if it prepares statements, when it began to plan them, and the pipeline that it is
+    in."""
 
+    session: psycopg.Connection[Any] | None = None
+    planned_at = 0.0
     pipeline: psycopg.Pipeline | None = None
-    plan_again_at = 0.0
 
 
 _here = _Here()
@@ -105,9 +107,8 @@ def send(
     django = connections[DEFAULT_DB_ALIAS]
     django.ensure_connection()
     session = django.connection
-    if session.prepare_threshold is not None and (now := time.monotonic()) >= _here.plan_again_at:
-        _here.plan_again_at = now + PLANS_LAST
-        session.execute("DISCARD PLANS")
+    if session.prepare_threshold is not None:
+        _prepare(session)
     cursor = _execute(django, session, statement, parameters)
 
     def result() -> Any:
@@ -117,23 +118,34 @@ def send(
     return Sent(result)
 
 
+def _prepare(session: psycopg.Connection[Any]) -> None:
+    """Sets a new connection up, and has the server plan anew from time to time.
+
+    Results come in their binary form, which is cheaper for both sides where there are times, numbers and ids, and
+    psycopg's C code reads the times.
+    """
+    if _here.session is not session:
+        _here.session, _here.planned_at = session, time.monotonic()
+        session.adapters.register_loader("timestamptz", TimestamptzBinaryLoader)
+        session.adapters.register_loader("jsonb", _JsonAsText)
+    elif time.monotonic() - _here.planned_at >= PLANS_LAST:
+        _here.planned_at = time.monotonic()
+        session.execute("DISCARD PLANS")
+
+
 def _execute(
     django: BaseDatabaseWrapper, session: psycopg.Connection[Any], statement: str, parameters: Parameters
 ) -> Cursor:
-    """psycopg's C code reads the times, because Django's loader is slower. Django's own cursor is passed by unless
-    somebody watches its statements: it doubles what a statement costs here."""
+    """Django's own cursor is passed by unless somebody watches its statements: it doubles what a statement costs
+    here."""
     if session.prepare_threshold is None or django.queries_logged:
         watched = django.cursor()
-        watched.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+        watched.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # Django's is slower
         watched.execute(statement, parameters)
         return cast(Cursor, watched.cursor)
     cursor = psycopg.Cursor(session)
-    cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
-    if parameters:
-        # Several times cheaper for both sides where there are times, numbers and ids.
+    if parameters:  # otherwise it may be several statements, whose results come as text
         cursor.format = Format.BINARY
-        cursor.adapters.register_loader("timestamptz", TimestamptzBinaryLoader)
-        cursor.adapters.register_loader("jsonb", _JsonAsText)
     if django.execute_wrappers:
         django.make_cursor(cast(CursorWrapper, cursor)).execute(statement, parameters)
     else:
