@@ -88,7 +88,7 @@ class Orders(APIView):
     @extend_schema(**documentation.PLACE_ORDER)
     def post(self, request: Request) -> Response:
         placed = _place(request)
-        order = _order(request, placed.order_id)
+        order = placed.view or _order(request, placed.order_id)
         response = _render_order(order, status=202)
         response["Location"] = representations.order_url(placed.order_id)
         response["Retry-After"] = "1"
