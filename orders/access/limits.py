@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.utils.crypto import salted_hmac
 
+from orders.engine.runtime.sql import fetch
 from sasweb.limits import Limit
 
 Subject = tuple[str, str]
@@ -73,13 +73,12 @@ def has_room(subject: Subject) -> bool:
     limit = settings.CONFIG.limits.get(subject[0])
     if limit is None:
         return True
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT full_at <= statement_timestamp() + make_interval(secs => %s) FROM orders_bucket WHERE key = %s",
-            [limit.seconds - limit.seconds / limit.most, _key(subject)],
-        )
-        row = cursor.fetchone()
-    return row is None or bool(row[0])
+    rows = fetch(
+        "SELECT full_at <= statement_timestamp() + make_interval(secs => %s::float8) FROM orders_bucket"
+        " WHERE key = %s::text",
+        [limit.seconds - limit.seconds / limit.most, _key(subject)],
+    )
+    return not rows or bool(rows[0][0])
 
 
 def _take(buckets: dict[str, Limit]) -> Sequence[float]:
@@ -88,9 +87,7 @@ def _take(buckets: dict[str, Limit]) -> Sequence[float]:
         "shares": [limit.seconds / limit.most for limit in buckets.values()],
         "wholes": [float(limit.seconds) for limit in buckets.values()],
     }
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE, parameters)
-        return [wait for (wait,) in cursor.fetchall()]
+    return [wait for (wait,) in fetch(TAKE, parameters)]
 
 
 def _key(subject: Subject) -> str:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -151,10 +152,27 @@ class Moment(serializers.DateTimeField):
             raise serializers.ValidationError(self.error_messages["invalid"]) from error
 
 
+_Serializer = TypeVar("_Serializer", bound=serializers.Serializer[Any])
+
+
+@cache
+def shared(kind: type[_Serializer]) -> _Serializer:
+    """A serializer of this kind for all requests and threads: making one copies each of its fields, which takes longer
+    than using it. It must not be given data, for it would keep them."""
+    return kind()
+
+
 class Strict(serializers.Serializer[Any]):
     """An object that refuses members other than its fields."""
 
     default_error_messages = {"unknown": "Unknown field."}
+
+    @classmethod
+    def read(cls, data: Any) -> Any:
+        """The values in what a client has sent. Raises `ValidationError`."""
+        if data is None:
+            raise serializers.ValidationError("No data provided")
+        return shared(cls).run_validation(data)
 
     def to_internal_value(self, data: Any) -> Any:
         unknown = [name for name in data if name not in self.fields] if isinstance(data, Mapping) else []

@@ -33,7 +33,5 @@ class GroupResubmissionIn(ReasonIn):
 
 def read_body(kind: type[Strict], request: Request) -> dict[str, Any]:
     """The values of a request's body. No body counts as an empty object. Raises `ValidationError`."""
-    body = kind(data=request.data or {})
-    body.is_valid(raise_exception=True)
-    values: dict[str, Any] = body.validated_data
+    values: dict[str, Any] = kind.read(request.data or {})
     return values

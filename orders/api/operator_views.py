@@ -158,7 +158,7 @@ class ActView(OperatorView):
         if result.status is ResultStatus.REFUSED:
             raise ProblemError("act_refused", result.message)
         return Response(
-            representations.ResultOut({"result": result.status.value, "message": result.message}).data
+            representations.ResultOut.render({"result": result.status.value, "message": result.message})
         )
 
     def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
@@ -237,4 +237,4 @@ def _render_action(action_id: int, *, status: int) -> Response:
     action = find_action(action_id, now=now())
     if action is None:
         raise NotFound
-    return Response(representations.BulkActionOut(action).data, status=status)
+    return Response(representations.BulkActionOut.render(action), status=status)

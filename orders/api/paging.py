@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orders.api.fields import Choice, Digits, Moment, NumberCursor, OrderCursor, PrintableText, Strict
 from orders.api.problems import ProblemError
+from orders.api.representations import Out
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.paging import Page
 from orders.vocabulary import AlertKind, ProcessState
@@ -101,10 +102,11 @@ def read_query(kind: type[Query], request: Request) -> dict[str, Any]:
     repeated = [name for name, values in request.query_params.lists() if len(values) > 1]
     if repeated:
         raise _invalid(dict.fromkeys(repeated, "Give this parameter only once."))
-    query = kind(data=request.query_params.dict())
-    if not query.is_valid():
-        raise _invalid({name: messages[0] for name, messages in query.errors.items()})
-    values: dict[str, Any] = query.validated_data
+    try:
+        values: dict[str, Any] = kind.read(request.query_params.dict())
+    except ValidationError as error:
+        mistakes: Any = error.detail
+        raise _invalid({name: messages[0] for name, messages in mistakes.items()}) from error
     return values
 
 
@@ -114,7 +116,7 @@ def _invalid(mistakes: dict[str, str]) -> ProblemError:
 
 
 def render_page(
-    kind: type[serializers.Serializer[Any]],
+    kind: type[Out],
     request: Request,
     page: Page[T],
     *,
@@ -129,4 +131,4 @@ def render_page(
     if page.has_more:
         query = {**request.query_params.dict(), parameter: str(key(page.items[-1]))}
         following = f"{request.path}?{urlencode(query)}"
-    return Response(kind({"results": page.items, "next": following}).data)
+    return Response(kind.render({"results": page.items, "next": following}))

@@ -8,6 +8,7 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from orders.api.fields import shared
 from orders.selectors.catalogue import ProductView
 from orders.selectors.customer_order import CustomerOrder
 from orders.vocabulary import Goal, ProcessState, StepStatus
@@ -17,6 +18,12 @@ class Out(serializers.Serializer[Any]):
     """A JSON object in a response. Fields named in `sparse` are omitted when they have no value."""
 
     sparse: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def render(cls, instance: Any) -> dict[str, Any]:
+        """The JSON object."""
+        rendered: dict[str, Any] = shared(cls).to_representation(instance)
+        return rendered
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
         values = super().to_representation(instance)

@@ -102,9 +102,7 @@ def client_id(request: Request) -> int:
 
 def read_order(request: Request) -> NewOrder:
     """The order in a request's body. Its response queue belongs to the client. Raises `ValidationError`."""
-    body = NewOrderIn(data=request.data)
-    body.is_valid(raise_exception=True)
-    order = body.validated_data
+    order = NewOrderIn.read(request.data)
     lines = [NewLine(sku=line["sku"], quantity=line["quantity"]) for line in order["lines"]]
     reply_to = queue_of(client_id(request), order["reply_to"]) if order["reply_to"] else ""
     return NewOrder(**{**order, "lines": lines, "ship_to": dict(order["ship_to"]), "reply_to": reply_to})

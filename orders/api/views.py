@@ -65,7 +65,7 @@ class ProductDetail(APIView):
         product = catalogue.product(sku)
         if product is None:
             raise NotFound
-        return Response(representations.ProductOut(product).data)
+        return Response(representations.ProductOut.render(product))
 
 
 class Orders(APIView):
@@ -88,7 +88,7 @@ class Orders(APIView):
     @extend_schema(**documentation.PLACE_ORDER)
     def post(self, request: Request) -> Response:
         placed = _place(request)
-        order = _order(request, placed.order_id)
+        order = placed.view or _order(request, placed.order_id)
         response = _render_order(order, status=202)
         response["Location"] = representations.order_url(placed.order_id)
         response["Retry-After"] = "1"
@@ -244,7 +244,7 @@ def _is_known(order: CustomerOrder, known_versions: set[str] | None, *, default:
 
 
 def _render_order(order: CustomerOrder, *, status: int) -> Response:
-    return _with_version(Response(representations.OrderOut(order).data, status=status), order)
+    return _with_version(Response(representations.OrderOut.render(order), status=status), order)
 
 
 def _with_version(response: Response, order: CustomerOrder) -> Response:

@@ -86,6 +86,7 @@ ROOMS = {
         "orders.models",
         "orders.fields",
         "orders.vocabulary",
+        "orders.engine.runtime.sql",
         *("sasweb.limits", "sasweb.refusals", "sasweb.sealing"),
     ),
     "orders.api": (*BELOW_FACES, "sasweb.shutdown"),

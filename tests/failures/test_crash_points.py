@@ -136,7 +136,7 @@ def test_failing_at_every_point_of_every_role_at_once_loses_no_order(
 def test_an_order_is_placed_once_for_its_key_wherever_the_shop_dies(system: System, mode: str) -> None:
     """P1: the customer repeats the request with the same key until an answer comes; each key has one order."""
     slow = mode == "stall" and not ALL
-    points = ("after-post", "after-commit") if slow else crash.POINTS["shop"]
+    points = ("before-post", "after-post") if slow else crash.POINTS["shop"]
     shots = [Shot(role="shop", point=point, mode=mode) for point in points]
     keys = [f"key-{n}" for n in range(ORDERS)]
     placed = shop(system, shots, keys)

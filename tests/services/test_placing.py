@@ -14,6 +14,7 @@ from orders.models import (
     SubmissionKey,
     SubmissionMessage,
 )
+from orders.selectors.orders import order
 from orders.services.customers import place_order_as_guest
 from orders.services.order_ids import derived_order_id
 from orders.services.placing import KeyReusedError, PlacedOrder, UnknownProductError, place_order
@@ -58,6 +59,30 @@ def test_a_key_used_again_for_another_order_is_refused_and_posts_nothing(product
     with pytest.raises(KeyReusedError):
         place_order(client="guest", order=an_order(2), idempotency_key="k")
     assert SubmissionMessage.objects.get().body["total"] == 4900
+
+
+@pytest.mark.pattern("S3")
+def test_what_was_placed_stands_although_it_can_no_longer_be_ordered(product: None) -> None:
+    first = place_order(client="guest", order=an_order(), idempotency_key="k")
+    Product.objects.update(is_listed=False)
+    again = place_order(client="guest", order=an_order(), idempotency_key="k")
+    assert (again.order_id, again.replayed) == (first.order_id, True)
+    with pytest.raises(KeyReusedError):
+        place_order(client="guest", order=an_order(2), idempotency_key="k")
+    assert SubmissionMessage.objects.count() == 1
+
+
+def test_a_placed_order_is_seen_as_it_would_be_found(product: None) -> None:
+    for key in (None, "k"):
+        placed = place_order(client="user:7", order=an_order(), idempotency_key=key)
+        assert placed.view == order(order_id=placed.order_id, customer_id=7)
+
+
+def test_an_order_that_is_there_already_is_not_seen_as_new(product: None) -> None:
+    assert place_order(client="guest", order=an_order(), idempotency_key="k").view is not None
+    assert place_order(client="guest", order=an_order(), idempotency_key="k").view is None
+    SubmissionKey.objects.all().delete()
+    assert place_order(client="guest", order=an_order(), idempotency_key="k").view is None
 
 
 @pytest.mark.pattern("S3")

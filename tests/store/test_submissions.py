@@ -13,6 +13,7 @@ from orders.engine.channels.submissions import IdempotencyRecord
 from orders.engine.contracts import RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch
 from orders.models import SetAside, SubmissionKey, SubmissionMessage
+from tests.support.factories import make_order
 from tests.support.two_sessions import PATIENCE, Session, all_at_once, switch_off
 
 NewSession = Callable[[], Session]
@@ -77,12 +78,31 @@ def test_exactly_one_of_twenty_posts_with_one_key_is_new() -> None:
 def test_a_used_key_with_another_body_is_detected_and_posts_nothing() -> None:
     """F4."""
     first, second = uuid7(), uuid7()
-    assert post_once(first) == IdempotencyRecord(order_id=first, body_hash=HASH, is_new=True)
+    new = post_once(first)
+    assert (new.order_id, new.body_hash, new.is_new) == (first, HASH, True)
     assert post_once(second) == IdempotencyRecord(order_id=first, body_hash=HASH, is_new=False)
     assert post_once(second, body_hash="other") == IdempotencyRecord(
         order_id=first, body_hash=HASH, is_new=False
     )
     assert take() == [first]
+
+
+@pytest.mark.django_db
+def test_a_post_says_when_it_was_made_and_whether_its_order_is_known_although_its_key_is_not() -> None:
+    order_id = uuid7()
+
+    def post_again() -> IdempotencyRecord:
+        SubmissionKey.objects.all().delete()
+        return post_once(order_id)
+
+    new, queued = post_again(), post_again()
+    assert new.posted_at == SubmissionMessage.objects.earliest("id").posted_at
+    assert (new.is_known, queued.is_new, queued.is_known) == (False, True, True)
+    SubmissionMessage.objects.all().delete()
+    assert not post_again().is_known
+    SubmissionMessage.objects.all().delete()
+    make_order({"mix": "completed"}, order_id=order_id)
+    assert post_again().is_known
 
 
 @pytest.mark.django_db
@@ -117,7 +137,8 @@ def test_a_key_whose_post_was_rolled_back_is_free_again(new_session: NewSession)
     waiting = other.start(lambda: post_once(second))
     other.await_wait()
     session.rollback()
-    assert waiting.result(timeout=PATIENCE) == IdempotencyRecord(order_id=second, body_hash=HASH, is_new=True)
+    record = waiting.result(timeout=PATIENCE)
+    assert (record.order_id, record.is_new) == (second, True)
     assert list(SubmissionMessage.objects.values_list("order_id", flat=True)) == [second]
 
 

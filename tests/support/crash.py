@@ -59,9 +59,7 @@ def _around(**targets: str) -> dict[str, Place]:
 STORE, CHANNELS = "orders.engine.state_store", "orders.engine.channels"
 POINTS: dict[str, dict[str, Place]] = {
     "shop": _around(
-        post=f"{CHANNELS}.submissions:post",
-        notify="orders.services.placing:wake",
-        commit=COMMIT,
+        post=f"{CHANNELS}.submissions:post_once",
         place="orders.services.placing:place_order",
     ),
     "submission": _around(
@@ -106,7 +104,6 @@ POINTS: dict[str, dict[str, Place]] = {
     ),
 }
 PASSES = {
-    "shop": ["orders.services.placing:place_order"],
     "submission": ["orders.engine.submission:Submitter._pass"],
     "scheduler": ["orders.engine.scheduler.role:Scheduler._pass"],
     "agents": [
@@ -117,7 +114,7 @@ PASSES = {
     ],
     "supervisor": ["orders.engine.supervisor.role:Supervisor._sweep"],
 }
-"""The roles whose commits are points."""
+"""The roles whose commits are points. The shop has no commit of its own: it places an order in one statement."""
 ROLES = tuple(POINTS)
 
 
@@ -211,7 +208,7 @@ def arm(role: str, shots: Sequence[Shot], *, report: Path) -> None:
             _replace(target, lambda original, target=target: _wrapped(original, target, armed))
     commit = BaseDatabaseWrapper._commit
     BaseDatabaseWrapper._commit = _wrapped_commit(commit, armed)  # type: ignore[method-assign]
-    for target in PASSES[role]:
+    for target in PASSES.get(role, ()):
         _replace(target, lambda original: _as_pass(original, armed))
 
 

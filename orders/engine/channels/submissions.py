@@ -2,48 +2,81 @@
 
 import json
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from orders.engine.channels.wakeups import PG_CHANNEL, Topic
 from orders.engine.contracts import Json, RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
 
 
 class IdempotencyRecord(NamedTuple):
-    """The order that an idempotency key stands for, the hash of its body, and whether this call posted it."""
+    """The order that an idempotency key stands for, the hash of its body, and whether this call posted it.
+
+    If it did, also when, by the database's clock, and whether the queue or the state store has that order already. They
+    have it only if the record of the key is lost.
+    """
 
     order_id: UUID
     body_hash: str
     is_new: bool
+    posted_at: datetime | None = None
+    is_known: bool = False
 
 
-def post(*, order_id: UUID, client: str, body: Json) -> None:
-    """Puts one order on the submission queue."""
-    run(
-        "INSERT INTO orders_submissionmessage (order_id, client, body) VALUES (%s, %s, %s::jsonb)",
-        [order_id, client, json.dumps(body)],
+def post(*, order_id: UUID, client: str, body: Json) -> datetime:
+    """Puts one order on the submission queue, and wakes the submission role. Returns when, by the database's clock.
+
+    One statement, which outside a transaction is one of its own.
+    """
+    rows = fetch(
+        """
+        WITH posted AS (
+            INSERT INTO orders_submissionmessage (order_id, client, body)
+            VALUES (%s::uuid, %s::text, %s::jsonb)
+         RETURNING posted_at
+        )
+        SELECT posted_at, pg_notify(%s::text, %s::text)
+          FROM posted
+        """,
+        [order_id, client, json.dumps(body), PG_CHANNEL, Topic.SUBMISSION.value],
     )
+    posted_at: datetime = rows[0][0]
+    return posted_at
 
 
 def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: str) -> IdempotencyRecord:
-    """Puts an order on the submission queue unless this client has used this idempotency key before.
+    """Puts an order on the submission queue, as `post` does, unless this client has used this idempotency key before.
 
     Of any number of simultaneous posts with one key, exactly one is new. The unique index decides which, and the others
     wait until it has committed.
     """
-    inserted = fetch(
+    rows = fetch(
         """
-        INSERT INTO orders_submissionkey (client, key, body_hash, order_id)
-        VALUES (%s, %s, %s, %s)
-            ON CONFLICT (client, key) DO NOTHING
-     RETURNING order_id
+        WITH recorded AS (
+            INSERT INTO orders_submissionkey (client, key, body_hash, order_id)
+            VALUES (%s::text, %s::text, %s::text, %s::uuid)
+                ON CONFLICT (client, key) DO NOTHING
+         RETURNING order_id, client
+        ), posted AS (
+            INSERT INTO orders_submissionmessage (order_id, client, body)
+            SELECT order_id, client, %s::jsonb
+              FROM recorded
+         RETURNING order_id, posted_at
+        )
+        SELECT posted_at,
+               EXISTS (SELECT FROM orders_submissionmessage AS earlier WHERE earlier.order_id = posted.order_id)
+               OR EXISTS (SELECT FROM orders_orderprocess AS process WHERE process.order_id = posted.order_id),
+               pg_notify(%s::text, %s::text)
+          FROM posted
         """,
-        [client, key, body_hash, order_id],
+        [client, key, body_hash, order_id, json.dumps(body), PG_CHANNEL, Topic.SUBMISSION.value],
     )
-    if inserted:
-        post(order_id=order_id, client=client, body=body)
-        return IdempotencyRecord(order_id=order_id, body_hash=body_hash, is_new=True)
+    if rows:
+        posted_at, is_known, _ = rows[0]
+        return IdempotencyRecord(order_id, body_hash, is_new=True, posted_at=posted_at, is_known=is_known)
     record = find_record(client=client, key=key)
     assert record is not None, "the conflicting idempotency key has been deleted"
     return record
@@ -60,7 +93,10 @@ def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
         """,
         [client, key],
     )
-    return IdempotencyRecord._make((*rows[0], False)) if rows else None
+    if not rows:
+        return None
+    order_id, body_hash = rows[0]
+    return IdempotencyRecord(order_id, body_hash, is_new=False)
 
 
 def take(
