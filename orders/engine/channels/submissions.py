@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from orders.engine.channels.wakeups import PG_CHANNEL, Topic
+from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Json, RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
@@ -41,7 +41,7 @@ def post(*, order_id: UUID, client: str, body: Json) -> datetime:
         SELECT posted_at, pg_notify(%s::text, %s::text)
           FROM posted
         """,
-        [order_id, client, json.dumps(body), PG_CHANNEL, Topic.SUBMISSION.value],
+        [order_id, client, json.dumps(body), Topic.SUBMISSION.channel, ""],
     )
     posted_at: datetime = rows[0][0]
     return posted_at
@@ -72,7 +72,7 @@ def post_once(*, order_id: UUID, client: str, body: Json, key: str, body_hash: s
                pg_notify(%s::text, %s::text)
           FROM posted
         """,
-        [client, key, body_hash, order_id, json.dumps(body), PG_CHANNEL, Topic.SUBMISSION.value],
+        [client, key, body_hash, order_id, json.dumps(body), Topic.SUBMISSION.channel, ""],
     )
     if rows:
         posted_at, is_known, _ = rows[0]
