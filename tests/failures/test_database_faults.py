@@ -70,7 +70,7 @@ KINDS = {
     "dispatch a step": ("INSERT INTO orders_agentrequest",),
     "take a reply": ("DELETE FROM orders_agentreply WHERE id",),
     "claim a request": ("deliveries = deliveries + 1",),
-    "post a reply": ("WHERE outcome <>",),
+    "post a reply": ("INSERT INTO orders_agentreply", "answered AS"),
     "renew a lease": ("UPDATE orders_agentrequest SET leased_until",),
 }
 """Each kind of transaction that moves an order, by words in its statements."""

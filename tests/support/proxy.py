@@ -51,10 +51,11 @@ class _Link:
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
     statements: list[str] = field(default_factory=list)
+    """Those of the transaction so far; outside one, those since the last Sync, at which they are committed."""
+    prepared: dict[bytes, str] = field(default_factory=dict)
     in_transaction: bool = False
     listens: bool = False
     cut_after: Cut | None = None
-    refused_with: str = ""
 
     def close(self) -> None:
         """Cuts both sides at once, without a message."""
@@ -184,35 +185,40 @@ class DatabaseProxy:
     async def _client_to_server(self, reader: asyncio.StreamReader, link: _Link) -> None:
         while True:
             kind, packet = await _packet(reader)
-            statement = _statement(kind, packet)
-            if statement is not None and self._is_cut(statement, link):
+            statement = _statement(kind, packet, link.prepared)
+            if self._is_cut(kind, statement, link):
                 return
-            if statement is not None and not link.refused_with:
-                link.refused_with = self._refusal(statement)
-            if link.refused_with:
-                if kind in (b"Q", b"S"):
-                    link.client.write(_error(link.refused_with) + _ready(link.in_transaction))
-                    await link.client.drain()
-                    link.refused_with = ""
+            code = "" if statement is None else self._refusal(statement)
+            if code and kind == b"Q":
+                link.client.write(_error(code) + _ready(link.in_transaction))
+                await link.client.drain()
                 continue
-            link.server.write(packet)
+            # In the extended protocol the server itself refuses it, and skips what follows until the next Sync.
+            link.server.write((_raising(code) if code else b"") + packet)
             await link.server.drain()
 
-    def _is_cut(self, statement: str, link: _Link) -> bool:
+    def _is_cut(self, kind: bytes, statement: str | None, link: _Link) -> bool:
         """Notes a statement; True if the proxy must cut the connection instead of passing it on."""
-        word = statement.lstrip()[:8].upper()
+        word = (statement or "").lstrip()[:8].upper()
         if word.startswith("LISTEN"):
             link.listens = True
-        if not word.startswith("COMMIT"):
-            if word.startswith("BEGIN"):
+        if word.startswith("COMMIT") or (kind == b"S" and not link.in_transaction and link.statements):
+            return self._is_cut_at_commit(link)
+        if statement is not None:
+            if word.startswith("BEGIN") or (kind == b"Q" and not link.in_transaction):
                 link.statements.clear()
             link.in_transaction = link.in_transaction or word.startswith("BEGIN")
             if word.startswith("ROLLBACK") and " TO " not in statement.upper():
                 link.in_transaction = False
-            link.statements.append(statement)
-            return False
+                link.statements.clear()
+            else:
+                link.statements.append(statement)
+        return False
+
+    def _is_cut_at_commit(self, link: _Link) -> bool:
         held = " ".join(" ".join(link.statements).split())  # whatever the layout of a statement
         link.in_transaction = False
+        link.statements.clear()
         for order in self._cuts:
             if order.wants(held):
                 order.done += 1
@@ -276,10 +282,25 @@ def _ready(in_transaction: bool) -> bytes:
     return b"Z" + struct.pack("!I", 5) + (b"E" if in_transaction else b"I")
 
 
-def _statement(kind: bytes, packet: bytes) -> str | None:
-    """The SQL of a simple query or of a Parse message."""
+def _raising(code: str) -> bytes:
+    """The messages of a statement that fails with this SQLSTATE. Clients ignore the answers to its first two."""
+    statement = f"DO $$ BEGIN RAISE EXCEPTION 'refused by the test' USING ERRCODE = '{code}'; END $$"
+    messages = [
+        (b"P", b"\0" + statement.encode() + b"\0\0\0"),
+        (b"B", b"\0\0" + bytes(6)),
+        (b"E", b"\0" + bytes(4)),
+    ]
+    return b"".join(kind + struct.pack("!I", len(body) + 4) + body for kind, body in messages)
+
+
+def _statement(kind: bytes, packet: bytes, prepared: dict[bytes, str]) -> str | None:
+    """The SQL of a statement that is about to be run: of a simple query, or of a Bind. Notes that of a Parse."""
     if kind == b"Q":
         return packet[5:-1].decode(errors="replace")
     if kind == b"P":
-        return packet[5:].split(b"\0", 2)[1].decode(errors="replace")
+        name, statement, _ = packet[5:].split(b"\0", 2)
+        prepared[name] = statement.decode(errors="replace")
+    if kind == b"B":
+        _, name, _ = packet[5:].split(b"\0", 2)
+        return prepared.get(name)
     return None

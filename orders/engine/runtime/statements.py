@@ -172,10 +172,10 @@ def pipelined() -> Iterator[None]:
     Whoever watches the statements of the connection, as tests do that let others come between any two, sees each with
     its result.
     """
+    connection.ensure_connection()
     if _here.pipeline is not None or connection.execute_wrappers:
         yield
         return
-    connection.ensure_connection()
     try:
         with connection.wrap_database_errors, connection.connection.pipeline() as _here.pipeline:
             yield
