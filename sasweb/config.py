@@ -97,9 +97,7 @@ def read(environ: Env | None = None) -> Config:
         database_url=_postgres_url(env, "DATABASE_URL", _noted_url(var_dir)),
         listen_database_url=listen_database_url,
         migrate_database_url=_postgres_url(env, "MIGRATE_DATABASE_URL", ""),
-        prepared_statements=_value(
-            env.bool, "PREPARED_STATEMENTS", not listen_database_url, "true or false"
-        ),
+        prepared_statements=_value(env.bool, "PREPARED_STATEMENTS", not listen_database_url, "true or false"),
         secret_key=_secret_key(env, var_dir),
         secret_key_fallbacks=_secret_keys(env, "SECRET_KEY_FALLBACKS"),
         debug=debug,

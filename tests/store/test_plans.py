@@ -57,7 +57,10 @@ def test_a_burst_of_orders_is_claimed_without_sorting_all_of_it(not_before: str)
     run(BURST.format(not_before=not_before))
     _, *claims = plans_of(lambda: state_store.claim(50, CAKES, database_now()))
     assert [(plan.scanned_whole, plan.sorts) for plan in claims] == [(set(), False)] * len(claims)
-    assert {index for claim in claims for index in claim.indexes} == {"process_ready_by_age", "process_waiting"}
+    assert {index for claim in claims for index in claim.indexes} == {
+        "process_ready_by_age",
+        "process_waiting",
+    }
 
 
 @pytest.mark.pattern("C2", "A9")
@@ -162,9 +165,7 @@ def test_the_steps_that_have_waited_longest_are_found_by_the_index_of_those_by_p
 def test_the_oldest_requests_are_found_by_the_index_of_those_by_priority() -> None:
     claimed: list[request_leases.Lease] = []
     room = {"kitchen": 5, "oven": 50}
-    plans = plans_of(
-        lambda: claimed.extend(oldest_requests.claim(room=room, me="agents:2", seconds=8.0))
-    )
+    plans = plans_of(lambda: claimed.extend(oldest_requests.claim(room=room, me="agents:2", seconds=8.0)))
     oldest = AgentRequest.objects.filter(agent="kitchen", leased_by="agents:2").order_by("id")
     assert [lease.agent for lease in claimed].count("oven") == 50
     assert oldest.count() == 5
@@ -261,9 +262,7 @@ def test_a_burst_of_messages_is_claimed_without_sorting_all_of_it() -> None:
 def test_free_requests_of_an_agent_are_found_by_priority_without_sorting() -> None:
     claimed: list[object] = []
     room = {"kitchen": 5, "oven": 50}
-    (claim,) = plans_of(
-        lambda: claimed.extend(request_leases.claim(room=room, me="agents:2", seconds=8.0))
-    )
+    (claim,) = plans_of(lambda: claimed.extend(request_leases.claim(room=room, me="agents:2", seconds=8.0)))
     assert len(claimed) == 55
     assert (claim.indexes, claim.scanned_whole, claim.sorts) == (CLAIM_OF_REQUESTS, set(), False)
 

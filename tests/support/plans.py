@@ -128,8 +128,8 @@ class Explained(NamedTuple):
         else:
             query = PostgresQuery(Transformer(connection.connection))
             query.convert(self.sql, self.params)
-            names = fetch("SELECT nullif(format_type(oid, NULL), '-') FROM unnest(%s::oid[]) AS oid", [list(query.types)])
-            types = ", ".join(name or "unknown" for (name,) in names)
+            names = fetch("SELECT format_type(oid, NULL) FROM unnest(%s::oid[]) AS oid", [list(query.types)])
+            types = ", ".join("unknown" if name == "-" else name for (name,) in names)
             order = query._order
             values = [self.params[name] for name in order] if order else list(self.params or ())
             places = f"({', '.join(['%s'] * len(values))})" if values else ""

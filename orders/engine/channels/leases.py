@@ -99,9 +99,7 @@ def claim(
     Safe with many hosts: the rows are locked with SKIP LOCKED. They are chosen first and then updated by id, because an
     UPDATE whose condition has a LIMIT may take more rows than the limit.
     """
-    return send_claim(
-        room=room, me=me, seconds=seconds, start=start, operations=operations
-    ).result()
+    return send_claim(room=room, me=me, seconds=seconds, start=start, operations=operations).result()
 
 
 def send_claim(

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from orders.engine.channels.wakeups import Topic
 from orders.engine.contracts import Json, RejectedSubmission, Submission
-from orders.engine.runtime.sql import fetch, recordset, run
+from orders.engine.runtime.sql import fetch, recordset
 from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
 
 

@@ -177,11 +177,20 @@ def send_supplies(
 def _supplies_of(cursor: Cursor) -> tuple[datetime, dict[str, Supply]]:
     rows = rows_of(cursor)
     supplies = {}
-    for _, name, capacity, outstanding, own, schedulers, has_waiting, has_outage, has_circuit, *columns in rows:
+    for (
+        _,
+        name,
+        capacity,
+        outstanding,
+        own,
+        schedulers,
+        has_waiting,
+        has_outage,
+        has_circuit,
+        *columns,
+    ) in rows:
         circuit = CircuitRow(name, *columns) if has_circuit else CircuitRow(name)
-        supplies[name] = Supply(
-            circuit, capacity, outstanding, own, schedulers, has_waiting, has_outage
-        )
+        supplies[name] = Supply(circuit, capacity, outstanding, own, schedulers, has_waiting, has_outage)
     return rows[0][0], supplies
 
 

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 from uuid import UUID
 
@@ -100,15 +99,14 @@ class _JsonAsText(Loader):
 def send(statement: str, parameters: Parameters = ()) -> Sent[Rows]: ...
 @overload
 def send(statement: str, parameters: Parameters, read: Callable[[Cursor], T]) -> Sent[T]: ...
-def send(
-    statement: str, parameters: Parameters = (), read: Callable[[Cursor], Any] = rows_of
-) -> Sent[Any]:
+def send(statement: str, parameters: Parameters = (), read: Callable[[Cursor], Any] = rows_of) -> Sent[Any]:
     """Sends one statement; `read` makes its result of it. Outside `pipelined` it waits for it."""
     django = connections[DEFAULT_DB_ALIAS]
     django.ensure_connection()
     session = django.connection
     if session.prepare_threshold is not None:
-        _prepare(session)
+        with django.wrap_database_errors:
+            _prepare(session)
     cursor = _execute(django, session, statement, parameters)
 
     def result() -> Any:

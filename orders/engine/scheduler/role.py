@@ -140,9 +140,7 @@ class Scheduler:
             order.advance(now, credit.take)
         return recalled
 
-    def _gather(
-        self, scope: Scope, now: datetime, page: Page, credit: Credit
-    ) -> Workload:
+    def _gather(self, scope: Scope, now: datetime, page: Page, credit: Credit) -> Workload:
         gatherer = Gatherer(
             config=self._config, claims=self._claims, workflows=self.workflows(), scope=scope, now=now
         )

@@ -223,7 +223,9 @@ _CLAIM = f"""
                              ORDER BY not_before
                              LIMIT 1), {", ".join("NULL" for _ in ProcessRow._fields)}
 """
-_CLAIM_SINCE = _CLAIM.replace("AND p.not_before IS", "AND p.created_at >= %(since)s::timestamptz\n               AND p.not_before IS")
+_CLAIM_SINCE = _CLAIM.replace(
+    "AND p.not_before IS NULL", "AND p.not_before IS NULL AND p.created_at >= %(since)s::timestamptz"
+)
 
 
 def claim_waiting(

@@ -1,0 +1,128 @@
+"""How statements reach the server: prepared, in pipelines, and with Django's errors whatever happens."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from django.db import DataError, OperationalError, connection, transaction
+
+from orders.engine.runtime import statements
+from orders.engine.runtime.sql import fetch, run
+from orders.engine.runtime.statements import array, count_of, pipelined, send
+from tests.support.two_sessions import Session
+
+NewSession = Callable[[], Session]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def prepared() -> set[str]:
+    """The statements that the server has prepared for this connection, and plans once for all parameters."""
+    rows = fetch("SELECT statement FROM pg_prepared_statements WHERE generic_plans > 0")
+    return {statement for (statement,) in rows}
+
+
+def test_a_statement_that_comes_again_is_planned_once_for_whatever_parameters() -> None:
+    for number in range(5):
+        assert fetch("SELECT %s::bigint + 1", [number]) == [(number + 1,)]
+    assert "SELECT $1::bigint + 1" in prepared()
+
+
+def test_plans_are_made_anew_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that was empty when its statements were planned may have become large, with no new statistics."""
+    run("CREATE TEMPORARY TABLE line (n int)")
+    statement = "SELECT n FROM line WHERE n >= %s::int"
+
+    def planned_rows() -> int:
+        """How many rows the plan expects that the server has kept."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT name FROM pg_prepared_statements WHERE statement ~ 'FROM line'")
+            ((name,),) = cursor.fetchall()
+            cursor.execute(f'EXPLAIN (FORMAT JSON) EXECUTE "{name}"(0)')
+            ((plans,),) = cursor.fetchall()
+        plan = plans if isinstance(plans, list) else json.loads(plans)
+        return int(plan[0]["Plan"]["Plan Rows"])
+
+    for _ in range(5):
+        fetch(statement, [0])
+    few = planned_rows()
+    run("INSERT INTO line SELECT generate_series(1, 100000)")
+    fetch(statement, [0])
+    assert planned_rows() == few
+    monkeypatch.setattr(statements, "PLANS_LAST", 0.0)
+    fetch(statement, [0])
+    assert planned_rows() > 10 * few
+
+
+def test_statements_without_a_pooler_are_not_prepared_if_the_setting_is_off() -> None:
+    connection.ensure_connection()
+    session = connection.connection
+    session.prepare_threshold = None
+    try:
+        for number in range(5):
+            assert fetch("SELECT %s::bigint + 2", [number]) == [(number + 2,)]
+        assert "SELECT $1::bigint + 2" not in prepared()
+    finally:
+        session.prepare_threshold = statements.PREPARED_AFTER
+
+
+def test_a_pipeline_runs_statements_in_their_order_and_gives_each_its_result() -> None:
+    with transaction.atomic(), pipelined():
+        send("CREATE TEMPORARY TABLE line (n int) ON COMMIT DROP")
+        added = send("INSERT INTO line SELECT generate_series(1, %s)", [3], count_of)
+        numbers = send("SELECT n FROM line ORDER BY n")
+        assert numbers.result() == [(1,), (2,), (3,)]
+        assert added.result() == 3
+        removed = send("DELETE FROM line WHERE n > %s", [1], count_of)
+    assert removed.result() == 2
+
+
+def test_a_result_may_be_read_after_the_pipeline() -> None:
+    with transaction.atomic():
+        with pipelined():
+            number = send("SELECT %s::int", [7])
+        assert number.result() == [(7,)]
+
+
+def test_an_error_in_a_pipeline_undoes_all_of_it_and_leaves_the_connection_usable() -> None:
+    """Also the error of a statement whose result nobody asks for."""
+    run("CREATE TABLE IF NOT EXISTS kept (n int)")
+    try:
+        with pytest.raises(DataError, match="division by zero"), transaction.atomic(), pipelined():
+            send("INSERT INTO kept VALUES (%s)", [1])
+            send("SELECT 1 / %s::int", [0])
+            send("INSERT INTO kept VALUES (%s)", [2])
+        assert fetch("SELECT count(*) FROM kept") == [(0,)]
+        with pytest.raises(DataError), pipelined():  # without a transaction they are one all the same
+            send("INSERT INTO kept VALUES (%s)", [3])
+            send("SELECT 1 / %s::int", [0])
+        assert fetch("SELECT count(*) FROM kept") == [(0,)]
+    finally:
+        run("DROP TABLE kept")
+
+
+@pytest.mark.parametrize("where", ["a statement", "new plans", "a pipeline"])
+def test_a_lost_connection_is_an_error_of_django_wherever_it_is_noticed(
+    where: str, new_session: NewSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A role repeats its pass on such an error; any other ends it."""
+    session, other = new_session(), new_session()
+    ((pid,),) = session.do(lambda: fetch("SELECT pg_backend_pid()"))
+
+    def act() -> object:
+        if where == "new plans":
+            monkeypatch.setattr(statements, "PLANS_LAST", 0.0)
+        if where != "a pipeline":
+            return fetch("SELECT %s::int", [1])
+        with pipelined():
+            send("SELECT %s::int", [1])
+            return send("SELECT %s::int", [2]).result()
+
+    other.do(lambda: fetch("SELECT pg_terminate_backend(%s)", [pid]))
+    with pytest.raises(OperationalError):
+        session.do(act)
+
+
+def test_an_array_reads_back_as_what_it_was_made_of() -> None:
+    assert fetch("SELECT %s::bigint[]", [array([3, 2**40])]) == [([3, 2**40],)]
+    assert fetch("SELECT %s::bigint[]", [array([])]) == [([],)]
