@@ -23,7 +23,7 @@ from django.db import connection, transaction
 
 from bench import noop, server, tables
 from orders.engine import state_store
-from orders.engine.channels import leases, replies, submissions
+from orders.engine.channels import leases, replies, submissions, unheld
 from orders.engine.runtime.sql import database_now, fetch, run
 from tests.support.system import database_url
 
@@ -206,8 +206,8 @@ def costs() -> Mapping[str, Callable[[], object]]:
         "scheduler: to be announced": lambda: state_store.unannounced(BATCH, workflows),
         "supervisor: overdue": lambda: state_store.overdue(500, database_now()),
         "agents: claim requests": lambda: leases.claim(room={"noop": BATCH}, me="bench", seconds=8),
-        "agents: lapsed leases": leases.free_lapsed,
-        "agents: expired requests": leases.delete_expired,
+        "agents: lapsed leases": unheld.free_lapsed,
+        "agents: expired requests": unheld.delete_expired,
         "submission: claim": lambda: submissions.take(BATCH),
     }
 

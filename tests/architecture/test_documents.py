@@ -103,6 +103,7 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "VAR_DIR": f"`{(config.PROJECT_DIR / 'var').relative_to(config.PROJECT_DIR)}/`",
         "DATABASE_URL": "embedded",
         "LISTEN_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.listen_database_url],
+        "PREPARED_STATEMENTS": {True: "on without `LISTEN_DATABASE_URL`"}[defaults.prepared_statements],
         "MIGRATE_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.migrate_database_url],
         "SECRET_KEY": "generated once, kept in `VAR_DIR`",
         "SECRET_KEY_FALLBACKS": {(): "none"}[defaults.secret_key_fallbacks],

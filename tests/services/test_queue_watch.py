@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from orders.engine.channels import leases
+from orders.engine.channels import unheld
 from orders.engine.role_health import RoleHealth, Trouble
 from orders.engine.runtime.sql import run
 from orders.models import Alert, OrderProcess, Product, RoleInstance
@@ -69,7 +69,7 @@ def requests() -> Line:
     order = make_order({"mix": "running"}, process_state="processing")
     make_request(step_of(order, "mix"), complete_by=ago(2))
     health = RoleHealth(role="agents", instance="agents:a")
-    return Line("agents", health, leases.delete_expired, "orders_agentrequest", "request ")
+    return Line("agents", health, unheld.delete_expired, "orders_agentrequest", "request ")
 
 
 def overdue_steps() -> Line:

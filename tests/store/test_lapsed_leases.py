@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.db import transaction
 
-from orders.engine.channels import leases, requests
+from orders.engine.channels import leases, requests, unheld
 from orders.engine.channels.leases import Answer
 from orders.engine.runtime.sql import database_now, run
 from orders.models import AgentReply, AgentRequest
@@ -26,7 +26,7 @@ def test_the_former_holder_of_a_lapsed_lease_changes_nothing(next_holder: str) -
     request = make_one()
     (former,) = claim()
     AgentRequest.objects.filter(pk=request.pk).update(leased_until=ago(1))
-    assert leases.free_lapsed() == 1
+    assert unheld.free_lapsed() == 1
     (lease,) = claim(me=next_holder)
     assert (lease.id, lease.deliveries) == (request.pk, 2)
     before = stored(request)
@@ -44,7 +44,7 @@ def test_a_freed_lease_cannot_be_completed_by_its_former_holder() -> None:
     request = make_one()
     (former,) = claim()
     AgentRequest.objects.filter(pk=request.pk).update(leased_until=ago(1))
-    leases.free_lapsed()
+    unheld.free_lapsed()
     before = stored(request)
     assert complete(former) == 0
     assert leases.renew([(former.id, former.deliveries)], me=ME, seconds=100.0) == set()
@@ -59,8 +59,8 @@ def test_only_leases_that_have_lapsed_are_freed() -> None:
     just_lapsed = make_one(leased_by=ME, leased_until=database_now(), deliveries=1)
     others = [make_one(leased_by=ME, leased_until=ahead(1), deliveries=1), make_one()]
     before = [stored(request) for request in others]
-    assert leases.free_lapsed() == 2
-    assert leases.free_lapsed() == 0
+    assert unheld.free_lapsed() == 2
+    assert unheld.free_lapsed() == 0
     for request in (lapsed, just_lapsed):
         request.refresh_from_db()
         assert (request.leased_by, request.leased_until) == (None, None)
@@ -74,14 +74,14 @@ def test_a_lease_that_is_being_answered_is_not_freed(new_session: NewSession) ->
     holder.begin()
     answer = Answer(request.pk, 1, "done", "{}", 1)
     assert holder.do(lambda: leases.complete([answer], me=ME)) == 1
-    assert other.do(leases.free_lapsed) == 0
+    assert other.do(unheld.free_lapsed) == 0
     holder.commit()
     assert AgentReply.objects.count() == 1
 
 
 def test_a_lease_that_was_renewed_between_choice_and_lock_is_not_freed(new_session: NewSession) -> None:
     request = make_one(leased_by=ME, leased_until=ago(1), deliveries=1)
-    with held(new_session(), leases.free_lapsed, at="leased_until <") as freed:
+    with held(new_session(), unheld.free_lapsed, at="leased_until <") as freed:
         assert leases.renew([(request.pk, 1)], me=ME, seconds=8.0) == {(request.pk, 1)}
     assert freed.result(timeout=PATIENCE) == 0
     assert AgentRequest.objects.get().leased_by == ME
@@ -222,7 +222,7 @@ def test_only_free_requests_past_their_complete_by_are_deleted() -> None:
         make_one(complete_by=database_now()),
         make_one(),
     ]
-    assert leases.delete_expired() == 1
+    assert unheld.delete_expired() == 1
     assert set(AgentRequest.objects.values_list("pk", flat=True)) == {request.pk for request in remaining}
 
 
@@ -232,11 +232,11 @@ def test_neither_freeing_nor_deleting_waits_for_anybody(new_session: NewSession)
     session, other = new_session(), new_session()
     session.begin()
     session.do(lambda: run("SELECT 1 FROM orders_agentrequest FOR UPDATE"))
-    assert other.do(leases.free_lapsed) == 0
-    assert other.do(leases.delete_expired) == 0
+    assert other.do(unheld.free_lapsed) == 0
+    assert other.do(unheld.delete_expired) == 0
     session.commit()
-    assert other.do(leases.free_lapsed) == 1
-    assert other.do(leases.delete_expired) == 1
+    assert other.do(unheld.free_lapsed) == 1
+    assert other.do(unheld.delete_expired) == 1
     assert list(AgentRequest.objects.values_list("pk", flat=True)) == [lapsed.pk]
     assert expired.pk != lapsed.pk
 
@@ -246,8 +246,8 @@ def test_no_plan_makes_freeing_and_deleting_exceed_their_limit(switched_off: tup
     """F30: ten thousand leases that lapse in one second are freed in bounded transactions."""
     many(600, leased_by="agents:9", leased_until=ago(1), deliveries=1)
     switch_off(switched_off)
-    assert leases.free_lapsed() == 500
-    assert leases.free_lapsed() == 100
+    assert unheld.free_lapsed() == 500
+    assert unheld.free_lapsed() == 100
     AgentRequest.objects.update(complete_by=ago(60))
-    assert leases.delete_expired() == 500
-    assert leases.delete_expired() == 100
+    assert unheld.delete_expired() == 500
+    assert unheld.delete_expired() == 100

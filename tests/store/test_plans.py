@@ -12,7 +12,7 @@ from django.db import connection
 
 from orders.engine import alerts, state_store
 from orders.engine.channels import leases as request_leases
-from orders.engine.channels import oldest_requests, replies, requests, submissions, suspects
+from orders.engine.channels import oldest_requests, replies, requests, submissions, suspects, unheld
 from orders.engine.circuits.credit import grant_credit
 from orders.engine.circuits.rules import BreakerRules
 from orders.engine.circuits.store import Viewpoint, unavailable_agents
@@ -269,7 +269,7 @@ def test_free_requests_of_an_agent_are_found_by_priority_without_sorting() -> No
 
 def test_lapsed_leases_are_found_by_their_key() -> None:
     freed: list[int] = []
-    (plan,) = plans_of(lambda: freed.append(request_leases.free_lapsed()))
+    (plan,) = plans_of(lambda: freed.append(unheld.free_lapsed()))
     assert freed == [10]
     assert (plan.indexes, plan.scanned_whole) == ({"orders_agentrequest_pkey"}, set())
 

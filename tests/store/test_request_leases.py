@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
-from orders.engine.channels import leases, suspects
+from orders.engine.channels import leases, suspects, unheld
 from orders.engine.channels.leases import SUSPECT_LAPSES, Lease
 from orders.engine.channels.suspects import SUSPICION
 from orders.engine.runtime.sql import database_now, run
@@ -189,7 +189,7 @@ def test_a_request_whose_lease_has_lapsed_twice_is_a_suspect() -> None:
         assert not suspects.has_suspects(["kitchen"])
         assert ids(claim(me=me)) == [poison.pk]
         AgentRequest.objects.update(leased_until=ago(1))
-        assert leases.free_lapsed() == 1
+        assert unheld.free_lapsed() == 1
     ordinary = make_one()
     assert suspects.has_suspects(["oven", "kitchen"])
     assert not suspects.has_suspects(["oven"])

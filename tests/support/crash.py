@@ -256,8 +256,8 @@ def _wrapped(original: Callable[..., Any], target: str, armed: Armed) -> Callabl
                 _known(original(*args, **options))
             strike(shot)
         result = _known(original(*args, **options))
-        found = result.result() if isinstance(result, Sent) else result
-        if not _found_nothing(found) and (shot := armed.fires(after)):
+        value = result.result() if isinstance(result, Sent) else result
+        if not _found_nothing(value) and (shot := armed.fires(after)):
             strike(shot)
         return result
 

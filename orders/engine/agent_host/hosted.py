@@ -1,10 +1,11 @@
 """What a host knows about each of its agents. Used only in the host's event loop."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from orders.engine.agent_host.call import Call
 from orders.engine.agent_host.circuit_view import CircuitView
+from orders.engine.agent_host.records import CircuitSnapshot, Load
 from orders.engine.agent_host.statistics import CallStats
 from orders.engine.channels import leases, suspects
 from orders.engine.contracts import Agent
@@ -30,6 +31,30 @@ class HostedAgent:
     def suspicion(self) -> int:
         """The weight of its calls that may be killing hosts."""
         return sum(suspects.weight(call.lease.lapses) for call in self.calls.values())
+
+
+def suspicion_left(hosted_agents: Iterable[HostedAgent]) -> int:
+    """The weight of the suspects that a host may run besides those under way."""
+    return max(0, suspects.SUSPICION - sum(hosted.suspicion for hosted in hosted_agents))
+
+
+def loads_of(hosted_agents: Mapping[str, HostedAgent]) -> dict[str, Load]:
+    """What each agent can take, what it has under way, and how its calls go, by agent."""
+    return {
+        name: Load(hosted.agent.capacity, len(hosted.calls), hosted.stats.figures())
+        for name, hosted in hosted_agents.items()
+    }
+
+
+def follow(hosted_agents: Mapping[str, HostedAgent], snapshot: CircuitSnapshot) -> bool:
+    """Takes over the circuits, and the quarantines if they were read; says whether one of these is due a call."""
+    for name, circuit in snapshot.circuits.items():
+        hosted_agents[name].circuit.follow(circuit, snapshot.at)
+    if snapshot.quarantines is None:
+        return False
+    for name, hosted in hosted_agents.items():
+        hosted.circuit.follow_quarantine(snapshot.quarantines.get(name))
+    return any(hosted.circuit.room(1) and hosted.circuit.is_quarantined for hosted in hosted_agents.values())
 
 
 def operations_of(agents: Iterable[Agent]) -> leases.Operations:

@@ -16,7 +16,7 @@ from orders.engine import state_store
 from orders.engine.agent_host import heartbeat
 from orders.engine.agent_host.circuit_view import Quarantine
 from orders.engine.agent_host.statistics import CallFigures
-from orders.engine.channels import leases, oldest_requests, suspects
+from orders.engine.channels import leases, oldest_requests, suspects, unheld
 from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.hosts import read_quarantines
@@ -135,15 +135,15 @@ class HostRecords:
             circuits = send_circuits(self._agents)
             refresh.result()
             by_priority, snapshot = claimed.result(), CircuitSnapshot(*circuits.result())
-        self._crowded = {agent for agent, left in _what_is_left(room, by_priority).items() if left <= 0}
+        self._crowded = {agent for agent, free in _what_is_left(room, by_priority).items() if free <= 0}
         return new_leases + by_priority, snapshot
 
     def renew(self, held: Sequence[tuple[int, int]]) -> tuple[set[tuple[int, int]], bool]:
         """Renews leases; returns those confirmed, and whether a request waits that may have killed its hosts."""
         with transaction.atomic():
             confirmed = leases.renew(held, me=self._config.instance, seconds=self._config.lease)
-            leases.delete_expired(start=self._requests.start)
-            if leases.free_lapsed(start=self._requests.start):
+            unheld.delete_expired(start=self._requests.start)
+            if unheld.free_lapsed(start=self._requests.start):
                 wake(Topic.AGENTS)
             return confirmed, suspects.has_suspects(self._agents)
 

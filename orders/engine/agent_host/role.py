@@ -11,19 +11,24 @@ could not confirm, because another instance may have claimed the request.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
 
 import structlog
-from django.db import connection
 
 from orders.engine.agent_host.call import Call
 from orders.engine.agent_host.circuit_view import CircuitView, RetryQueue
-from orders.engine.agent_host.hosted import HostedAgent, operations_of, quarantine_troubles
-from orders.engine.agent_host.records import CircuitSnapshot, HostConfig, HostRecords, Load, Results
+from orders.engine.agent_host.database_thread import DatabaseThread
+from orders.engine.agent_host.hosted import (
+    HostedAgent,
+    follow,
+    loads_of,
+    operations_of,
+    quarantine_troubles,
+    suspicion_left,
+)
+from orders.engine.agent_host.records import CircuitSnapshot, HostConfig, HostRecords, Results
 from orders.engine.channels import leases, suspects
 from orders.engine.circuits.rules import Tally
 from orders.engine.contracts import Agent
@@ -43,7 +48,6 @@ REPORT_GAP = 0.05
 """The least time between two reports, in seconds, so that a hundred failures at once make one report."""
 LARGEST_EXCHANGE = 2_000
 """Answers, and requests of each agent, in one exchange at most."""
-Result = TypeVar("Result")
 
 
 class AgentHost:
@@ -73,16 +77,14 @@ class AgentHost:
         self._handed_over: list[leases.GivenBack] = []
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
-        self._may_claim = True
-        """Whether there may be requests that this host has room for."""
-        self._is_crowded = False
-        """Whether the last claim took all that there was room for, so that there may be more."""
+        self._may_claim = True  # there may be requests that this host has room for
+        self._is_crowded = False  # the last claim took all that there was room for, so there may be more
         self._stopping = False
         self._suspects = False
         self._exchanged = 0
-        self._exchanges = ThreadPoolExecutor(1, "exchange")
-        self._care = ThreadPoolExecutor(1, "care")
-        self._reports = ThreadPoolExecutor(1, "reports")
+        self._exchanges = DatabaseThread("exchange")
+        self._care = DatabaseThread("care")
+        self._reports = DatabaseThread("reports")
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def wake(self) -> None:
@@ -113,7 +115,7 @@ class AgentHost:
         await self._post()
         reports.cancel()
         await asyncio.gather(reports, return_exceptions=True)
-        await self._in_thread(self._reports, partial(self._records.report, self._tallies(), 0))
+        await self._reports.run(partial(self._records.report, self._tallies(), 0))
         await self._close()
         return Counts(done={"claimed": claimed_count, "ended": posted_count})
 
@@ -184,7 +186,7 @@ class AgentHost:
         self._ended, self._notes = self._ended[size:], self._notes[size:]
         self._handed_over = self._handed_over[size:]
         try:
-            await self._in_thread(self._exchanges, partial(self._records.post, results))
+            await self._exchanges.run(partial(self._records.post, results))
         except BaseException:
             self._ended[:0], self._notes[:0] = results.answers, results.notes
             self._handed_over[:0] = results.handed_over
@@ -202,11 +204,9 @@ class AgentHost:
         if not any(free > 0 for free in room.values()):
             self._is_crowded = True
             return 0
-        suspicion = self._suspicion_left() if self._suspects else 0
+        suspicion = suspicion_left(self._hosted.values()) if self._suspects else 0
         try:
-            new_leases, snapshot = await self._in_thread(
-                self._exchanges, partial(self._records.claim, room, suspicion)
-            )
+            new_leases, snapshot = await self._exchanges.run(partial(self._records.claim, room, suspicion))
         except BaseException:
             self._may_claim = True
             raise
@@ -225,13 +225,8 @@ class AgentHost:
         return len(new_leases)
 
     def _follow(self, snapshot: CircuitSnapshot) -> None:
-        for name, circuit in snapshot.circuits.items():
-            self._hosted[name].circuit.follow(circuit, snapshot.at)
-        if snapshot.quarantines is not None:
-            for name, hosted in self._hosted.items():
-                hosted.circuit.follow_quarantine(snapshot.quarantines.get(name))
-                if hosted.circuit.room(1) and hosted.circuit.is_quarantined:
-                    self._look()
+        if follow(self._hosted, snapshot):
+            self._look()
 
     async def _report_calls(self) -> None:
         """Reports how calls went, at once if any failed; asks for retries; and reads the circuits."""
@@ -240,9 +235,7 @@ class AgentHost:
             self._news.clear()
             tallies, retries, exchanged = self._tallies(), self._retry_queue.count_waiting(), self._exchanged
             try:
-                snapshot, granted = await self._in_thread(
-                    self._reports, partial(self._records.report, tallies, retries)
-                )
+                snapshot, granted = await self._reports.run(partial(self._records.report, tallies, retries))
             except DATABASE_TROUBLE as error:
                 failures += 1
                 log.warning("calls not reported", action="report", error=first_line(error))
@@ -267,10 +260,6 @@ class AgentHost:
     def _tallies(self) -> dict[str, Tally]:
         tallies = {name: hosted.circuit.take() for name, hosted in self._hosted.items()}
         return {name: tally for name, tally in tallies.items() if tally.calls}
-
-    def _suspicion_left(self) -> int:
-        """The weight of the suspects that this host may run besides those under way."""
-        return max(0, suspects.SUSPICION - sum(hosted.suspicion for hosted in self._hosted.values()))
 
     def _begin(self, lease: leases.Lease) -> None:
         hosted = self._hosted[lease.agent]
@@ -312,8 +301,8 @@ class AgentHost:
             calls = {held: call for hosted in self._hosted.values() for held, call in hosted.calls.items()}
             try:
                 async with asyncio.timeout(period):
-                    confirmed, self._suspects = await self._in_thread(
-                        self._care, partial(self._records.renew, list(calls))
+                    confirmed, self._suspects = await self._care.run(
+                        partial(self._records.renew, list(calls))
                     )
             except (*DATABASE_TROUBLE, TimeoutError):
                 log.warning("leases not confirmed", action="renew", calls=len(calls))
@@ -334,28 +323,22 @@ class AgentHost:
         is_known = False
         while True:
             try:
-                await self._in_thread(
-                    self._care, partial(self._records.beat, self._loads(), is_first=not is_known)
+                await self._care.run(
+                    partial(self._records.beat, loads_of(self._hosted), is_first=not is_known)
                 )
                 is_known = True
-                await self._in_thread(self._reports, self.health.beat)
+                await self._reports.run(self.health.beat)
             except DATABASE_TROUBLE as error:
                 log.warning("health not reported", action="heartbeat", error=first_line(error))
             await asyncio.sleep(self._config.heartbeat)
-
-    def _loads(self) -> dict[str, Load]:
-        return {
-            name: Load(hosted.agent.capacity, len(hosted.calls), hosted.stats.figures())
-            for name, hosted in self._hosted.items()
-        }
 
     async def _leave(self, unfinished: list[leases.GivenBack]) -> None:
         """Posts the answers, gives back the requests that are still open, and takes this instance off the list."""
         try:
             while self._has_results:
                 await self._post()
-            await self._in_thread(self._care, partial(self._records.give_back, unfinished))
-            await self._in_thread(self._care, self.health.forget)
+            await self._care.run(partial(self._records.give_back, unfinished))
+            await self._care.run(self.health.forget)
         except DATABASE_TROUBLE as error:
             log.warning("leases left to lapse", action="stop", error=first_line(error))
         await self._close()
@@ -363,19 +346,5 @@ class AgentHost:
     async def _close(self) -> None:
         for hosted in self._hosted.values():
             await hosted.agent.close()
-        for executor in (self._exchanges, self._care, self._reports):
-            await asyncio.get_running_loop().run_in_executor(executor, lambda: connection.close())
-            executor.shutdown()
-
-    async def _in_thread(self, executor: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
-        """Runs database work in its thread. A connection that failed is closed, so that the next try opens a new
-        one."""
-
-        def guarded() -> Result:
-            try:
-                return work()
-            except DATABASE_TROUBLE:
-                connection.close()
-                raise
-
-        return await asyncio.get_running_loop().run_in_executor(executor, guarded)
+        for thread in (self._exchanges, self._care, self._reports):
+            await thread.close()

@@ -24,9 +24,6 @@ Operations: TypeAlias = Mapping[str, Collection[str]]
 """The operations of each agent that says which it has."""
 ANY_OPERATION: Operations = {}
 
-BATCH = 500
-"""Rows that one clean-up statement takes at most, so that its transaction stays short."""
-
 
 class Lease(NamedTuple):
     """A claimed request. `seconds_left` is the time to its complete-by, by the database's clock; `lapses` is how often
@@ -263,7 +260,11 @@ def renew(held: Sequence[tuple[int, int]], *, me: str, seconds: float) -> set[tu
          WHERE id IN (SELECT id FROM held)
      RETURNING id, deliveries
         """,
-        {"held": _held(held), "me": me, "seconds": seconds},
+        {
+            "held": recordset({"id": row_id, "deliveries": number} for row_id, number in held),
+            "me": me,
+            "seconds": seconds,
+        },
     )
     return {(row_id, deliveries) for row_id, deliveries in rows}
 
@@ -295,58 +296,4 @@ def release(given_back: Sequence[GivenBack], *, me: str) -> int:
          WHERE request.id = held.id
         """,
         {"given_back": recordset(request._asdict() for request in given_back), "me": me},
-    )
-
-
-def _held(held: Sequence[tuple[int, int]]) -> str:
-    return recordset({"id": request_id, "deliveries": deliveries} for request_id, deliveries in held)
-
-
-def free_lapsed(*, start: int = 0) -> int:
-    """Frees up to `BATCH` requests whose leases have lapsed, from the id `start` on. Returns how many.
-
-    Safe beside other hosts: a request that its holder is renewing or completing is locked, so it is skipped.
-    """
-    return run(
-        """
-        UPDATE orders_agentrequest
-           SET leased_by = NULL,
-               leased_until = NULL,
-               lapses = lapses + 1
-         WHERE id = ANY(ARRAY(
-                   SELECT id
-                     FROM orders_agentrequest
-                    WHERE id >= %s::bigint
-                      AND leased_until < clock_timestamp()
-                    ORDER BY id
-                    LIMIT %s::int
-                      FOR UPDATE SKIP LOCKED
-               ))
-        """,
-        [start, BATCH],
-    )
-
-
-def delete_expired(*, start: int = 0) -> int:
-    """Deletes up to `BATCH` requests that nobody holds and whose complete-by has passed, from the id `start` on.
-
-    Returns how many.
-
-    Safe beside other hosts: no claim takes a request past its complete-by, and locked requests are skipped.
-    """
-    return run(
-        """
-        DELETE FROM orders_agentrequest
-         WHERE id = ANY(ARRAY(
-                   SELECT id
-                     FROM orders_agentrequest
-                    WHERE id >= %s::bigint
-                      AND leased_until IS NULL
-                      AND complete_by < clock_timestamp() - interval '1 second'
-                    ORDER BY id
-                    LIMIT %s::int
-                      FOR UPDATE SKIP LOCKED
-               ))
-        """,
-        [start, BATCH],
     )

@@ -113,13 +113,13 @@ def send_take(
     limit: int, *, only: Collection[UUID] | None = None, without: Collection[UUID] = (), start: int = 0
 ) -> Sent[list[tuple[int, Submission]]]:
     """The same, without waiting for what it finds."""
-    chosen = "" if only is None else "AND order_id = ANY(%(only)s::uuid[])"
+    restriction = "" if only is None else "AND order_id = ANY(%(only)s::uuid[])"
     return send(
         f"""
         SELECT id, order_id, client, body, posted_at
           FROM orders_submissionmessage
          WHERE id >= %(start)s::bigint
-           AND order_id <> ALL(%(without)s::uuid[]) {chosen}
+           AND order_id <> ALL(%(without)s::uuid[]) {restriction}
          ORDER BY id
          LIMIT %(limit)s::int
            FOR UPDATE SKIP LOCKED

@@ -59,13 +59,13 @@ class WholeReads:
         self._sparing.begin()
         return None
 
-    def end(self, found: int, *, limit: int, now: datetime) -> None:
-        """Notes how many a read has found."""
+    def end(self, number: int, *, limit: int, now: datetime) -> None:
+        """Notes how many rows a read has given."""
         if self._is_whole:
             self._is_whole = False
             self._sparing.end()
             self._since = None
-            self._whole = now if found < limit else None
+            self._whole = now if number < limit else None
 
     def fail(self, now: datetime) -> None:
         """Notes that the database has ended the read, if one was under way."""

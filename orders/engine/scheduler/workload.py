@@ -123,18 +123,16 @@ class Gatherer:
         rows = state_store.send_lock(order_ids, self._workflows, limit=self._scope.limit)
         if len(order_ids) > self._scope.limit:
             locked = rows.result()
-            chosen = {row.order_id for row in locked}
+            order_ids = {row.order_id for row in locked}
             rows = known(locked)
-        else:
-            chosen = order_ids
-        steps = state_store.send_steps_of(chosen)
-        bodies = replies.send_read([reply_id for reply_id, order_id in page if order_id in chosen])
+        steps = state_store.send_steps_of(order_ids)
+        bodies = replies.send_read([reply_id for reply_id, order_id in page if order_id in order_ids])
 
         def result() -> Answered:
-            found = rows.result()
-            locked = {row.order_id for row in found}
+            locked_rows = rows.result()
+            locked = {row.order_id for row in locked_rows}
             taken = [reply for reply in bodies.result() if reply.order_id in locked]
-            return Answered(page, found, steps.result(), taken)
+            return Answered(page, locked_rows, steps.result(), taken)
 
         return Sent(result)
 

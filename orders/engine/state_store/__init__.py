@@ -11,16 +11,18 @@ from orders.engine.state_store.claims import (
     claim,
     claim_probes,
     claim_waiting,
-    known_orders,
     lock,
     lock_one,
-    overdue,
-    request_of,
     send_claim,
     send_lock,
+    unannounced,
+)
+from orders.engine.state_store.reads import (
+    known_orders,
+    overdue,
+    request_of,
     send_steps_of,
     steps_of,
-    unannounced,
 )
 from orders.engine.state_store.writes import (
     create_processes,

@@ -3,14 +3,13 @@
 Except for `lock_one`, nothing here waits for a lock: rows that another transaction has locked are skipped.
 """
 
-import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from orders.engine.contracts import Workflows
-from orders.engine.rows import ProcessRow, StepRow
+from orders.engine.rows import ProcessRow
 from orders.engine.runtime.sql import fetch, recordset
 from orders.engine.runtime.statements import Cursor, Rows, Sent, array, known, rows_of, send
 from orders.models import OrderProcess
@@ -93,23 +92,6 @@ def any_supported(order_ids: Collection[UUID], workflows: Workflows) -> bool:
     )
 
 
-def known_orders(order_ids: Collection[UUID]) -> dict[UUID, bool]:
-    """Those of these orders that are there, and whether each is archived.
-
-    One statement has one snapshot, so an order that is just being archived is not missed.
-    """
-    return dict(
-        fetch(
-            """
-            SELECT order_id, false FROM orders_orderprocess WHERE order_id = ANY(%(ids)s::uuid[])
-             UNION ALL
-            SELECT order_id, true FROM orders_archivedorder WHERE order_id = ANY(%(ids)s::uuid[])
-            """,
-            {"ids": array(order_ids)},
-        )
-    )
-
-
 def lock_one(order_id: UUID) -> ProcessRow | None:
     """Locks one order, waiting until it is free; None if there is no such order.
 
@@ -175,8 +157,8 @@ def send_claim(
     send("SET LOCAL enable_sort = off")
     sent = send(_CLAIM if since is None else _CLAIM_SINCE, parameters)
 
-    def finish(found: Rows) -> Claimed:
-        *locked, (_, next_due, *_) = found
+    def finish(rows_given: Rows) -> Claimed:
+        *locked, (_, next_due, *_) = rows_given
         due = [ProcessRow._make(row) for kind, _, *row in locked if kind == "due"]
         rows = due + [ProcessRow._make(row) for kind, _, *row in locked if kind == "ready"]
         if len(due) == few and len(rows) < limit:
@@ -322,75 +304,3 @@ def unannounced(limit: int, workflows: Workflows) -> list[ProcessRow]:
         {"limit": limit, **workflow_parameters(workflows)},
         processes_of,
     ).result()
-
-
-def overdue(
-    limit: int, now: datetime, *, passed_over: Collection[UUID] = (), since: datetime | None = None
-) -> list[UUID]:
-    """Up to `limit` orders past their own complete-by time or a step's (V1), the longest overdue first.
-
-    Nothing is locked yet. `passed_over` are orders that the caller could not lock before, and leaves out. If `since` is
-    given, only those whose time was up then or later.
-    """
-    began = "" if since is None else "AND complete_by >= %(since)s::timestamptz"
-    late = fetch(
-        f"""
-        SELECT order_id
-          FROM (
-               (SELECT order_id, complete_by
-                  FROM orders_stepstate
-                 WHERE complete_by <= %(now)s::timestamptz {began}
-                   AND order_id <> ALL(%(passed_over)s::uuid[])
-                 ORDER BY complete_by
-                 LIMIT %(limit)s::int)
-                UNION ALL
-               (SELECT order_id, complete_by
-                  FROM orders_orderprocess
-                 WHERE process_state = 'processing'
-                   AND complete_by <= %(now)s::timestamptz {began}
-                   AND order_id <> ALL(%(passed_over)s::uuid[])
-                 ORDER BY complete_by
-                 LIMIT %(limit)s::int)
-               ) AS late
-         GROUP BY order_id
-         ORDER BY min(complete_by)
-         LIMIT %(limit)s::int
-        """,
-        {"now": now, "limit": limit, "passed_over": array(passed_over), "since": since},
-    )
-    return [order_id for (order_id,) in late]
-
-
-def steps_of(order_ids: Iterable[UUID]) -> dict[UUID, list[StepRow]]:
-    """The steps of these orders, each in the order of its workflow. The caller has locked the processes."""
-    return send_steps_of(order_ids).result()
-
-
-def send_steps_of(order_ids: Iterable[UUID]) -> Sent[dict[UUID, list[StepRow]]]:
-    """The same, without waiting. The server reads them after what was sent before, such as the lock."""
-    steps: dict[UUID, list[StepRow]] = {order_id: [] for order_id in order_ids}
-
-    def read(cursor: Cursor) -> dict[UUID, list[StepRow]]:
-        for row in rows_of(cursor):
-            step = StepRow._make(row)
-            if step.error is not None:
-                step = step._replace(error=json.loads(str(step.error)))
-            steps[step.order_id].append(step)
-        return steps
-
-    return send(_STEPS, [array(steps)], read) if steps else known(steps)
-
-
-_STEPS = f"""
-        SELECT {", ".join(StepRow._fields)}
-          FROM orders_stepstate
-         WHERE order_id = ANY(%s::uuid[])
-         ORDER BY order_id, position
-"""
-
-
-def request_of(step: StepRow) -> dict[str, Any]:
-    """What a step sends its agent. The caller has locked its process."""
-    ((text,),) = fetch("SELECT request::text FROM orders_stepstate WHERE id = %s", [step.id])
-    request: dict[str, Any] = json.loads(text)
-    return request
