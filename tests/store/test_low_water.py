@@ -5,11 +5,9 @@ from django.db import transaction
 
 from orders.engine.channels import leases, replies, submissions
 from orders.engine.channels.low_water import READ_ALL_PERIOD, REFRESH_PERIOD, LowWater
-from orders.engine.circuits.credit import grant_credit
-from orders.engine.circuits.rules import BreakerRules
-from orders.engine.circuits.store import Viewpoint
-from orders.engine.runtime.sql import SETTLED_AFTER, database_now, fetch, run
+from orders.engine.runtime.sql import SETTLED_AFTER, fetch, run
 from orders.models import AgentReply
+from tests.support.availability import credit_for
 from tests.support.factories import make_order, make_reply, step_of
 from tests.support.plans import blocks_of
 from tests.support.two_sessions import NewSession, hold_snapshot
@@ -89,12 +87,7 @@ def test_a_row_of_a_transaction_that_took_too_long_is_found_within_a_minute(new_
 def _blocks_of_reads(requests: int, replies_from: int, submissions_from: int) -> list[int]:
     """The blocks that a scheduler's credit, its look at the replies, a host's claim and submission read."""
     acts = [
-        lambda: grant_credit(
-            ["kitchen"],
-            viewpoint=Viewpoint("scheduler:1", requests),
-            rules=BreakerRules(),
-            now=database_now(),
-        ),
+        lambda: credit_for("kitchen", start=requests),
         lambda: replies.peek(200, start=replies_from),
         lambda: leases.claim(room={"kitchen": 10}, me="agents:1", seconds=8.0, start=requests),
         lambda: submissions.take(200, start=submissions_from),

@@ -13,15 +13,14 @@ from django.db import connection
 from orders.engine import alerts, state_store
 from orders.engine.channels import leases as request_leases
 from orders.engine.channels import oldest_requests, replies, requests, submissions, suspects, unheld
-from orders.engine.circuits.credit import grant_credit
-from orders.engine.circuits.rules import BreakerRules
-from orders.engine.circuits.store import Viewpoint, unavailable_agents
+from orders.engine.circuits.store import unavailable_agents
 from orders.engine.rows import ProcessRow
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
 from orders.models import AgentRequest, OrderProcess, RoleInstance, StepState
 from orders.watchdog.queues import QueueWatch
+from tests.support.availability import credit_for
 from tests.support.factories import ago
 from tests.support.plans import blocks_of, full_tables, plans_of, some_leases, some_orders
 from tests.support.workflows import CAKES
@@ -180,11 +179,7 @@ def test_the_oldest_requests_are_found_by_the_index_of_those_by_priority() -> No
 def test_waiting_steps_and_known_outages_are_read_by_index() -> None:
     """Requests are counted in a queue that is as long as the credit, however many orders are stored."""
     agents = ["kitchen", "oven"]
-    _, credit = plans_of(
-        lambda: grant_credit(
-            agents, viewpoint=Viewpoint("scheduler:1"), rules=BreakerRules(), now=database_now()
-        )
-    )
+    credit, _ = plans_of(lambda: credit_for(*agents))
     assert {"step_waiting_by_age", "one_open_outage_per_agent"} <= credit.indexes
     assert credit.scanned_whole <= {"orders_agentrequest"}
     _, unavailable = plans_of(lambda: unavailable_agents(agents, database_now()))

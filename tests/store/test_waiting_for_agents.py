@@ -6,11 +6,8 @@ from uuid import UUID
 import pytest
 
 from orders.engine import state_store
-from orders.engine.circuits.credit import grant_credit
-from orders.engine.circuits.rules import BreakerRules
-from orders.engine.circuits.store import Viewpoint
-from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Circuit
+from tests.support.availability import credit_for
 from tests.support.factories import ago, make_order
 from tests.support.roles import clones
 from tests.support.two_sessions import Session
@@ -23,9 +20,7 @@ def test_an_open_circuit_whose_probe_is_due_has_credit_for_one_waiting_step() ->
     AgentInstance.objects.create(agent="oven", instance="agents:1", capacity=8)
     Circuit.objects.create(agent="oven", state="open", probe_at=ago(5))
     make_order({"bake": {"waiting_since": ago(60)}}, process_state="pending")
-    credit = grant_credit(
-        ["kitchen", "oven"], viewpoint=Viewpoint("scheduler:1"), rules=BreakerRules(), now=database_now()
-    )
+    credit = credit_for("kitchen", "oven")
     assert (credit.rooms["oven"], credit.for_waiting(), credit.for_probes()) == (1, {}, ["oven"])
 
 

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from orders.engine.circuits.credit import grant_credit
+from orders.engine.circuits.credit import Credit, credit_of
 from orders.engine.circuits.rules import BreakerRules
-from orders.engine.circuits.store import Viewpoint, register_agents
+from orders.engine.circuits.store import Viewpoint, read_supplies, register_agents
 from orders.engine.contracts import Workflow, Workflows
 from orders.engine.errors import Transient
+from orders.engine.runtime.sql import database_now
 from orders.models import (
     AgentInstance,
     Circuit,
@@ -57,11 +58,14 @@ def waited(seconds: float) -> dict[str, Any]:
     return {"waiting_since": ago(seconds), "wanted_since": ago(seconds)}
 
 
+def credit_for(*agents: str, start: int = 0) -> Credit:
+    """What a scheduler may dispatch to these agents, which counts the requests from the id `start` on."""
+    supplies = read_supplies(agents, counted_for=Viewpoint("scheduler:1", start))
+    return credit_of(supplies, rules=BreakerRules(), now=database_now())
+
+
 def has_waiting(agent: str = "kitchen") -> bool:
-    return (
-        agent
-        in grant_credit([agent], viewpoint=Viewpoint("scheduler:1"), rules=BreakerRules(), now=ago(0)).waiting
-    )
+    return agent in credit_for(agent).waiting
 
 
 def failures(order: OrderProcess) -> int:

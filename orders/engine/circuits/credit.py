@@ -1,6 +1,6 @@
 """How much a scheduler may dispatch in one pass (A9, rule 9)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from orders.engine.circuits.rules import (
     refilled,
     room,
 )
-from orders.engine.circuits.store import Supply, Viewpoint, read_circuits, read_supplies, write_circuit
+from orders.engine.circuits.store import Supply, read_circuits, write_circuit
 
 
 @dataclass
@@ -64,15 +64,8 @@ class Credit:
         return [agent for agent in self.probed if self.rooms[agent] > 0 and agent in self.waiting]
 
 
-def grant_credit(
-    agents: Collection[str], *, viewpoint: Viewpoint, rules: BreakerRules, now: datetime
-) -> Credit:
-    """What one scheduler may dispatch to these agents in this pass."""
-    return credit_of(read_supplies(agents, counted_for=viewpoint), rules=rules, now=now)
-
-
 def credit_of(supplies: Mapping[str, Supply], *, rules: BreakerRules, now: datetime) -> Credit:
-    """The same, from what has been read of these agents.
+    """What one scheduler may dispatch in this pass, from what it has read of the agents.
 
     Circuits that count what is dispatched are locked, one scheduler at a time. Those that another scheduler has locked
     are skipped: they have no room for us in this pass.
