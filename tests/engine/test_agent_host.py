@@ -1,5 +1,6 @@
 """The agent host takes requests and posts its agents' answers (A1, A4, A6)."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -46,6 +47,29 @@ def test_a_running_host_counts_the_calls_it_has_under_way() -> None:
         gate.open()
         until(lambda: AgentReply.objects.count() == 5, what="all replies")
     assert (at_once, gate.began) == (2, 5)
+
+
+@pytest.mark.pattern("A1", "F23")
+def test_a_host_that_nobody_wakes_looks_for_requests_although_its_calls_keep_ending() -> None:
+    """A wake-up may be lost. Calls that end one after the other must not put the next look off until the last has."""
+    lasting: list[float] = []
+
+    async def take_longer_each_time(request: Request) -> Json:
+        lasting.append(0.3 * (len(lasting) + 1))
+        await asyncio.sleep(lasting[-1])
+        return {"ok": True}
+
+    kitchen = ScriptedAgent("kitchen", take_longer_each_time, capacity=50, call_timeout=30.0)
+    for _ in range(20):
+        a_request(left=60)
+    with running(a_host(kitchen, **QUICK | {"poll": 1.0})):
+        until(lambda: len(lasting) == 20, what="the calls that keep ending")
+        unheard = a_request(left=60)
+        until(
+            lambda: AgentRequest.objects.filter(pk=unheard.pk, leased_by__isnull=False).exists(),
+            what="a look",
+        )
+        assert AgentReply.objects.count() < 19
 
 
 @pytest.mark.pattern("A1")

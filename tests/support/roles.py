@@ -133,9 +133,9 @@ def running(host: AgentHost) -> Iterator["Future[None]"]:
             ended.result(timeout=60)
         except BaseException:
             # A host that broke leaves its connections open, which would disturb the next tests.
-            for executor in (host._exchanges, host._care, host._reports):
+            for thread in (host._exchanges, host._care, host._reports):
                 with suppress(RuntimeError):
-                    executor.submit(lambda: connection.close()).result(timeout=60)
+                    thread._executor.submit(lambda: connection.close()).result(timeout=60)
             raise
 
 

@@ -28,7 +28,7 @@ from orders.engine.agent_host.hosted import (
     quarantine_troubles,
     suspicion_left,
 )
-from orders.engine.agent_host.records import CircuitSnapshot, HostConfig, HostRecords, Results
+from orders.engine.agent_host.records import HostConfig, HostRecords, Results
 from orders.engine.channels import leases, suspects
 from orders.engine.circuits.rules import Tally
 from orders.engine.contracts import Agent
@@ -78,6 +78,7 @@ class AgentHost:
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
         self._may_claim = True  # there may be requests that this host has room for
+        self._claimed_at = 0.0
         self._is_crowded = False  # the last claim took all that there was room for, so there may be more
         self._stopping = False
         self._suspects = False
@@ -167,13 +168,14 @@ class AgentHost:
                 continue
             failures = 0
             self.health.note_pass()
+            # From the last claim on, since calls that end wake it, too: a lost wake-up costs one poll.
+            rest = self._claimed_at + self._config.poll - time.monotonic()
+            self._may_claim = self._may_claim or rest <= 0
             if self._has_results or self._may_claim:
                 continue
-            try:
-                async with asyncio.timeout(self._config.poll):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rest):
                     await self._wake.wait()
-            except TimeoutError:
-                self._may_claim = True
 
     @property
     def _has_results(self) -> bool:
@@ -199,7 +201,7 @@ class AgentHost:
         Another claim follows at once only if this one took all that there was room for, and when there is room again.
         """
         size, began = self._batch.size, time.monotonic()
-        self._may_claim = False
+        self._may_claim, self._claimed_at = False, began
         room = {name: min(hosted.room, size) for name, hosted in self._hosted.items()}
         if not any(free > 0 for free in room.values()):
             self._is_crowded = True
@@ -216,17 +218,13 @@ class AgentHost:
         taken = Counter(lease.agent for lease in new_leases)
         self._is_crowded = any(taken[name] >= free for name, free in room.items())
         if new_leases:
-            self._follow(snapshot)
+            follow(self._hosted, snapshot)
             self._exchanged += 1
         for lease in new_leases:
             self._begin(lease)
         if any(0 < free <= taken[name] and self._hosted[name].room > 0 for name, free in room.items()):
             self._may_claim = True  # the batch was full, and not the agent
         return len(new_leases)
-
-    def _follow(self, snapshot: CircuitSnapshot) -> None:
-        if follow(self._hosted, snapshot):
-            self._look()
 
     async def _report_calls(self) -> None:
         """Reports how calls went, at once if any failed; asks for retries; and reads the circuits."""
@@ -246,8 +244,9 @@ class AgentHost:
             failures = 0
             self._retry_queue.grant(granted)
             is_news = exchanged == self._exchanged
-            if is_news:  # otherwise an exchange has read the circuits since, perhaps with a probe
-                self._follow(snapshot)
+            # Otherwise a claim has read the circuits since, perhaps with a probe.
+            if is_news and follow(self._hosted, snapshot):
+                self._look()
             await asyncio.sleep(REPORT_GAP)
             if granted < retries or not is_news:
                 continue

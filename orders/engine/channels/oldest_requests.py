@@ -36,7 +36,7 @@ def claim(
     send("SET LOCAL enable_sort = off")  # the planner may expect fewer requests than there are
     agents, offers = offers_of(operations)
     rows = fetch(
-        """
+        f"""
         SELECT oldest.id
           FROM unnest(%(agents)s::text[], %(rooms)s::int[]) AS agents(agent, room),
                LATERAL (
@@ -49,7 +49,7 @@ def claim(
                                  AND priority BETWEEN of.priority AND of.priority
                                  AND id >= %(start)s
                                  AND leased_until IS NULL
-                                 AND lapses < %(suspect)s
+                                 AND lapses < {SUSPECT_LAPSES}
                                  AND (agent <> ALL(%(picky)s) OR agent || '/' || operation = ANY(%(offers)s))
                                  AND complete_by > clock_timestamp()
                                ORDER BY priority DESC, id
@@ -63,7 +63,6 @@ def claim(
             "agents": list(room),
             "rooms": list(room.values()),
             "start": start,
-            "suspect": SUSPECT_LAPSES,
             "picky": agents,
             "offers": offers,
         },

@@ -40,7 +40,7 @@ def claim(
     """
     free_room = {agent: min(number, SUSPICION) for agent, number in room.items() if number > 0}
     suspects = fetch(
-        """
+        f"""
         SELECT suspect.id, suspect.lapses
           FROM unnest(%s::text[], %s::int[]) AS agents(agent, room),
                LATERAL (
@@ -48,7 +48,7 @@ def claim(
                      FROM orders_agentrequest
                     WHERE agent = agents.agent
                       AND leased_until IS NULL
-                      AND lapses >= %s
+                      AND lapses >= {SUSPECT_LAPSES}
                       AND (agent <> ALL(%s) OR agent || '/' || operation = ANY(%s))
                       AND complete_by > clock_timestamp()
                     ORDER BY lapses, id
@@ -56,7 +56,7 @@ def claim(
                ) AS suspect
          ORDER BY suspect.lapses, suspect.id
         """,
-        [list(free_room), list(free_room.values()), SUSPECT_LAPSES, *offers_of(operations)],
+        [list(free_room), list(free_room.values()), *offers_of(operations)],
     )
     return lease_if_free(_light_enough(suspects, free), me=me, seconds=seconds)
 
@@ -76,14 +76,14 @@ def has_suspects(agents: Sequence[str]) -> bool:
     """Says whether there is a free request that may have killed its hosts (see `SUSPECT_LAPSES`)."""
     return bool(
         fetch(
-            """
+            f"""
             SELECT 1
               FROM orders_agentrequest
              WHERE agent = ANY(%s)
                AND leased_until IS NULL
-               AND lapses >= %s
+               AND lapses >= {SUSPECT_LAPSES}
              LIMIT 1
             """,
-            [list(agents), SUSPECT_LAPSES],
+            [list(agents)],
         )
     )

@@ -139,13 +139,13 @@ def _execute(
     if session.prepare_threshold is None or django.queries_logged:
         watched = django.cursor()
         watched.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # Django's is slower
-        watched.execute(statement, parameters)
+        watched.execute(statement, parameters or None)
         return cast(Cursor, watched.cursor)
     cursor = psycopg.Cursor(session)
     if parameters:  # otherwise it may be several statements, whose results come as text
         cursor.format = Format.BINARY
     if django.execute_wrappers:
-        django.make_cursor(cast(CursorWrapper, cursor)).execute(statement, parameters)
+        django.make_cursor(cast(CursorWrapper, cursor)).execute(statement, parameters or None)
     else:
         django.validate_no_broken_transaction()
         with django.wrap_database_errors:

@@ -50,10 +50,15 @@ class WholeReads:
         self.end(len(rows), limit=limit, now=now)
         return rows
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the next read is one from the beginning."""
+        return self._since is None or self._sparing.is_due()
+
     def begin(self) -> datetime | None:
         """From when on to read now; None: from the beginning. `end` or `fail` comes next."""
         self._whole = None
-        self._is_whole = self._since is None or self._sparing.is_due()
+        self._is_whole = self.is_due
         if not self._is_whole:
             return self._since
         self._sparing.begin()

@@ -57,6 +57,11 @@ class OrderClaims:
         rest = state_store.send_claim(limit - len(aged), workflows, now, without=others, since=since)
         return rest.then(end)
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether the next claim of ready orders reads their list from the beginning, which may take long."""
+        return self._ready.is_due
+
     def fail(self, now: datetime) -> None:
         """Notes that the database has ended the claim of ready orders, if one was under way."""
         self._ready.fail(now)

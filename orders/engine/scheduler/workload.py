@@ -80,8 +80,7 @@ class Gatherer:
         order_ids = {order_id for _, order_id in page} - without
         answering = self._send_answered(page, order_ids)
         free = limit - len(order_ids)
-        is_simple = free > 0 and not credit.for_waiting() and not credit.for_probes()
-        ready = self._claim_ready(free) if is_simple else None
+        ready = self._claim_ready(free) if free > 0 and self._is_simple(page, credit) else None
         answered = self._next_answered(answering.result())
         rows, by_age, was_full = list(answered.rows), set[UUID](), False
         next_due = None
@@ -96,7 +95,7 @@ class Gatherer:
             next_due = claim.next_due
             was_full = was_full or len(claim.rows) >= free
         self._scope.touched.extend(row.order_id for row in rows)
-        held = {order_id for _, order_id in answered.page} - {row.order_id for row in rows} - without
+        held = {order_id for _, order_id in answered.page} - {row.order_id for row in answered.rows} - without
         return Workload(
             orders=self._load(rows, answered, credit),
             replies=[reply.id for reply in answered.replies],
@@ -115,6 +114,13 @@ class Gatherer:
         orders = self._load(rows, Answered([], rows, {}, taken), credit)
         return Workload(orders=orders, replies=[reply.id for reply in taken])
 
+    def _is_simple(self, page: Page, credit: Credit) -> bool:
+        """Whether new orders may be claimed at once, together with what is read of the others: nothing waits for an
+        agent, there is no other page of replies, and the claim takes no time that others could be blamed for."""
+        is_last_page = len(page) < self._config.batch
+        is_quick = not page or not self._claims.reads_all
+        return is_last_page and is_quick and not credit.for_waiting() and not credit.for_probes()
+
     def _send_answered(self, page: Page, order_ids: set[UUID]) -> Sent[Answered]:
         """Locks the orders of a page of replies, as many as the pass takes, and reads them.
 
@@ -129,10 +135,11 @@ class Gatherer:
         bodies = replies.send_read([reply_id for reply_id, order_id in page if order_id in order_ids])
 
         def result() -> Answered:
-            locked_rows = rows.result()
-            locked = {row.order_id for row in locked_rows}
+            locked = {row.order_id: row for row in rows.result()}
             taken = [reply for reply in bodies.result() if reply.order_id in locked]
-            return Answered(page, locked_rows, steps.result(), taken)
+            # Those of an order whose lock was skipped are stale should another claim lock it later in this pass.
+            read = {order_id: own for order_id, own in steps.result().items() if order_id in locked}
+            return Answered(page, list(locked.values()), read, taken)
 
         return Sent(result)
 
