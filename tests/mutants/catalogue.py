@@ -3,6 +3,7 @@
 from tests.mutants.keys import KEYS
 from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
 from tests.mutants.reconciliation import RECONCILIATION
+from tests.mutants.round_trips import ROUND_TRIPS
 from tests.mutants.simulation import SIMULATION
 from tests.mutants.snapshots import SNAPSHOTS
 from tests.mutants.watchdog import WATCHDOG
@@ -319,6 +320,7 @@ MUTANTS = (
         new="    if False:",
         test="tests/services/test_erasing.py::test_a_customer_with_an_open_order_is_not_erased",
     ),
+    *ROUND_TRIPS,
     *SNAPSHOTS,
     *WATCHDOG,
     *RECONCILIATION,
