@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from orders.engine.agent_host import role
 from orders.engine.contracts import Json, Request
 from orders.engine.errors import Declined, Refused, Unresolved
 from orders.models import AgentInstance, AgentReply, AgentRequest, Event
@@ -12,9 +13,13 @@ from tests.support.agents import ScriptedAgent
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 from tests.support.hosts import QUICK, Gate, a_reply, a_request, keys
 from tests.support.roles import a_host, history, no_replies, running
+from tests.support.two_sessions import PROMPT
 from tests.support.wait import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+RARE = 3_600.0
+"""Seconds until a poll or a timeout that is not to help a host in a test."""
 
 
 # --- claiming
@@ -70,6 +75,25 @@ def test_a_host_that_nobody_wakes_looks_for_requests_although_its_calls_keep_end
             what="a look",
         )
         assert AgentReply.objects.count() < 19
+
+
+@pytest.mark.pattern("A1")
+def test_a_host_whose_batch_is_full_claims_the_rest_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(role, "LARGEST_EXCHANGE", 2)
+    gate = Gate()
+    for _ in range(5):
+        a_request(left=RARE)
+    with running(a_host(ScriptedAgent("kitchen", gate, call_timeout=RARE), poll=RARE)):
+        until(lambda: gate.began == 5, seconds=PROMPT, what="all calls at once")
+        gate.open()
+
+
+@pytest.mark.pattern("A1")
+def test_a_host_whose_agent_was_full_claims_as_soon_as_a_call_ends() -> None:
+    for _ in range(5):
+        a_request()
+    with running(a_host(ScriptedAgent("kitchen", capacity=2), poll=RARE)):
+        until(lambda: AgentReply.objects.count() == 5, seconds=PROMPT, what="all replies")
 
 
 @pytest.mark.pattern("A1")

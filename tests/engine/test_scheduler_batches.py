@@ -37,7 +37,7 @@ from tests.support.roles import (
     status_kinds,
     stored,
 )
-from tests.support.two_sessions import NewSession
+from tests.support.two_sessions import PATIENCE, NewSession
 from tests.support.wait import until
 from tests.support.workflows import CAKE, CAKES
 
@@ -236,3 +236,24 @@ def test_a_reply_to_an_order_that_another_session_holds_waits_and_the_others_are
     other.rollback()
     assert a_scheduler().run_once().done["replies"] == 1
     assert states(held)["mix"] == "completed"
+
+
+@both_sessions
+@pytest.mark.pattern("C9", "T6")
+def test_a_pass_whose_step_has_changed_without_its_lock_is_undone_and_made_again(
+    new_session: NewSession,
+) -> None:
+    """The pass goes to the server without waiting, and is committed only when every write has been confirmed."""
+    order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
+    make_reply(step_of(order, "mix"), body={"dough": 1})
+    scheduler, other, session = a_scheduler(), new_session(), new_session()
+    other.begin()
+    other.do(lambda: StepState.objects.filter(process=order, name="mix").update(attempt=2))
+    started = session.start(scheduler.run_once)
+    session.await_wait()
+    other.commit()
+    before = everything(order)
+    assert started.result(timeout=PATIENCE).done == {"failed_passes": 1}
+    assert (everything(order), AgentReply.objects.count(), history(order)) == (before, 1, [])
+    assert session.do(scheduler.run_once).done["replies"] == 1
+    assert (states(order)["mix"], history(order)) == ("running", [("reply_ignored", "mix")])

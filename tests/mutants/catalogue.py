@@ -1,8 +1,9 @@
 """The mutants: which guard, where, what is left without it, and which test says so."""
 
 from tests.mutants.keys import KEYS
-from tests.mutants.mutant import CHANNELS, ENGINE, Mutant
+from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
 from tests.mutants.reconciliation import RECONCILIATION
+from tests.mutants.round_trips import ROUND_TRIPS
 from tests.mutants.simulation import SIMULATION
 from tests.mutants.snapshots import SNAPSHOTS
 from tests.mutants.watchdog import WATCHDOG
@@ -34,22 +35,22 @@ MUTANTS = (
     Mutant(
         name="no-lease-check",
         path=f"{CHANNELS}/leases.py",
-        old="AND request.leased_by = %(me)s\n               AND request.deliveries = answer.deliveries",
+        old="AND request.leased_by = %(me)s::text\n               AND request.deliveries = answer.deliveries",
         new="",
         test="tests/store/test_lapsed_leases.py::test_the_former_holder_of_a_lapsed_lease_changes_nothing",
     ),
     Mutant(
         name="no-clock-check-on-the-reply",
         path=f"{CHANNELS}/leases.py",
-        old="WHERE outcome <> %(abandoned)s\n           AND complete_by > clock_timestamp()",
-        new="WHERE outcome <> %(abandoned)s",
+        old="WHERE outcome <> '{ReplyOutcome.ABANDONED.value}'\n               AND complete_by > clock_timestamp()",
+        new="WHERE outcome <> '{ReplyOutcome.ABANDONED.value}'",
         test="tests/store/test_request_answers.py::test_only_timely_answers_by_the_holder_of_the_lease_are_posted",
     ),
     Mutant(
         name="suspects-run-with-others",
         path=f"{CHANNELS}/leases.py",
-        old="AND lapses < %s",
-        new="AND lapses < 10 * %s",
+        old="AND lapses < {SUSPECT_LAPSES}",
+        new="AND lapses < 10 * {SUSPECT_LAPSES}",
         test="tests/store/test_request_leases.py::test_a_request_whose_lease_has_lapsed_twice_is_a_suspect",
     ),
     Mutant(
@@ -91,8 +92,8 @@ MUTANTS = (
     Mutant(
         name="a-changed-workflow-is-run",
         path=f"{ENGINE}/state_store/claims.py",
-        old='supported |= Q(workflow=name, version=version, fingerprint__in=[workflow.fingerprint, ""])',
-        new="supported |= Q(workflow=name, version=version)",
+        old="AND p.fingerprint IN (workflow.fingerprint, '')",
+        new="",
         test="tests/engine/test_releases.py",
     ),
     Mutant(
@@ -157,15 +158,15 @@ MUTANTS = (
     Mutant(
         name="no-skip-locked",
         path=f"{ENGINE}/state_store/claims.py",
-        old="free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)",
-        new="free = OrderProcess.objects.select_for_update(no_key=True)",
+        old="sent = send(_CLAIM if since is None else _CLAIM_SINCE, parameters)",
+        new='sent = send((_CLAIM if since is None else _CLAIM_SINCE).replace("SKIP LOCKED", ""), parameters)',
         test="tests/store/test_claims.py::test_a_claim_passes_over_orders_that_another_is_claiming_without_waiting",
     ),
     Mutant(
         name="no-row-lock",
         path=f"{ENGINE}/state_store/claims.py",
-        old="free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)",
-        new="free = OrderProcess.objects",
+        old="sent = send(_CLAIM if since is None else _CLAIM_SINCE, parameters)",
+        new=f"sent = send((_CLAIM if since is None else _CLAIM_SINCE).replace({ROW_LOCK!r}, ''), parameters)",
         test="tests/store/test_claims.py::test_a_claim_passes_over_orders_that_another_is_claiming_without_waiting",
     ),
     Mutant(
@@ -285,7 +286,7 @@ MUTANTS = (
     ),
     Mutant(
         name="all-that-waited-go-on-at-once",
-        path=f"{ENGINE}/scheduler/role.py",
+        path=f"{ENGINE}/scheduler/workload.py",
         old="max(max(limit // 4, 1) - len(rows), limit // 16)",
         new="max(limit - len(rows) - limit // 4, limit // 4)",
         test="tests/engine/test_waiting_for_agents.py",
@@ -319,6 +320,7 @@ MUTANTS = (
         new="    if False:",
         test="tests/services/test_erasing.py::test_a_customer_with_an_open_order_is_not_erased",
     ),
+    *ROUND_TRIPS,
     *SNAPSHOTS,
     *WATCHDOG,
     *RECONCILIATION,

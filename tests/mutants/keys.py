@@ -74,9 +74,8 @@ KEYS = (
     Mutant(
         name="an-older-host-takes-anything",
         path=f"{ENGINE}/channels/leases.py",
-        old="""                      AND (agent <> ALL(%s) OR agent || '/' || operation = ANY(%s))
-                      AND""",
-        new="                      AND (%s::text[] IS NOT NULL AND %s::text[] IS NOT NULL) AND",
+        old="AND (agent <> ALL(%(picky)s::text[]) OR agent || '/' || operation = ANY(%(offers)s::text[]))",
+        new="",
         test="tests/engine/test_newer_releases.py",
     ),
     # Inquiries (A7)

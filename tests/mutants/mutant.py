@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 ENGINE = "orders/engine"
 CHANNELS = f"{ENGINE}/channels"
+ROW_LOCK = "FOR NO KEY UPDATE OF p SKIP LOCKED"
+"""How a scheduler locks the orders `p` that it takes."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 Each dies in a life of a few hundred orders. The guards that other tests hold one by one are in the other modules.
 """
 
-from tests.mutants.mutant import CHANNELS, ENGINE, Mutant
+from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
 
 LIVES = "tests/mutants/short_lives.py::test_a_short_life_violates_no_invariant"
 
@@ -12,16 +12,15 @@ SIMULATION = (
     Mutant(
         name="orders-with-replies-are-not-locked",
         path=f"{ENGINE}/state_store/claims.py",
-        old="        OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)\n"
-        "        .filter(_supported(workflows), order_id__in=order_ids)\n",
-        new="        OrderProcess.objects.filter(_supported(workflows), order_id__in=order_ids)\n",
+        old=f'           {ROW_LOCK}\n        """,\n        {{"ids": array(order_ids)',
+        new='        """,\n        {"ids": array(order_ids)',
         test=LIVES,
     ),
     Mutant(
         name="new-orders-are-not-locked",
         path=f"{ENGINE}/state_store/claims.py",
-        old="free = OrderProcess.objects.select_for_update(skip_locked=True, no_key=True)",
-        new="free = OrderProcess.objects",
+        old="sent = send(_CLAIM if since is None else _CLAIM_SINCE, parameters)",
+        new=f"sent = send((_CLAIM if since is None else _CLAIM_SINCE).replace({ROW_LOCK!r}, ''), parameters)",
         test=LIVES,
     ),
     Mutant(

@@ -27,15 +27,15 @@ SNAPSHOTS = (
     Mutant(
         name="whole-read-counts-uncommitted",
         path=f"{ENGINE}/runtime/whole_reads.py",
-        old="self._whole = now if len(rows) < limit else None",
-        new="self._since = now - SETTLED if len(rows) < limit else None",
+        old="self._whole = now if found < limit else None",
+        new="self._since = now - SETTLED if found < limit else None",
         test="tests/store/test_reads_under_a_snapshot.py",
     ),
     Mutant(
         name="low-water-for-ever",
         path=f"{ENGINE}/channels/low_water.py",
-        old="[0 if reads_all else self.start]",
-        new="[self.start]",
+        old="[0 if reads_all else self.start, wants_number]",
+        new="[self.start, wants_number]",
         test="tests/store/test_low_water.py",
     ),
 )
