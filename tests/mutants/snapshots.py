@@ -27,7 +27,7 @@ SNAPSHOTS = (
     Mutant(
         name="whole-read-counts-uncommitted",
         path=f"{ENGINE}/runtime/whole_reads.py",
-        old="self._whole = now if found < limit else None",
+        old="self._whole = now if number < limit else None",
         new="self._since = now - SETTLED if found < limit else None",
         test="tests/store/test_reads_under_a_snapshot.py",
     ),
