@@ -28,7 +28,7 @@ SNAPSHOTS = (
         name="whole-read-counts-uncommitted",
         path=f"{ENGINE}/runtime/whole_reads.py",
         old="self._whole = now if number < limit else None",
-        new="self._since = now - SETTLED if found < limit else None",
+        new="self._since = now - SETTLED if number < limit else None",
         test="tests/store/test_reads_under_a_snapshot.py",
     ),
     Mutant(
