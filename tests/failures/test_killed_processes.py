@@ -3,7 +3,7 @@
 import pytest
 
 from orders.models import AgentRequest, Event, OrderProcess, SubmissionMessage
-from tests.support.system import System, blocked, somebody_waits_for
+from tests.support.system import System, blocked, end_waits_for, somebody_waits_for
 from tests.support.wait import until
 
 
@@ -62,6 +62,7 @@ def test_agent_host_killed_between_effect_and_reply_makes_one_effect(system: Sys
         until(lambda: len(system.ledger("warehouse")) == 10, what="the effects")
         until(lambda: somebody_waits_for("orders_agentreply"), what="the host posting its replies")
         doomed.kill()
+        end_waits_for("orders_agentreply")
     assert AgentRequest.objects.filter(step="reserve-stock", deliveries=1).count() == 10
     system.start("agents")
     assert system.wait_until_ended(orders) == ["processed"] * 10

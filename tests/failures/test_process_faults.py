@@ -49,7 +49,7 @@ def test_a_scheduler_and_a_host_killed_after_their_commits_lose_no_order(
     host = system.start("agents", DATABASE_URL=proxy.url)
     scheduler = system.start("scheduler", DATABASE_URL=proxy.url)
     dispatch = proxy.cut(Moment.STALL, "INSERT INTO orders_agentrequest")
-    reply = proxy.cut(Moment.STALL, "INSERT INTO orders_agentreply")
+    reply = proxy.cut(Moment.STALL, "INSERT INTO orders_agentreply", "answered AS")
     system.place(4)
     until(lambda: dispatch.stalled, what="a dispatch whose scheduler waits for the answer")
     scheduler.kill()

@@ -15,7 +15,7 @@ from orders.models import SubmissionKey, SubmissionMessage
 from tests.support.order_bodies import order_body
 from tests.support.people import token_of
 from tests.support.proxy import DatabaseProxy, Moment
-from tests.support.system import System, blocked, database_url, somebody_waits_for
+from tests.support.system import System, blocked, database_url, end_waits_for, somebody_waits_for
 from tests.support.wait import until
 from tests.web.helpers import ORDERS
 from tests.web.server import Answer, Server
@@ -88,6 +88,7 @@ def test_killing_the_web_around_the_commit_of_an_order_places_it_once(
                 what="the web inside its transaction",
             )
             doomed.end()
+            end_waits_for("orders_submissionmessage")
             with pytest.raises((OSError, HTTPException)):
                 posted.result(60)
         assert not SubmissionMessage.objects.exists()

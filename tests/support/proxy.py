@@ -205,7 +205,7 @@ class DatabaseProxy:
         if word.startswith("COMMIT") or (kind == b"S" and not link.in_transaction and link.statements):
             return self._is_cut_at_commit(link)
         if statement is not None:
-            if word.startswith("BEGIN") or (kind == b"Q" and not link.in_transaction):
+            if word.startswith("BEGIN"):
                 link.statements.clear()
             link.in_transaction = link.in_transaction or word.startswith("BEGIN")
             if word.startswith("ROLLBACK") and " TO " not in statement.upper():
@@ -213,6 +213,8 @@ class DatabaseProxy:
                 link.statements.clear()
             else:
                 link.statements.append(statement)
+            if kind == b"Q" and not link.in_transaction and link.statements:
+                return self._is_cut_at_commit(link)  # a transaction of its own
         return False
 
     def _is_cut_at_commit(self, link: _Link) -> bool:

@@ -317,6 +317,17 @@ def somebody_waits_for(table: str) -> bool:
         return bool(cursor.fetchone()[0])
 
 
+def end_waits_for(table: str) -> None:
+    """Ends the sessions that wait for a table that is `blocked`. Otherwise a statement that is a transaction of its own
+    is committed although its process is dead: the server notices that only when it answers."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = %s::regclass AND NOT granted",
+            [table],
+        )
+    until(lambda: not somebody_waits_for(table), what=f"the end of what waits for {table}")
+
+
 def database_url() -> str:
     """The test database, for a child process."""
     at = connection.settings_dict
