@@ -31,11 +31,12 @@ Rows: TypeAlias = list[tuple[Any, ...]]
 
 PREPARED_AFTER = 2
 """A statement is prepared when it has been run that often on a connection."""
-PLANS_LAST = 5.0
+PLANS_LAST = 2.0
 """Seconds after which the server plans anew. A queue that was empty when its statements were planned may be long by
 now, and its statistics come too late."""
-GENERIC_PLANS = "-c plan_cache_mode=force_generic_plan"
-"""Otherwise the server would go on planning most of them: a plan for one row always looks cheaper than one for ten."""
+PLANNING = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off"
+"""Otherwise the server would go on planning most of them: a plan for one row always looks cheaper than one for ten. And
+while a table is small, reading all of it looks cheaper than its index, which finds what the roles look for."""
 
 
 def prepare_statements() -> None:
@@ -48,7 +49,7 @@ def prepare_statements() -> None:
     options = connection.settings_dict["OPTIONS"]
     if settings.CONFIG.prepared_statements and "prepare_threshold" not in options:
         options["prepare_threshold"] = PREPARED_AFTER
-        options["options"] = f"{options.get('options', '')} {GENERIC_PLANS}".strip()
+        options["options"] = f"{options.get('options', '')} {PLANNING}".strip()
 
 
 class _Here(threading.local):
