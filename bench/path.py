@@ -24,6 +24,7 @@ from bench.trace import Trace
 from orders.engine.channels import low_water
 from orders.engine.channels.submissions import post
 from orders.engine.contracts import AcceptedOrder, IntakeAnswer, Submission
+from orders.engine.runtime import whole_reads
 from orders.engine.scheduler import role as scheduler
 from orders.engine.submission import Submitter, SubmitterConfig
 from tests.support.roles import Role, a_host, a_scheduler
@@ -108,6 +109,7 @@ def without_clocks() -> Iterator[None]:
     with (
         patch.object(low_water, "REFRESH_PERIOD", math.inf),
         patch.object(scheduler, "TIDY_SECONDS", math.inf),
+        patch.object(whole_reads, "SHARE", math.inf),
     ):
         yield
 
