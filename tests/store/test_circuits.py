@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from orders.engine.circuits.credit import charge_credit, grant_credit
+from orders.engine.circuits.credit import charge_credit
 from orders.engine.circuits.overrides import force, pause, resume, unforce
 from orders.engine.circuits.rules import HEARTBEAT_LIMIT, BreakerRules, Tally
 from orders.engine.circuits.store import (
-    Viewpoint,
     alert_host_changes,
     find_host_changes,
     register_agents,
@@ -20,6 +19,7 @@ from orders.engine.circuits.store import (
 )
 from orders.engine.runtime.sql import database_now
 from orders.models import AgentInstance, Alert, Circuit
+from tests.support.availability import credit_for
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 from tests.support.two_sessions import Session, all_at_once
 
@@ -69,16 +69,14 @@ def report(tally: Tally, agent: str = "kitchen") -> bool:
 def room(agent: str = "kitchen") -> int:
     """What one scheduler may dispatch, in a transaction that ends at once."""
     with transaction.atomic():
-        return grant_credit(
-            [agent], viewpoint=Viewpoint("scheduler:1"), rules=RULES, now=database_now()
-        ).rooms[agent]
+        return credit_for(agent, rules=RULES).rooms[agent]
 
 
 def dispatch(number: int, agent: str = "kitchen") -> int:
     """A scheduler's pass with this many steps to dispatch; returns how many it could dispatch."""
     with transaction.atomic():
         now = database_now()
-        credit = grant_credit([agent], viewpoint=Viewpoint("scheduler:1"), rules=RULES, now=now)
+        credit = credit_for(agent, rules=RULES)
         dispatched = sum(credit.take(agent, False) for _ in range(number))
         charge_credit(credit, rules=RULES, now=now)
         return dispatched

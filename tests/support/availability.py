@@ -58,10 +58,10 @@ def waited(seconds: float) -> dict[str, Any]:
     return {"waiting_since": ago(seconds), "wanted_since": ago(seconds)}
 
 
-def credit_for(*agents: str, start: int = 0) -> Credit:
+def credit_for(*agents: str, start: int = 0, rules: BreakerRules | None = None) -> Credit:
     """What a scheduler may dispatch to these agents, which counts the requests from the id `start` on."""
     supplies = read_supplies(agents, counted_for=Viewpoint("scheduler:1", start))
-    return credit_of(supplies, rules=BreakerRules(), now=database_now())
+    return credit_of(supplies, rules=rules or BreakerRules(), now=database_now())
 
 
 def has_waiting(agent: str = "kitchen") -> bool:
