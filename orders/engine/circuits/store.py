@@ -177,20 +177,9 @@ def send_supplies(
 def _supplies_of(cursor: Cursor) -> tuple[datetime, dict[str, Supply]]:
     rows = rows_of(cursor)
     supplies = {}
-    for (
-        _,
-        name,
-        capacity,
-        outstanding,
-        own,
-        schedulers,
-        has_waiting,
-        has_outage,
-        has_circuit,
-        *columns,
-    ) in rows:
-        circuit = CircuitRow(name, *columns) if has_circuit else CircuitRow(name)
-        supplies[name] = Supply(circuit, capacity, outstanding, own, schedulers, has_waiting, has_outage)
+    for _, name, *columns in rows:
+        figures, has_circuit, circuit = columns[:6], columns[6], columns[7:]
+        supplies[name] = Supply(CircuitRow(name, *circuit) if has_circuit else CircuitRow(name), *figures)
     return rows[0][0], supplies
 
 
