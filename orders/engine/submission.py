@@ -27,7 +27,7 @@ from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
-from orders.engine.runtime.statements import pipelined
+from orders.engine.runtime.statements import pipelined_transaction
 from orders.vocabulary import ActorKind, AlertKind, EventKind, StatusKind
 
 
@@ -67,7 +67,7 @@ class Submitter:
         self._admission.check()
         if self._admission.troubles:
             return Counts()
-        with transaction.atomic(), pipelined():
+        with pipelined_transaction():
             mark = self._messages.send_refresh()
             taking = submissions.send_take(
                 scope.limit, only=scope.only, without=scope.without, start=self._messages.start

@@ -243,7 +243,7 @@ def test_a_reply_to_an_order_that_another_session_holds_waits_and_the_others_are
 def test_a_pass_whose_step_has_changed_without_its_lock_is_undone_and_made_again(
     new_session: NewSession,
 ) -> None:
-    """The pass goes to the server without waiting, and is committed only when every write has been confirmed."""
+    """The pass goes to the server without waiting, its commit too, so a write that finds another attempt must fail."""
     order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
     make_reply(step_of(order, "mix"), body={"dough": 1})
     scheduler, other, session = a_scheduler(), new_session(), new_session()

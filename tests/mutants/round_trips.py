@@ -6,11 +6,26 @@ HOSTS = "tests/engine/test_agent_host.py"
 ROUND_TRIPS = (
     Mutant(
         name="a-refused-step-write-is-committed",
-        path=f"{ENGINE}/scheduler/role.py",
-        old="            written.result()\n",
-        new="",
+        path=f"{ENGINE}/state_store/writes.py",
+        old="CASE WHEN count(*) <> %(number)s::int",
+        new="CASE WHEN count(*) > %(number)s::int",
         test="tests/engine/test_scheduler_batches.py"
         "::test_a_pass_whose_step_has_changed_without_its_lock_is_undone_and_made_again",
+    ),
+    Mutant(
+        name="a-pipelined-transaction-is-left-open-after-an-error",
+        path=f"{ENGINE}/runtime/statements.py",
+        old="            if not session.closed:\n                session.rollback()\n            raise\n",
+        new="            raise\n",
+        test="tests/store/test_statements.py"
+        "::test_nothing_of_a_pipelined_transaction_is_kept_after_an_error[of the client]",
+    ),
+    Mutant(
+        name="a-pipelined-transaction-commits-apart-from-the-one-around-it",
+        path=f"{ENGINE}/runtime/statements.py",
+        old="if connection.in_atomic_block or connection.execute_wrappers:",
+        new="if connection.execute_wrappers:",
+        test="tests/store/test_statements.py::test_a_pipelined_transaction_inside_another_ends_with_it",
     ),
     Mutant(
         name="lost-as-plans-are-renewed-is-no-error-of-django",

@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable
 
 import pytest
-from django.db import DataError, OperationalError, connection, transaction
+from django.db import DataError, IntegrityError, OperationalError, connection, transaction
 
+from bench.trace import Trace, Traffic
 from orders.engine.runtime import statements
 from orders.engine.runtime.sql import fetch, run
-from orders.engine.runtime.statements import array, count_of, pipelined, send
+from orders.engine.runtime.statements import array, count_of, pipelined, pipelined_transaction, send
 from tests.support.two_sessions import Session
 
 NewSession = Callable[[], Session]
@@ -101,7 +102,56 @@ def test_an_error_in_a_pipeline_undoes_all_of_it_and_leaves_the_connection_usabl
         run("DROP TABLE kept")
 
 
-@pytest.mark.parametrize("where", ["a statement", "new plans", "a pipeline"])
+@pytest.mark.pattern("T6")
+@pytest.mark.parametrize("error", ["of the server", "of the client", "at the commit"])
+def test_nothing_of_a_pipelined_transaction_is_kept_after_an_error(error: str) -> None:
+    """The connection serves the next transaction as if nothing had been."""
+    run("CREATE TABLE kept (n int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)")
+    try:
+        with pytest.raises((DataError, KeyError, IntegrityError)), pipelined_transaction():
+            send("INSERT INTO kept VALUES (%s)", [1])
+            if error == "of the server":
+                send("SELECT 1 / %s::int", [0])
+            elif error == "at the commit":
+                send("INSERT INTO kept VALUES (%s)", [1])
+            else:
+                raise KeyError
+        assert fetch("SELECT count(*) FROM kept") == [(0,)]
+        with pipelined_transaction():
+            send("INSERT INTO kept VALUES (%s)", [2])
+            assert connection.in_atomic_block
+        with transaction.atomic():
+            send("INSERT INTO kept VALUES (%s)", [3])
+            transaction.set_rollback(True)
+        assert fetch("SELECT n FROM kept") == [(2,)]
+        assert connection.connection.autocommit
+    finally:
+        run("DROP TABLE kept")
+
+
+def test_a_pipelined_transaction_inside_another_ends_with_it() -> None:
+    run("CREATE TABLE kept (n int)")
+    try:
+        with transaction.atomic():
+            with pipelined_transaction():
+                send("INSERT INTO kept VALUES (%s)", [1])
+            transaction.set_rollback(True)
+        assert fetch("SELECT count(*) FROM kept") == [(0,)]
+    finally:
+        run("DROP TABLE kept")
+
+
+def test_a_pipelined_transaction_that_asks_for_no_result_is_one_trip_to_the_server() -> None:
+    with Trace() as trace:
+        fetch("SELECT 1")
+        trace.take()
+        with pipelined_transaction():
+            send("SELECT %s::int", [1])
+            send("SELECT %s::int", [2])
+        assert trace.take() == Traffic(statements=4, round_trips=1, transactions=1)
+
+
+@pytest.mark.parametrize("where", ["a statement", "new plans", "a pipeline", "a pipelined transaction"])
 def test_a_lost_connection_is_an_error_of_django_wherever_it_is_noticed(
     where: str, new_session: NewSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,9 +162,9 @@ def test_a_lost_connection_is_an_error_of_django_wherever_it_is_noticed(
     def act() -> object:
         if where == "new plans":
             monkeypatch.setattr(statements, "PLANS_LAST", 0.0)
-        if where != "a pipeline":
+        if "pipeline" not in where:
             return fetch("SELECT %s::int", [1])
-        with pipelined():
+        with pipelined() if where == "a pipeline" else pipelined_transaction():
             send("SELECT %s::int", [1])
             return send("SELECT %s::int", [2]).result()
 

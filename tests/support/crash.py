@@ -33,6 +33,7 @@ STALL = 6.0
 LEASE = 4.0
 """Seconds that the leases of armed hosts and leaders last; shorter than the product's, to save time."""
 COMMIT = "commit"
+PIPELINED_COMMIT = "orders.engine.runtime.statements:_commit"
 MODES = ("kill", "raise", "stall", "dothenfail")
 
 
@@ -189,7 +190,7 @@ class Armed:
     @contextmanager
     def one_pass(self) -> Iterator[None]:
         """Makes the commit inside this block a point, if there was work to do before it."""
-        self._here.inside, self._here.worked = True, False
+        self._here.inside, self._here.worked, self._here.is_sent = True, False, False
         try:
             yield
         finally:
@@ -198,6 +199,15 @@ class Armed:
     def worked_in_this_pass(self) -> bool:
         """Whether this thread is in a pass in which it did something."""
         return getattr(self._here, "inside", False) and self._here.worked
+
+    def sends_commit(self) -> None:
+        """Notes that the commit is on its way in a pipeline, before that of Django, which does nothing then."""
+        self._here.is_sent = True
+
+    def has_sent_commit(self) -> bool:
+        """Whether the commit was sent in a pipeline. Asked once for each."""
+        is_sent, self._here.is_sent = getattr(self._here, "is_sent", False), False
+        return is_sent
 
 
 def arm(role: str, shots: Sequence[Shot], *, report: Path) -> None:
@@ -208,6 +218,7 @@ def arm(role: str, shots: Sequence[Shot], *, report: Path) -> None:
             _replace(target, lambda original, target=target: _wrapped(original, target, armed))
     commit = BaseDatabaseWrapper._commit
     BaseDatabaseWrapper._commit = _wrapped_commit(commit, armed)  # type: ignore[method-assign]
+    _replace(PIPELINED_COMMIT, lambda original: _wrapped_pipelined_commit(original, armed))
     for target in PASSES.get(role, ()):
         _replace(target, lambda original: _as_pass(original, armed))
 
@@ -286,7 +297,7 @@ def _wrapped_commit(original: Callable[..., Any], armed: Armed) -> Callable[...,
     def commit(connection: Any) -> Any:
         if not armed.worked_in_this_pass():
             return original(connection)
-        if shot := armed.fires(before):
+        if not armed.has_sent_commit() and (shot := armed.fires(before)):
             if shot.mode == "dothenfail":
                 original(connection)
             strike(shot)
@@ -294,6 +305,23 @@ def _wrapped_commit(original: Callable[..., Any], armed: Armed) -> Callable[...,
         if shot := armed.fires(after):
             strike(shot)
         return result
+
+    return commit
+
+
+def _wrapped_pipelined_commit(original: Callable[..., Any], armed: Armed) -> Callable[..., Any]:
+    """Only the point before the commit: what follows it is the commit of Django."""
+    before = Place(COMMIT, "before")
+
+    @wraps(original)
+    def commit(session: Any) -> None:
+        if armed.worked_in_this_pass():
+            armed.sends_commit()
+            if shot := armed.fires(before):
+                if shot.mode == "dothenfail":
+                    original(session)  # done at the end of the pipeline, which comes all the same
+                strike(shot)
+        original(session)
 
     return commit
 

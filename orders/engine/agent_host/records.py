@@ -5,7 +5,6 @@ An exchange never waits for a circuit, and a report never locks a request, so ho
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -25,7 +24,7 @@ from orders.engine.circuits.rules import BreakerRules, CircuitRow, Tally
 from orders.engine.circuits.store import register_agents, report_calls, send_circuits
 from orders.engine.rows import EventRow
 from orders.engine.runtime.age_turns import AgeTurns
-from orders.engine.runtime.statements import pipelined
+from orders.engine.runtime.statements import pipelined, pipelined_transaction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +94,7 @@ class HostRecords:
         if not results.notes and not results.handed_over:
             leases.complete(results.answers, me=me)
             return
-        with transaction.atomic(), pipelined():
+        with pipelined_transaction():
             leases.complete(results.answers, me=me)
             released_count = leases.release(results.handed_over, me=me) if results.handed_over else 0
             state_store.record_events(results.notes)
@@ -112,7 +111,7 @@ class HostRecords:
         me, seconds, start = self._config.instance, self._config.lease, self._requests.start
         new_leases: list[leases.Lease] = []
         turns = self._turns.take(agent for agent in self._crowded if room.get(agent, 0) > 0)
-        with transaction.atomic() if suspicion or turns else nullcontext(), pipelined():
+        with pipelined_transaction() if suspicion or turns else pipelined():
             refresh = self._requests.send_refresh()
             if suspicion:
                 new_leases = suspects.claim(
@@ -133,8 +132,9 @@ class HostRecords:
                 room=room, me=me, seconds=seconds, start=start, operations=self._operations
             )
             circuits = send_circuits(self._agents)
-            refresh.result()
-            by_priority, snapshot = claimed.result(), CircuitSnapshot(*circuits.result())
+        # By now all results have come with the commit.
+        refresh.result()
+        by_priority, snapshot = claimed.result(), CircuitSnapshot(*circuits.result())
         self._crowded = {agent for agent, free in _what_is_left(room, by_priority).items() if free <= 0}
         return new_leases + by_priority, snapshot
 

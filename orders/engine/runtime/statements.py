@@ -15,7 +15,7 @@ from uuid import UUID
 
 import psycopg
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from psycopg.abc import Buffer
@@ -165,11 +165,9 @@ def count_of(cursor: Cursor) -> int:
 def pipelined() -> Iterator[None]:
     """Sends the statements in the block without waiting for the results of those before, and waits at its end.
 
-    The server runs them in their order all the same, and skips what follows on an error. The block is inside the
-    transaction, so that the commit comes when all of them have succeeded; without a transaction they are one.
-
-    Whoever watches the statements of the connection, as tests do that let others come between any two, sees each with
-    its result.
+    The server runs them in their order all the same, and skips what follows on an error. Without a transaction they are
+    one. Whoever watches the statements of the connection, as tests do that let others come between any two, sees each
+    with its result.
     """
     connection.ensure_connection()
     if _here.pipeline is not None or connection.execute_wrappers:
@@ -180,6 +178,38 @@ def pipelined() -> Iterator[None]:
             yield
     finally:
         _here.pipeline = None
+
+
+@contextmanager
+def pipelined_transaction() -> Iterator[None]:
+    """A transaction that is `pipelined`, with its BEGIN and its COMMIT: each would have a trip of its own otherwise.
+
+    The server does not commit after an error. So what forbids the commit must be found by a statement, or be asked for
+    in the block.
+    """
+    if connection.in_atomic_block or connection.execute_wrappers:
+        with transaction.atomic(), pipelined():
+            yield
+        return
+    with transaction.atomic():
+        session = connection.connection
+        session.autocommit = True  # otherwise psycopg sends a BEGIN, and waits for it
+        try:
+            with pipelined():
+                session.execute(b"BEGIN", prepare=False)
+                yield
+                _commit(session)
+        except BaseException:
+            if not session.closed:
+                session.rollback()
+            raise
+        finally:
+            if not session.closed:
+                session.autocommit = False
+
+
+def _commit(session: psycopg.Connection[Any]) -> None:
+    session.execute(b"COMMIT", prepare=False)
 
 
 def _is_news(record: logging.LogRecord) -> bool:

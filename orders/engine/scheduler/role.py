@@ -13,7 +13,7 @@ from datetime import datetime
 from uuid import UUID
 
 import structlog
-from django.db import transaction
+from django.db import DataError, transaction
 
 from orders.engine import alerts, state_store
 from orders.engine.admission import Admission
@@ -30,7 +30,7 @@ from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import DATABASE_TROUBLE, ran_out_of_time
-from orders.engine.runtime.statements import Sent, pipelined
+from orders.engine.runtime.statements import pipelined_transaction
 from orders.engine.scheduler.config import SchedulerConfig
 from orders.engine.scheduler.order_claims import OrderClaims
 from orders.engine.scheduler.order_pass import OrderPass
@@ -91,17 +91,18 @@ class Scheduler:
 
     def _pass(self, scope: Scope) -> Counts:
         """One transaction in few trips to the server: what may be read before the locks; the locks, and what they
-        protect; the steps of orders that are new to the pass; all that is written."""
+        protect; the steps of orders that are new to the pass; all that is written, and the commit."""
         self._admission.check()
-        with transaction.atomic():
-            with pipelined():
+        try:
+            with pipelined_transaction():
                 now, page, credit = self._look(scope)
                 workload = self._gather(scope, now, page, credit)
                 recalled = self._decide(workload, credit, now)
-                written = self._write(workload, credit)
+                self._write(workload, credit)
                 charge_credit(credit, rules=self._config.breaker, now=now)
                 charge_retries(credit.used_retries, rate=self._config.retries)
-            written.result()
+        except DataError as error:
+            raise state_store.conflict_of(error) from error
         self._claims.confirm()
         orders = workload.orders
         changed = sum(order.row_changed() for order in orders)
@@ -160,10 +161,10 @@ class Scheduler:
             running[step_id].recalled(step_id)
         return len(recalled)
 
-    def _write(self, workload: Workload, credit: Credit) -> Sent[None]:
-        """Writes what has been decided. The result says that no step had changed meanwhile."""
+    def _write(self, workload: Workload, credit: Credit) -> None:
+        """Writes what has been decided."""
         orders = workload.orders
-        written = state_store.send_step_writes([write for order in orders for write in order.step_writes()])
+        state_store.send_step_writes([write for order in orders for write in order.step_writes()])
         replies.delete(workload.replies)
         rows = [order.row for order in orders if order.row_changed()]
         state_store.write_processes(rows)
@@ -182,7 +183,6 @@ class Scheduler:
             Topic.SCHEDULER: new_waits and credit.is_left_to_others,
         }
         wake(*(topic for topic, is_due in topics.items() if is_due))
-        return written
 
     def _tidy_up(self) -> bool:
         """Does what is not urgent; returns whether there are new replies. An error is logged, and costs no pass."""

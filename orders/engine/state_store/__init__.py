@@ -25,6 +25,7 @@ from orders.engine.state_store.reads import (
     steps_of,
 )
 from orders.engine.state_store.writes import (
+    conflict_of,
     create_processes,
     edit_request,
     last_call_failures,
@@ -42,6 +43,7 @@ __all__ = [
     "claim_aged_waiting",
     "claim_probes",
     "claim_waiting",
+    "conflict_of",
     "create_processes",
     "edit_request",
     "known_orders",

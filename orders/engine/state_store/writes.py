@@ -4,16 +4,19 @@ The caller has locked the processes of every row that it writes.
 """
 
 import json
+import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.db import DataError
+
 from orders.engine.contracts import AcceptedOrder, Json
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset, run
-from orders.engine.runtime.statements import Sent, count_of, known, send
+from orders.engine.runtime.statements import Sent, known, send
 
 
 class StepWrite(NamedTuple):
@@ -30,29 +33,34 @@ class StepWrite(NamedTuple):
 
 def write_steps(writes: Sequence[StepWrite]) -> None:
     """Writes steps. Raises `StateConflict` if one of them is no longer at the attempt that it was read with."""
-    send_step_writes(writes).result()
+    try:
+        send_step_writes(writes).result()
+    except DataError as error:
+        raise conflict_of(error) from error
 
 
 def send_step_writes(writes: Sequence[StepWrite]) -> Sent[None]:
-    """The same, without waiting. Ask for the result before the commit: it raises `StateConflict`."""
+    """The same, without waiting. The statement itself fails on a conflict, so that the server does not commit; this is
+    a `DataError` at first (`conflict_of`)."""
     if not writes:
         return known(None)
-
-    def check(written: int) -> None:
-        if written != len(writes):
-            raise StateConflict(
-                f"{len(writes) - written} of {len(writes)} steps changed while their orders were locked"
-            )
-
     columns = _changed(writes)
     rows = [
         dict(zip(columns, _values_of(write.step, columns), strict=True))
         | {"id": write.step.id, "read_attempt": write.read_attempt, "result": write.result}
         for write in writes
     ]
-    return send(_update_of(columns), [recordset(rows)], count_of).then(check)
+    parameters = {"rows": recordset(rows), "number": len(rows)}
+    return send(_update_of(columns), parameters).then(lambda _: None)
 
 
+def conflict_of(error: DataError) -> Exception:
+    """The conflict that a failed write of steps stands for; any other error as it is."""
+    told = _CONFLICT.search(str(error))
+    return StateConflict(told[0]) if told else error
+
+
+_CONFLICT = re.compile(r"\d+ of \d+ steps changed while their orders were locked")
 STEP_COLUMNS = {
     **dict.fromkeys(("state", "outcome"), "text"),
     **dict.fromkeys(("attempt", "answered", "generation", "compensation_generation"), "int"),
@@ -91,10 +99,18 @@ def _update_of(columns: tuple[str, ...]) -> str:
             settings.append(f"{moment} = coalesce(s.{moment}, {now})")
     fields = "".join(f", {name} {STEP_COLUMNS[name]}" for name in columns)
     return f"""
-        UPDATE orders_stepstate AS s
-           SET {", ".join(settings)}
-          FROM json_to_recordset(%s::json) AS v(id bigint, read_attempt int, result text{fields})
-         WHERE s.id = v.id AND s.attempt = v.read_attempt
+        WITH written AS (
+            UPDATE orders_stepstate AS s
+               SET {", ".join(settings)}
+              FROM json_to_recordset(%(rows)s::json) AS v(id bigint, read_attempt int, result text{fields})
+             WHERE s.id = v.id AND s.attempt = v.read_attempt
+         RETURNING 1
+        )
+        SELECT CASE WHEN count(*) <> %(number)s::int THEN
+                   (format('%%s of %%s steps changed while their orders were locked',
+                           %(number)s::int - count(*), %(number)s::int))::int  -- fails, and tells why
+               END
+          FROM written
         """
 
 
