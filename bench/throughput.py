@@ -3,15 +3,15 @@
     .venv/bin/python -m bench throughput [--orders N] [--few N] [--only NAME]… [--profile FILE]
 
 Each order has four sequential steps that answer at once. All orders are submitted in advance, and two cores do
-everything. The engine is one scheduler and one agent host; the loop is one process, and then two; each contender
-(bench/contenders) has two workers, and is installed into its own environment in the temporary folder. One that cannot
-be installed or run is left out. Everybody has a warm-up first.
+everything. The engine is one scheduler and one agent host, and then two schedulers; the loop is one process, and then
+two; each contender (bench/contenders) has two workers, and is installed into its own environment in the temporary
+folder. One that cannot be installed or run is left out. Everybody has a warm-up first.
 """
 
 import argparse
 import pstats
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench import machine, server, tables
@@ -26,19 +26,19 @@ SHOWN = 25
 """Lines of the profile that are printed."""
 
 
-def engine(count: int, profile: str | None = None) -> float:
+def engine(count: int, profile: str | None = None, *, schedulers: int = 1) -> float:
     """Measures the shipped scheduler and agent host."""
     server.empty()
     scheduler = ["bench.noop", "scheduler", *(["--profile", profile] if profile else [])]
-    with server.processes(["bench.noop", "agents"], scheduler) as (host, role):
+    with server.processes(["bench.noop", "agents"], *[scheduler] * schedulers) as (host, *roles):
         server.wait_for_agents("noop")
         warm = warm_up(count)
         server.fill_at_once(warm)
         server.wait_until_processed(warm)
         began = server.fill_at_once(count)
-        spent = {name: -seconds for name, seconds in processor_times(host, role).items()}
+        spent = {name: -seconds for name, seconds in processor_times(host, roles).items()}
         server.wait_until_processed(warm + count)
-        for name, seconds in processor_times(host, role).items():
+        for name, seconds in processor_times(host, roles).items():
             milliseconds = 1000 * (spent[name] + seconds) / count
             print(f"sasweb: {milliseconds:.2f} ms of processor time an order in {name}", file=sys.stderr)
     check_counts(warm + count)
@@ -58,16 +58,26 @@ def loop(count: int, processes: int = 1) -> float:
     return count / (last_finished() - float(began))
 
 
+def two_schedulers(count: int) -> float:
+    """Measures an agent host with two schedulers, as `bin/up --scale scheduler=2` starts them."""
+    return engine(count, schedulers=2)
+
+
 def two_loops(count: int) -> float:
     """Measures two bare loops side by side."""
     return loop(count, processes=2)
 
 
-OURS: dict[str, Callable[[int], float]] = {"loop": loop, "two loops": two_loops, "sasweb": engine}
+OURS: dict[str, Callable[[int], float]] = {
+    "loop": loop,
+    "two loops": two_loops,
+    "sasweb": engine,
+    "sasweb, two schedulers": two_schedulers,
+}
 NAMES = (*OURS, *contest.CONTENDERS)
 
 
-def processor_times(host: Process, scheduler: Process) -> dict[str, float]:
+def processor_times(host: Process, schedulers: Sequence[Process]) -> dict[str, float]:
     """Processor seconds that each part has used so far."""
     session = children.read_stat(fetch("SELECT pg_backend_pid()")[0][0])
     assert session is not None
@@ -75,7 +85,7 @@ def processor_times(host: Process, scheduler: Process) -> dict[str, float]:
     servers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     stats = [stat for pid in servers if (stat := children.read_stat(pid)) and stat.parent == postmaster]
     return {
-        "the scheduler": machine.processor_seconds(scheduler.pid),
+        "scheduling": sum(machine.processor_seconds(scheduler.pid) for scheduler in schedulers),
         "the agent host": machine.processor_seconds(host.pid),
         "PostgreSQL": machine.processor_seconds(postmaster, with_ended_children=True)
         + sum(machine.processor_seconds(stat.pid) for stat in stats),
