@@ -15,6 +15,7 @@ def test_submission_killed_in_mid_transaction_inserts_nothing_and_loses_nothing(
         system.place(10)
         until(lambda: somebody_waits_for("orders_event"), what="submission inside its transaction")
         submission.kill()
+        end_waits_for("orders_event")
     assert OrderProcess.objects.count() == 0
     assert SubmissionMessage.objects.count() == 10
     system.start_all("submission", "scheduler", "agents")
@@ -33,6 +34,7 @@ def test_scheduler_killed_in_mid_transaction_is_replaced_where_it_stopped(system
     with blocked("orders_event"):
         until(lambda: somebody_waits_for("orders_event"), what="the scheduler inside its transaction")
         doomed.kill()
+        end_waits_for("orders_event")
     system.start("scheduler")
     assert system.wait_until_ended() == ["processed"] * 20
     system.check()

@@ -24,15 +24,18 @@ def _run(statement: str) -> None:
 
 @pytest.mark.pattern("C2", "C9", "F8")
 def test_a_scheduler_stopped_inside_its_transaction_does_not_block_others_for_long(system: System) -> None:
-    """After 5 s the server ends its transaction and frees its locks; when the scheduler wakes, it starts over."""
-    system.start_all("submission", "agents", "jobs")
+    """After 5 s the server ends its transaction and frees its locks; when the scheduler wakes, it starts over.
+
+    It has locked the orders and is about to read their steps, so the server waits for its next statement.
+    """
+    system.start_all("submission", "agents")
     system.place(6)
     until(lambda: OrderProcess.objects.count() == 6, what="the orders in the store")
-    with blocked("orders_event"):
+    with blocked("orders_stepstate"):
         sleeper = system.start("scheduler")
-        until(lambda: somebody_waits_for("orders_event"), what="a scheduler in its transaction")
+        until(lambda: somebody_waits_for("orders_stepstate"), what="a scheduler in its transaction")
         sleeper.pause()
-    system.start("scheduler")
+    system.start_all("scheduler", "jobs")
     assert system.wait_until_ended() == ["processed"] * 6
     system.place(2)
     sleeper.resume()

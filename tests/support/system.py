@@ -318,8 +318,8 @@ def somebody_waits_for(table: str) -> bool:
 
 
 def end_waits_for(table: str) -> None:
-    """Ends the sessions that wait for a table that is `blocked`. Otherwise a statement that is a transaction of its own
-    is committed although its process is dead: the server notices that only when it answers."""
+    """Ends the sessions that wait for a table that is `blocked`. Otherwise a transaction whose commit has been sent is
+    committed although its process is dead: the server notices that only when it answers."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = %s::regclass AND NOT granted",

@@ -56,8 +56,8 @@ def send_step_writes(writes: Sequence[StepWrite]) -> Sent[None]:
 
 def conflict_of(error: DataError) -> Exception:
     """The conflict that a failed write of steps stands for; any other error as it is."""
-    told = _CONFLICT.search(str(error))
-    return StateConflict(told[0]) if told else error
+    message = _CONFLICT.search(str(error))
+    return StateConflict(message[0]) if message else error
 
 
 _CONFLICT = re.compile(r"\d+ of \d+ steps changed while their orders were locked")
