@@ -36,6 +36,22 @@ ROUND_TRIPS = (
         "::test_a_lost_connection_is_an_error_of_django_wherever_it_is_noticed[new plans]",
     ),
     Mutant(
+        name="a-changed-column-ends-a-host",
+        path=f"{ENGINE}/runtime/sql.py",
+        old="(OperationalError, InterfaceError, InternalError, NotSupportedError)",
+        new="(OperationalError, InterfaceError, InternalError)",
+        test="tests/engine/test_changed_columns.py"
+        "::test_an_agent_host_goes_on_when_a_column_of_its_requests_has_changed_its_type",
+    ),
+    Mutant(
+        name="a-changed-column-is-blamed-on-orders",
+        path=f"{ENGINE}/runtime/sql.py",
+        old="        return _was_prepared_too_early(error)\n",
+        new="        return False\n",
+        test="tests/engine/test_changed_columns.py"
+        "::test_a_scheduler_goes_on_and_blames_nobody_when_a_column_of_its_steps_has_changed_its_type",
+    ),
+    Mutant(
         name="a-full-batch-is-taken-for-all",
         path=f"{ENGINE}/agent_host/role.py",
         old="            self._may_claim = True  # the batch was full, and not the agent\n",

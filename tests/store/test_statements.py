@@ -1,14 +1,21 @@
 """How statements reach the server: prepared, in pipelines, and with Django's errors whatever happens."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
-from django.db import DataError, IntegrityError, OperationalError, connection, transaction
+from django.db import (
+    DataError,
+    IntegrityError,
+    NotSupportedError,
+    OperationalError,
+    connection,
+    transaction,
+)
 
 from bench.trace import Trace, Traffic
 from orders.engine.runtime import statements
-from orders.engine.runtime.sql import fetch, run
+from orders.engine.runtime.sql import DATABASE_TROUBLE, fetch, is_database_trouble, run
 from orders.engine.runtime.statements import array, count_of, pipelined, pipelined_transaction, send
 from tests.support.two_sessions import Session
 
@@ -171,6 +178,52 @@ def test_a_lost_connection_is_an_error_of_django_wherever_it_is_noticed(
     other.do(lambda: fetch("SELECT pg_terminate_backend(%s)", [pid]))
     with pytest.raises(OperationalError):
         session.do(act)
+
+
+@pytest.fixture
+def numbers() -> Iterator[str]:
+    """A statement that reads a table which a migration may change."""
+    run("CREATE TABLE numbers (n int)")
+    yield "SELECT n FROM numbers WHERE n >= %s::int"
+    run("DROP TABLE numbers")
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["a statement", "a watched statement", "a result in a pipeline", "the end of a pipeline", "a commit"],
+)
+def test_a_statement_prepared_before_a_column_changed_its_type_is_trouble_that_a_new_connection_ends(
+    where: str, new_session: NewSession, numbers: str
+) -> None:
+    """A role repeats its work on another connection, which prepares its statements anew."""
+    session = new_session()
+
+    def act() -> object:
+        if where == "a statement":
+            return fetch(numbers, [0])
+        if where == "a watched statement":
+            with connection.execute_wrapper(lambda execute, *call: execute(*call)):
+                return fetch(numbers, [0])
+        with pipelined_transaction() if where == "a commit" else pipelined():
+            sent = send(numbers, [0])
+            return sent.result() if where == "a result in a pipeline" else None
+
+    for _ in range(statements.PREPARED_AFTER + 1):
+        session.do(act)
+    run("ALTER TABLE numbers ALTER COLUMN n TYPE bigint")
+    with pytest.raises(DATABASE_TROUBLE, match="cached plan") as refusal:
+        session.do(act)
+    assert is_database_trouble(refusal.value)
+    session.do(lambda: connection.close())
+    session.do(act)
+
+
+def test_what_the_server_does_not_support_is_no_trouble_of_the_database() -> None:
+    """It has the same SQLSTATE, but comes again on every connection."""
+    with pytest.raises(NotSupportedError, match="not allowed") as refusal:
+        fetch("SELECT DISTINCT n FROM generate_series(1, 2) AS n FOR UPDATE")
+    assert not is_database_trouble(refusal.value)
+    assert not is_database_trouble(NotSupportedError("an error of Django's own"))
 
 
 def test_an_array_reads_back_as_what_it_was_made_of() -> None:

@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import Any, cast
 
 import orjson
+import psycopg
 import structlog
 from django.db import (
     DEFAULT_DB_ALIAS,
     InterfaceError,
     InternalError,
+    NotSupportedError,
     OperationalError,
     connection,
     connections,
@@ -22,9 +24,10 @@ from orders.engine.runtime.text import first_line, keepable_json
 
 log = structlog.get_logger()
 
-DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError)
+DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError, NotSupportedError)
 """Errors that say nothing about a row: a lost connection, a lock, a timeout. PostgreSQL's transaction timeout arrives
-as an `InternalError`. Every transaction can be repeated after one of them."""
+as an `InternalError`, and its refusal of a statement that was prepared before a migration as a `NotSupportedError`.
+Every transaction can be repeated after one of them, on another connection."""
 
 ABOUT_THE_DATABASE = frozenset({"08", "25", "40", "53", "55", "57", "58"})
 """The classes of SQLSTATE that say nothing about a row: connections, collisions, resources, locks and the system. A
@@ -41,8 +44,19 @@ _LAST_WORDS = re.compile(r"due to (statement|transaction|idle-in-transaction|loc
 
 def is_database_trouble(error: Exception) -> bool:
     """Whether an error says nothing about a row, so that the transaction should simply be repeated."""
+    if isinstance(error, NotSupportedError):
+        return _was_prepared_too_early(error)
     sqlstate = getattr(error.__cause__, "sqlstate", None)
     return isinstance(error, DATABASE_TROUBLE) and (sqlstate is None or sqlstate[:2] in ABOUT_THE_DATABASE)
+
+
+def _was_prepared_too_early(error: NotSupportedError) -> bool:
+    """Whether a column has changed its type since the statement was prepared, so that only a new connection helps.
+
+    The SQLSTATE stands for much else, and the message is in the server's language, so the server's function tells.
+    """
+    cause = error.__cause__
+    return isinstance(cause, psycopg.Error) and cause.diag.source_function == "RevalidateCachedQuery"
 
 
 def ran_out_of_time(error: Exception, seconds: float = 0.0) -> bool:
