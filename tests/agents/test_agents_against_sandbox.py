@@ -1,40 +1,24 @@
-"""Each operation of each agent against the real sandbox: one effect per key, reversed in either order (A1, A3, A7)."""
+"""Each operation of the agents that call over HTTP, against the sandbox: one effect per key, reversed in either order
+(A1, A3, A7)."""
 
 import asyncio
-import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from aiohttp import web
 
 from orders.agents.carrier import Carrier
-from orders.agents.mail import Mail
 from orders.agents.payments import Payments
 from orders.agents.transport import Remote
 from orders.agents.warehouse import Warehouse
-from orders.engine.contracts import Agent, Done, Finding, InquiringAgent, Json, NotDone, Request, Unknown
+from orders.engine.contracts import Agent, Done, Finding, InquiringAgent, NotDone, Request, Unknown
 from orders.engine.errors import Declined, Fault, Refused, Transient
-from orders.workflow.fulfilment import fulfil_order
+from tests.agents.calls import BOUND, compensate, fault_of, forward, perform, reversal_of, run
 from tests.sandbox.process import Sandbox
-from tests.support.order_bodies import PARIS
 from tests.support.remote import serving
 
-BOUND = 60.0
-"""Seconds after which a test gives up waiting."""
-
-WORKFLOW = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3_600.0)
-DESCRIPTION: dict[str, Any] = {
-    "lines": [{"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900}],
-    "ship_to": PARIS,
-    "email": "ada@example.org",
-    "payment_method": "card_ok",
-    "currency": "EUR",
-    "total": 7800,
-}
-
-Result = TypeVar("Result")
 AgentType = Callable[[str], InquiringAgent]
 
 
@@ -87,61 +71,8 @@ CASES = [
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.step)
 
 
-def forward(step: str, **changes: Any) -> Request:
-    """The first request of a step of a new order."""
-    order_id = uuid.uuid4()
-    declared = WORKFLOW.by_name[step]
-    return Request(
-        order_id=order_id,
-        step=step,
-        operation=declared.operation,
-        attempt=1,
-        key=f"{order_id}/{step}/1",
-        data=declared.data({**DESCRIPTION, **changes}),
-        results={"authorise-payment": {"authorisation": "auth_1"}, "create-shipment": {"tracking": "trk_1"}},
-        compensates=False,
-        reverses="",
-        seconds_left=30.0,
-    )
-
-
-def reversal_of(request: Request) -> Request:
-    return replace(request, attempt=2, key=f"{request.key}/undo", reverses=request.key, compensates=True)
-
-
 def http_agent(case: Case, sandbox: Sandbox) -> Agent:
     return case.agent(f"http://127.0.0.1:{sandbox.port}/{case.service}")
-
-
-def mail_agent(sandbox: Sandbox) -> Mail:
-    return Mail(f"smtp://127.0.0.1:{sandbox.port + 1}", sender="Print Shop <orders@shop.example>")
-
-
-def run(agent: Agent, work: Callable[[], Awaitable[Result]]) -> Result:
-    """Runs calls of an agent to their end, and closes it."""
-
-    async def bounded() -> Result:
-        try:
-            async with asyncio.timeout(BOUND):
-                return await work()
-        finally:
-            await agent.close()
-
-    return asyncio.run(bounded())
-
-
-def perform(agent: Agent, *requests: Request) -> list[Json]:
-    async def work() -> list[Json]:
-        return [await agent.perform(request) for request in requests]
-
-    return run(agent, work)
-
-
-def compensate(agent: Agent, *requests: Request) -> list[Json]:
-    async def work() -> list[Json]:
-        return [await agent.compensate(request) for request in requests]
-
-    return run(agent, work)
 
 
 def inquire(case: Case, sandbox: Sandbox, request: Request) -> Finding:
@@ -151,12 +82,6 @@ def inquire(case: Case, sandbox: Sandbox, request: Request) -> Finding:
         return await agent.inquire(request)
 
     return run(agent, work)
-
-
-def fault_of(call: Callable[[], Any]) -> Fault:
-    with pytest.raises(Fault) as caught:
-        call()
-    return caught.value
 
 
 def effects(sandbox: Sandbox, service: str, request: Request) -> list[str]:
@@ -328,57 +253,3 @@ def test_nothing_is_captured_without_an_authorisation(result: Any, sandbox: Sand
 def test_a_url_without_a_service_is_left_to_an_operator(sandbox: Sandbox) -> None:
     agent = Warehouse(f"http://127.0.0.1:{sandbox.port}/nowhere")
     assert fault_of(lambda: perform(agent, forward("reserve-stock"))).code == "misconfigured"
-
-
-@pytest.mark.pattern("A1", "A3")
-def test_the_confirmation_arrives(sandbox: Sandbox) -> None:
-    request = forward("send-confirmation")
-    perform(mail_agent(sandbox), request)
-    (mail,) = mails(sandbox, request)
-    assert mail["message_id"] == f"{request.key}@shop.example"
-    assert "confirmed" in mail["subject"]
-    assert "EUR 78.00" in mail["body"]
-    assert "trk_1" in mail["body"]
-
-
-@pytest.mark.pattern("C10")
-def test_the_notice_arrives_even_without_a_confirmation(sandbox: Sandbox) -> None:
-    request = forward("send-confirmation")
-    compensate(mail_agent(sandbox), replace(reversal_of(request), results={}))
-    (mail,) = mails(sandbox, request)
-    assert mail["message_id"] == f"{request.key}/undo@shop.example"
-    assert "cancelled" in mail["subject"]
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind", "code"),
-    [
-        ({"down": True}, Transient, "smtp_421"),
-        ({"error_rate": 1.0}, Transient, "smtp_451"),
-        ({"refuse_rate": 1.0}, Refused, "smtp_550"),
-        ({"lost_reply_rate": 1.0}, Transient, "connection_lost"),
-    ],
-    ids=["down", "error", "refuse", "lost reply"],
-)
-def test_each_fault_of_the_mail_server_is_classified(
-    fault: dict[str, Any], kind: type[Fault], code: str, sandbox: Sandbox
-) -> None:
-    sandbox.faults("mail", **fault)
-    raised = fault_of(lambda: perform(mail_agent(sandbox), forward("send-confirmation")))
-    assert (type(raised), raised.code) == (kind, code)
-
-
-def test_an_email_to_an_invalid_recipient_is_refused(sandbox: Sandbox) -> None:
-    request = forward("send-confirmation", email="ada@example.org\nBcc: eve@example.org")
-    assert fault_of(lambda: perform(mail_agent(sandbox), request)).code == "bad_mail"
-    assert mails(sandbox, request) == []
-
-
-def test_an_unknown_mail_operation_is_refused(sandbox: Sandbox) -> None:
-    request = replace(forward("send-confirmation"), operation="explode")
-    assert fault_of(lambda: perform(mail_agent(sandbox), request)).code == "unknown_operation"
-    assert fault_of(lambda: compensate(mail_agent(sandbox), request)).code == "unknown_operation"
-
-
-def mails(sandbox: Sandbox, request: Request) -> list[dict[str, Any]]:
-    return [mail for mail in sandbox.ledger("mail") if mail["order_id"] == str(request.order_id)]

@@ -3,7 +3,8 @@
 import pytest
 
 from orders.models import AgentRequest, Event, OrderProcess, SubmissionMessage
-from tests.support.system import System, blocked, end_waits_for, somebody_waits_for
+from tests.support.blocked_tables import blocked, end_waits_for, somebody_waits_for
+from tests.support.system import System
 from tests.support.wait import until
 
 

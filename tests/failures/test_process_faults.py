@@ -10,9 +10,10 @@ from django.db import connection
 from psycopg import connect
 
 from orders.models import AgentReply, AgentRequest, Alert, Event, OrderProcess, StepState
+from tests.support.blocked_tables import blocked, somebody_waits_for
 from tests.support.factories import step_of
 from tests.support.proxy import DatabaseProxy, Moment
-from tests.support.system import Process, System, blocked, database_url, somebody_waits_for
+from tests.support.system import Process, System, database_url
 from tests.support.two_sessions import BAD_PLANS
 from tests.support.wait import until
 

@@ -12,10 +12,11 @@ import pytest
 from django.contrib.auth.models import User
 
 from orders.models import SubmissionKey, SubmissionMessage
+from tests.support.blocked_tables import blocked, end_waits_for, somebody_waits_for
 from tests.support.order_bodies import order_body
 from tests.support.people import token_of
 from tests.support.proxy import DatabaseProxy, Moment
-from tests.support.system import System, blocked, database_url, end_waits_for, somebody_waits_for
+from tests.support.system import System, database_url
 from tests.support.wait import until
 from tests.web.helpers import ORDERS
 from tests.web.server import Answer, Server

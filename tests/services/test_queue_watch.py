@@ -35,11 +35,6 @@ class Line(NamedTuple):
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def hook(settings: Any) -> Iterator[Webhook]:
     with webhook() as receiver:
         settings.CONFIG = replace(settings.CONFIG, alert_webhook_url=receiver.url, webhook_networks=LOOPBACK)

@@ -22,7 +22,7 @@ from orders.models import (
 )
 from orders.retention import records
 from orders.services.operators.notifications import notify_operators
-from orders.watchdog.notices import TOLERANCE, Notice
+from orders.watchdog.notices import TOLERANCE
 from orders.watchdog.vitals import LIMIT, Vitals, find_troubles, read_vitals
 from orders.watchdog.watch import HEARTBEAT, Watch
 from sasweb.readiness import REPORT_LIMIT, SystemReport
@@ -32,24 +32,10 @@ from tests.support.mailbox import Mailbox, mailbox
 from tests.support.roles import in_thread
 from tests.support.two_sessions import Session
 from tests.support.wait import until
-from tests.support.webhook import LOOPBACK, Webhook, webhook
+from tests.support.webhook import Webhook
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O1")]
 WELL = Vitals(sweep=2.0, waiting={}, seen={}, late=0, undelivered=0)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def hook(settings: Any, tmp_path: Path) -> Iterator[Webhook]:
-    with webhook() as receiver:
-        settings.CONFIG = replace(
-            settings.CONFIG, alert_webhook_url=receiver.url, webhook_networks=LOOPBACK, var_dir=tmp_path
-        )
-        yield receiver
 
 
 @pytest.fixture
@@ -290,100 +276,6 @@ def test_a_database_that_hangs_during_a_look_is_told_although_the_look_does_not_
     assert look.result(timeout=60) == []
     assert watch.note_hang() == []
     assert [call["text"] for call in hook.received][1:] == ["sasweb: database: it works again"]
-
-
-def test_a_short_failure_is_not_told(clock: Clock, hook: Webhook) -> None:
-    notice = Notice("database", clock=clock)
-    for _ in range(5):
-        notice.note("the database does not answer")
-        clock.now += TOLERANCE - 1
-        notice.clear()
-    assert hook.received == []
-
-
-def test_a_notice_that_was_not_delivered_is_tried_again(clock: Clock, hook: Webhook) -> None:
-    notice = Notice("database", clock=clock)
-    hook.status = 500
-    notice.note("the database does not answer")
-    clock.now += TOLERANCE
-    notice.note("the database does not answer")
-    hook.status = 200
-    notice.note("the database does not answer")
-    notice.note("the database does not answer")
-    assert len(hook.received) == 2
-
-
-def test_a_process_that_starts_during_a_failure_tells_only_that_it_is_over(
-    clock: Clock, hook: Webhook
-) -> None:
-    first, second = Notice("web", clock=clock), Notice("web", clock=clock)
-    first.note("the web does not answer")
-    second.note("the web does not answer")
-    clock.now += TOLERANCE
-    first.note("the web does not answer")
-    second.note("the web does not answer")
-    second.clear()
-    first.clear()
-    assert [call["text"] for call in hook.received] == [
-        "sasweb: web: the web does not answer",
-        "sasweb: web: it works again",
-    ]
-
-
-def test_a_disk_without_room_does_not_keep_a_notice_back(clock: Clock, hook: Webhook, settings: Any) -> None:
-    """What cannot be remembered is told by each process that sees it, once, and so is that it is over."""
-    settings.CONFIG = replace(settings.CONFIG, var_dir=Path("/proc/no-room"))
-    notice = Notice("database", clock=clock)
-    for _ in range(3):
-        notice.note("the database has no room left")
-        clock.now += TOLERANCE
-    assert [call["text"] for call in hook.received] == ["sasweb: database: the database has no room left"]
-    for hook.status in (500, 200, 200):
-        notice.clear()
-    assert [call["text"] for call in hook.received[1:]] == ["sasweb: database: it works again"] * 2
-
-
-def test_a_notice_that_was_not_kept_at_first_is_kept_once_there_is_room(
-    clock: Clock, hook: Webhook, settings: Any, tmp_path: Path
-) -> None:
-    settings.CONFIG = replace(settings.CONFIG, var_dir=Path("/proc/no-room"))
-    notice, other = Notice("database", clock=clock), Notice("database", clock=clock)
-    for var_dir in ("/proc/no-room", "/proc/no-room", tmp_path):
-        settings.CONFIG = replace(settings.CONFIG, var_dir=Path(var_dir))
-        notice.note("the database has no room left")
-        clock.now += TOLERANCE
-    for each in (other, notice, other):
-        each.clear()
-    assert [call["text"] for call in hook.received] == [
-        "sasweb: database: the database has no room left",
-        "sasweb: database: it works again",
-    ]
-
-
-def test_a_failure_that_only_one_process_meets_is_told_once_and_told_over_once(
-    clock: Clock, hook: Webhook
-) -> None:
-    """The others reach the database, say because few connections are left, and every look of theirs finds it well."""
-    failing, well = Notice("database", clock=clock), Notice("database", clock=clock)
-    failing.note("the database takes no more connections")
-    for _ in range(4):
-        clock.now += TOLERANCE
-        failing.note("the database takes no more connections")
-        well.clear()
-    failing.clear()
-    assert [call["text"] for call in hook.received] == [
-        "sasweb: database: the database takes no more connections",
-        "sasweb: database: it works again",
-    ]
-
-
-def test_a_file_that_cannot_be_read_counts_as_empty(clock: Clock, hook: Webhook, tmp_path: Path) -> None:
-    (tmp_path / "database.told").write_text("[")
-    notice = Notice("database", clock=clock)
-    notice.note("the database does not answer")
-    clock.now += TOLERANCE
-    notice.note("the database does not answer")
-    assert len(hook.received) == 1
 
 
 # --- /readyz/system

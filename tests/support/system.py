@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -290,42 +290,6 @@ class System:
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read())
-
-
-@contextlib.contextmanager
-def blocked(table: str) -> Iterator[None]:
-    """Blocks writes to a table, with a lock on a connection of its own.
-
-    The next process that writes to it stops in the middle of its transaction, where a test can kill it.
-    """
-    other = connection.copy()
-    try:
-        with other.cursor() as cursor:  # the product's limits of 5 s would take the lock away
-            cursor.execute("SET transaction_timeout = 0; SET idle_in_transaction_session_timeout = 0")
-        other.set_autocommit(False)
-        with other.cursor() as cursor:
-            cursor.execute(f"LOCK TABLE {table} IN SHARE MODE")
-        yield
-    finally:
-        other.close()
-
-
-def somebody_waits_for(table: str) -> bool:
-    """Whether a transaction waits for a table that is `blocked`."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE relation = %s::regclass AND NOT granted", [table])
-        return bool(cursor.fetchone()[0])
-
-
-def end_waits_for(table: str) -> None:
-    """Ends the sessions that wait for a table that is `blocked`. Otherwise a transaction whose commit has been sent is
-    committed although its process is dead: the server notices that only when it answers."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = %s::regclass AND NOT granted",
-            [table],
-        )
-    until(lambda: not somebody_waits_for(table), what=f"the end of what waits for {table}")
 
 
 def database_url() -> str:

@@ -65,6 +65,12 @@ def mistakes(response: Any) -> list[str]:
     return [error.get("pointer", error.get("parameter", error.get("header"))) for error in problem["errors"]]
 
 
+def errors_of(response: Any) -> dict[str, list[str]]:
+    """The errors of a form that was shown again, by field."""
+    assert response.status_code == 200
+    return dict(response.context["form"].errors)
+
+
 def in_threads(number: int, work: Callable[[int], T]) -> list[Future[T]]:
     """Starts work in threads, each with its own database connection, which it closes at the end."""
 
