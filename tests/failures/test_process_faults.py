@@ -32,7 +32,7 @@ def test_a_scheduler_stopped_inside_its_transaction_does_not_block_others_for_lo
     system.start_all("submission", "agents")
     system.place(6)
     until(lambda: OrderProcess.objects.count() == 6, what="the orders in the store")
-    with blocked("orders_stepstate"):
+    with blocked("orders_stepstate", reads=True):
         sleeper = system.start("scheduler")
         until(lambda: somebody_waits_for("orders_stepstate"), what="a scheduler in its transaction")
         sleeper.pause()

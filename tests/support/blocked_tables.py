@@ -1,4 +1,4 @@
-"""Tables that nobody can write to for a while, so that a process stops in the middle of its transaction."""
+"""Tables that nobody can write to, or read, for a while, so that a process stops in the middle of its transaction."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,10 +9,11 @@ from tests.support.wait import until
 
 
 @contextlib.contextmanager
-def blocked(table: str) -> Iterator[None]:
-    """Blocks writes to a table, with a lock on a connection of its own.
+def blocked(table: str, *, reads: bool = False) -> Iterator[None]:
+    """Blocks writes to a table, and reads if told to, with a lock on a connection of its own.
 
-    The next process that writes to it stops in the middle of its transaction, where a test can kill it.
+    The next process that writes to it stops in the middle of its transaction, where a test can kill it. Its commit may
+    have been sent by then; that of one that reads has not.
     """
     other = connection.copy()
     try:
@@ -20,7 +21,7 @@ def blocked(table: str) -> Iterator[None]:
             cursor.execute("SET transaction_timeout = 0; SET idle_in_transaction_session_timeout = 0")
         other.set_autocommit(False)
         with other.cursor() as cursor:
-            cursor.execute(f"LOCK TABLE {table} IN SHARE MODE")
+            cursor.execute(f"LOCK TABLE {table} IN {'ACCESS EXCLUSIVE' if reads else 'SHARE'} MODE")
         yield
     finally:
         other.close()
@@ -34,8 +35,8 @@ def somebody_waits_for(table: str) -> bool:
 
 
 def end_waits_for(table: str) -> None:
-    """Ends the sessions that wait for a table that is `blocked`. Otherwise a statement that is a transaction of its own
-    is committed although its process is dead: the server notices that only when it answers."""
+    """Ends the sessions that wait for a table that is `blocked`. Otherwise a transaction whose commit has been sent is
+    committed although its process is dead: the server notices that only when it answers."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = %s::regclass AND NOT granted",
