@@ -58,14 +58,19 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
                           AND needed.name = ANY(string_to_array(new.needs, ','))
                    ) END
                ),
-               step.complete_by, new.priority, 0, %s::text, new.is_repeat, new.key_is_known
-          FROM json_to_recordset(%s::json)
+               step.complete_by, new.priority, 0, %(by)s::text, new.is_repeat, new.key_is_known
+          FROM json_to_recordset(%(rows)s::json)
             AS new(step_id bigint, operation text, needs text, compensates boolean, key text, reverses text,
                    priority smallint, is_repeat boolean, key_is_known boolean)
           JOIN orders_stepstate AS step
             ON step.id = new.step_id
+         WHERE step.id = ANY(%(ids)s::bigint[])  -- otherwise all of a small table is read, and joined
         """,
-        [by, recordset(new._asdict() for new in new_requests)],
+        {
+            "by": by,
+            "rows": recordset(new._asdict() for new in new_requests),
+            "ids": array(new.step_id for new in new_requests),
+        },
     )
 
 

@@ -16,7 +16,7 @@ from orders.engine.contracts import AcceptedOrder, Json
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset, run
-from orders.engine.runtime.statements import Sent, known, send
+from orders.engine.runtime.statements import Sent, array, known, send
 
 
 class StepWrite(NamedTuple):
@@ -50,7 +50,8 @@ def send_step_writes(writes: Sequence[StepWrite]) -> Sent[None]:
         | {"id": write.step.id, "read_attempt": write.read_attempt, "result": write.result}
         for write in writes
     ]
-    parameters = {"rows": recordset(rows), "number": len(rows)}
+    ids = array(write.step.id for write in writes)
+    parameters = {"rows": recordset(rows), "ids": ids, "number": len(rows)}
     return send(_update_of(columns), parameters).then(lambda _: None)
 
 
@@ -104,6 +105,7 @@ def _update_of(columns: tuple[str, ...]) -> str:
                SET {", ".join(settings)}
               FROM json_to_recordset(%(rows)s::json) AS v(id bigint, read_attempt int, result text{fields})
              WHERE s.id = v.id AND s.attempt = v.read_attempt
+               AND s.id = ANY(%(ids)s::bigint[])  -- otherwise all of a small table is read, and joined
          RETURNING 1
         )
         SELECT CASE WHEN count(*) <> %(number)s::int THEN
@@ -164,13 +166,17 @@ def write_processes(processes: Sequence[ProcessRow]) -> None:
                announced = v.announced,
                finished_at = CASE WHEN v.process_state IN ('processed', 'compensated')
                                   THEN clock_timestamp() END
-          FROM json_to_recordset(%s::json)
+          FROM json_to_recordset(%(rows)s::json)
             AS v(order_id uuid, goal text, process_state text, locked_by text, complete_by timestamptz,
                  failure_count int, overruns int, priority smallint, not_before timestamptz,
                  started_at timestamptz, announced boolean)
          WHERE p.order_id = v.order_id
+           AND p.order_id = ANY(%(ids)s::uuid[])  -- as above
         """,
-        [recordset(row._asdict() for row in processes)],
+        {
+            "rows": recordset(row._asdict() for row in processes),
+            "ids": array(row.order_id for row in processes),
+        },
     )
 
 
