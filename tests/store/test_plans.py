@@ -8,7 +8,6 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from django.db import connection
 
 from orders.engine import alerts, state_store
 from orders.engine.channels import leases as request_leases
@@ -22,7 +21,7 @@ from orders.models import AgentRequest, OrderProcess, RoleInstance, StepState
 from orders.watchdog.queues import QueueWatch
 from tests.support.availability import credit_for
 from tests.support.factories import ago
-from tests.support.plans import blocks_of, full_tables, plans_of, some_leases, some_orders
+from tests.support.plans import full_tables, plans_of, some_leases, some_orders
 from tests.support.workflows import CAKES
 
 pytestmark = pytest.mark.django_db
@@ -37,62 +36,6 @@ def test_a_claim_finds_due_and_ready_orders_by_their_own_indexes(since: timedelt
     (claim,) = plans_of(lambda: state_store.claim(50, CAKES, now, since=since and now - since))
     indexes = {"process_waiting", "process_ready_by_age"}
     assert (claim.indexes, claim.scanned_whole, claim.sorts) == (indexes, set(), False)
-
-
-BURST = """
-    INSERT INTO orders_orderprocess (order_id, workflow, version, goal, process_state, failure_count, overruns,
-                                     priority, not_before, reply_to, announced)
-    SELECT gen_random_uuid(), 'bake-cake', 3, 'complete', 'pending', 0, 0, 5, {not_before}, '', true
-      FROM generate_series(1, 10000) AS n
-"""
-
-
-@pytest.mark.pattern("C2")
-@pytest.mark.parametrize("not_before", ["NULL", "now()"], ids=["ready", "due"])
-def test_a_burst_of_orders_is_claimed_without_sorting_all_of_it(not_before: str) -> None:
-    """The statistics are those of a quiet day, when hardly anything waits; they are renewed long after the burst."""
-    OrderProcess.objects.filter(process_state="pending").update(process_state="processed", not_before=None)
-    run("ANALYZE orders_orderprocess")
-    run(BURST.format(not_before=not_before))
-    _, *claims = plans_of(lambda: state_store.claim(50, CAKES, database_now()))
-    assert [(plan.scanned_whole, plan.sorts) for plan in claims] == [(set(), False)] * len(claims)
-    assert {index for claim in claims for index in claim.indexes} == {
-        "process_ready_by_age",
-        "process_waiting",
-    }
-
-
-@pytest.mark.pattern("C2", "A9")
-def test_the_oldest_of_a_burst_are_found_without_reading_all_of_it() -> None:
-    """A claim by age reads a few pages for each priority, however many orders, steps and requests came meanwhile."""
-    OrderProcess.objects.filter(process_state="pending").update(process_state="processed", not_before=None)
-    with connection.cursor() as cursor:
-        cursor.execute(QUIET_THEN_BURST.format(requests=REQUESTS, replies=REPLIES))
-    run("ANALYZE orders_orderprocess, orders_stepstate")
-    run(BURST.format(not_before="NULL"))
-    run(
-        "UPDATE orders_orderprocess SET created_at = now() - interval '1 hour' WHERE process_state = 'pending'"
-    )
-    run(
-        """
-        INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation,
-                                      compensation_generation, outcome, failure_count, compensation_failure_count,
-                                      extended_waits, request, priority, waiting_since, wanted_since)
-        SELECT order_id, 'mix', 0, 'kitchen', 'not_started', 0, 0, 1,
-               1, 'none', 0, 0,
-               0, '{}', 5, created_at, created_at
-          FROM orders_orderprocess WHERE process_state = 'pending'
-        """
-    )
-    now = database_now()
-    room = {"kitchen": 10}
-    claims: dict[str, Callable[[], object]] = {
-        "orders": lambda: state_store.claim_aged(10, CAKES, now),
-        "steps": lambda: state_store.claim_aged_waiting(room, CAKES, [], now, limit=10, retries=10),
-        "requests": lambda: oldest_requests.claim(room=room, me="agents:2", seconds=8.0),
-    }
-    blocks = {what: blocks_of(claim) for what, claim in claims.items()}
-    assert {what: number for what, number in blocks.items() if number > 300} == {}
 
 
 @pytest.mark.pattern("A9")
@@ -222,44 +165,13 @@ def test_the_first_row_of_each_queue_is_found_without_reading_the_others() -> No
     assert plan.scanned_whole == set()
 
 
-QUIET_THEN_BURST = """
-    TRUNCATE orders_agentrequest, orders_agentreply;
-    {requests} generate_series(1, 20) AS n;
-    {replies} generate_series(1, 20) AS n;
-    ANALYZE orders_agentrequest, orders_agentreply;
-    {requests} generate_series(21, 10000) AS n;
-    {replies} generate_series(21, 10000) AS n;
-"""
-REQUESTS = """
-    INSERT INTO orders_agentrequest (order_id, step_id, step, agent, operation, attempt, compensates, key, reverses,
-                                     body, complete_by, priority, deliveries)
-    SELECT gen_random_uuid(), n, 'mix', 'kitchen', 'mix-it', 1, false, n::text, '', '{}',
-           now() + interval '1 hour', 5, 0 FROM
-"""
-REPLIES = """
-    INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance)
-    SELECT gen_random_uuid(), n, 1, false, 'done', '{}', 1, 'agents:1' FROM
-"""
-
-
-CLAIM_OF_REQUESTS = {"request_free", "orders_agentrequest_pkey"}
-
-
-def test_a_burst_of_messages_is_claimed_without_sorting_all_of_it() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(QUIET_THEN_BURST.format(requests=REQUESTS, replies=REPLIES))
-    (claim,) = plans_of(lambda: request_leases.claim(room={"kitchen": 10}, me="agents:2", seconds=8.0))
-    (peek,) = plans_of(lambda: replies.peek(200))
-    assert (claim.indexes, claim.scanned_whole, claim.sorts) == (CLAIM_OF_REQUESTS, set(), False)
-    assert (peek.indexes, peek.scanned_whole, peek.sorts) == ({"orders_agentreply_pkey"}, set(), False)
-
-
 def test_free_requests_of_an_agent_are_found_by_priority_without_sorting() -> None:
     claimed: list[object] = []
     room = {"kitchen": 5, "oven": 50}
     (claim,) = plans_of(lambda: claimed.extend(request_leases.claim(room=room, me="agents:2", seconds=8.0)))
     assert len(claimed) == 55
-    assert (claim.indexes, claim.scanned_whole, claim.sorts) == (CLAIM_OF_REQUESTS, set(), False)
+    indexes = {"request_free", "orders_agentrequest_pkey"}
+    assert (claim.indexes, claim.scanned_whole, claim.sorts) == (indexes, set(), False)
 
 
 def test_lapsed_leases_are_found_by_their_key() -> None:
