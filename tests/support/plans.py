@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 import psycopg
@@ -121,6 +121,11 @@ class Explained(NamedTuple):
     params: Any
     is_prepared: bool
 
+    @classmethod
+    def of(cls, sql: str, params: Any, context: dict[str, Any]) -> Self:
+        """The statement that Django passes to an execute wrapper."""
+        return cls(sql, params, not isinstance(context["cursor"].cursor, psycopg.ClientCursor))
+
     def explain(self, options: str) -> dict[str, Any]:
         """How the server runs it, with the same kind of plan."""
         if not self.is_prepared:
@@ -147,8 +152,7 @@ def ran_by(act: Callable[[], object]) -> list[Explained]:
     ran: list[Explained] = []
 
     def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        is_prepared = not isinstance(context["cursor"].cursor, psycopg.ClientCursor)
-        ran.append(Explained(sql, params, is_prepared))
+        ran.append(Explained.of(sql, params, context))
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):
