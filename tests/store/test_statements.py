@@ -229,3 +229,8 @@ def test_what_the_server_does_not_support_is_no_trouble_of_the_database() -> Non
 def test_an_array_reads_back_as_what_it_was_made_of() -> None:
     assert fetch("SELECT %s::bigint[]", [array([3, 2**40])]) == [([3, 2**40],)]
     assert fetch("SELECT %s::bigint[]", [array([])]) == [([],)]
+
+
+def test_no_connection_has_its_statements_compiled() -> None:
+    """PostgreSQL 17 adds so much to the cost of a sort when sorts are off that it would compile every claim."""
+    assert fetch("SHOW jit") == [("off",)]
