@@ -47,9 +47,10 @@ def parameters(url: str, *, is_limited: bool = True) -> dict[str, Any]:
     and without compiled statements (JIT).
 
     A process that is stopped inside a transaction loses its locks after 5 s (docs/architecture.md, "Nobody holds a
-    lock for ever"); `migrate` is not limited. The keepalives find a dead server within 15 s. Nothing here runs long
-    enough to be worth compiling, and PostgreSQL 17 would compile whatever `enable_sort = off` makes look dear: 70 ms for
-    a claim of 0.1 ms.
+    lock forever"); `migrate` is not limited. The keepalives find a dead server within 15 s.
+
+    No statement here runs long enough to be worth compiling, but PostgreSQL 17 would compile those that
+    `enable_sort = off` makes look expensive: 70 ms for a claim of 0.1 ms.
     """
     settings: dict[str, Any] = dict(conninfo_to_dict(url))
     limits = " ".join(f"-c {name}={LIMIT if is_limited else 0}" for name in LIMITS)

@@ -27,7 +27,7 @@ from django.db.models.functions import Now
 from django.utils import translation
 
 from orders.engine.runtime.backoff import full_jitter
-from orders.engine.runtime.sql import DATABASE_TROUBLE, database_now
+from orders.engine.runtime.sql import database_now, is_database_trouble
 from orders.models import AlertGroup, OutgoingMessage
 from orders.models.outbox import Priority
 from orders.outbox import account_emails, alert_messages, order_link_emails
@@ -170,9 +170,9 @@ def _try(message: OutgoingMessage) -> bool:
     except NotSentError as error:
         _put_off(message, str(error), is_final=error.is_final)
         return False
-    except DATABASE_TROUBLE:
-        raise  # not the message's fault: it is tried again when the lease lapses
     except Exception as error:  # a message that cannot be composed must not stop the others
+        if is_database_trouble(error):
+            raise  # not the message's fault: it is tried again when the lease lapses
         log.exception("message not composed", action="send", **_facts(message))
         _put_off(message, f"could not be composed: {type(error).__name__}: {error}")
         return False

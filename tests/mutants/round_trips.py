@@ -13,12 +13,12 @@ ROUND_TRIPS = (
         "::test_a_pass_whose_step_has_changed_without_its_lock_is_undone_and_made_again",
     ),
     Mutant(
-        name="a-pipelined-transaction-is-left-open-after-an-error",
+        name="a-pipelined-transaction-commits-what-is-to-be-rolled-back",
         path=f"{ENGINE}/runtime/statements.py",
-        old="            if not session.closed:\n                session.rollback()\n            raise\n",
-        new="            raise\n",
+        old="            if not connection.needs_rollback:\n                _commit(session)\n",
+        new="            _commit(session)\n",
         test="tests/store/test_statements.py"
-        "::test_nothing_of_a_pipelined_transaction_is_kept_after_an_error[of the client]",
+        "::test_nothing_of_a_pipelined_transaction_is_kept_after_an_error[that is put off]",
     ),
     Mutant(
         name="a-pipelined-transaction-commits-apart-from-the-one-around-it",

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import NotSupportedError, transaction
 from django.db.models import F
 
 from orders.engine.alerts import NewAlert, open_alerts
@@ -218,11 +218,12 @@ def test_waits_double_up_to_a_cap_with_full_jitter(box: Mailbox, monkeypatch: py
     assert drawn[0] == (1, 10.0, 900.0)
 
 
+@pytest.mark.parametrize("error", [KeyError("link"), NotSupportedError("such a query")], ids=repr)
 def test_a_message_that_cannot_be_composed_stops_no_other(
-    box: Mailbox, monkeypatch: pytest.MonkeyPatch
+    box: Mailbox, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def broken(_: OutgoingMessage) -> Any:
-        raise KeyError("link")
+        raise error
 
     monkeypatch.setattr(queue, "COMPOSERS", {**queue.COMPOSERS, MessageKind.ORDER_LINK: broken})
     message = post(kind=MessageKind.ORDER_LINK, recipient=BOB)
@@ -230,7 +231,7 @@ def test_a_message_that_cannot_be_composed_stops_no_other(
     assert deliver_due() == 1
     assert (now_of(message).state, now_of(message).error) == (
         MessageState.QUEUED,
-        "could not be composed: KeyError: 'link'",
+        f"could not be composed: {type(error).__name__}: {error}",
     )
 
 

@@ -1,11 +1,15 @@
 """How statements reach the server: prepared, in pipelines, and with Django's errors whatever happens."""
 
 import json
+import random
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 from django.db import (
     DataError,
+    Error,
     IntegrityError,
     NotSupportedError,
     OperationalError,
@@ -110,19 +114,23 @@ def test_an_error_in_a_pipeline_undoes_all_of_it_and_leaves_the_connection_usabl
 
 
 @pytest.mark.pattern("T6")
-@pytest.mark.parametrize("error", ["of the server", "of the client", "at the commit"])
+@pytest.mark.parametrize("error", ["of the server", "of the client", "at the commit", "that is put off"])
 def test_nothing_of_a_pipelined_transaction_is_kept_after_an_error(error: str) -> None:
-    """The connection serves the next transaction as if nothing had been."""
+    """The connection serves the next transaction as if nothing had been. An inner block whose error is caught has
+    condemned the outer one, too."""
     run("CREATE TABLE kept (n int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED)")
     try:
-        with pytest.raises((DataError, KeyError, IntegrityError)), pipelined_transaction():
+        with suppress(DataError, KeyError, IntegrityError), pipelined_transaction():
             send("INSERT INTO kept VALUES (%s)", [1])
             if error == "of the server":
                 send("SELECT 1 / %s::int", [0])
             elif error == "at the commit":
                 send("INSERT INTO kept VALUES (%s)", [1])
-            else:
+            elif error == "of the client":
                 raise KeyError
+            else:
+                with suppress(KeyError), transaction.atomic(savepoint=False):
+                    raise KeyError
         assert fetch("SELECT count(*) FROM kept") == [(0,)]
         with pipelined_transaction():
             send("INSERT INTO kept VALUES (%s)", [2])
@@ -134,6 +142,35 @@ def test_nothing_of_a_pipelined_transaction_is_kept_after_an_error(error: str) -
         assert connection.connection.autocommit
     finally:
         run("DROP TABLE kept")
+
+
+@pytest.mark.pattern("T6", "F15")
+def test_a_session_that_ends_at_any_moment_of_a_pipelined_transaction_is_an_error_of_django(
+    new_session: NewSession,
+) -> None:
+    """A role repeats its pass on such an error. Any other ends it, or passes for the fault of its orders."""
+    chance, killer = random.Random(14), new_session()
+    for _ in range(60):
+        fetch("SELECT 1")
+        ((pid,),) = fetch("SELECT pg_backend_pid()")
+        ending = threading.Timer(
+            chance.uniform(0, 0.003),
+            killer.do,
+            [lambda pid=pid: fetch("SELECT pg_terminate_backend(%s)", [pid])],
+        )
+        ending.start()
+        session = connection.connection
+        with suppress(Error):
+            while (
+                connection.connection is session
+            ):  # an error of the client may hide that the session has ended
+                with suppress(KeyError), pipelined_transaction():
+                    send("SELECT %s::int", [1]).result()
+                    send("SELECT pg_sleep(0.0005)")
+                    if chance.random() < 0.5:
+                        raise KeyError
+        ending.join()
+        connection.close()
 
 
 def test_a_pipelined_transaction_inside_another_ends_with_it() -> None:

@@ -316,11 +316,11 @@ def _wrapped_pipelined_commit(original: Callable[..., Any], armed: Armed) -> Cal
     @wraps(original)
     def commit(session: Any) -> None:
         if armed.worked_in_this_pass():
-            armed.sends_commit()
             if shot := armed.fires(before):
                 if shot.mode == "dothenfail":
                     original(session)  # done at the end of the pipeline, which comes all the same
                 strike(shot)
+            armed.sends_commit()
         original(session)
 
     return commit

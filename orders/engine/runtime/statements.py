@@ -166,8 +166,10 @@ def pipelined() -> Iterator[None]:
     """Sends the statements in the block without waiting for the results of those before, and waits at its end.
 
     The server runs them in their order all the same, and skips what follows on an error. Without a transaction they are
-    one. Whoever watches the statements of the connection, as tests do that let others come between any two, sees each
-    with its result.
+    one, unless one of them counts the rows that it has changed (`count_of`).
+
+    Whoever watches the statements of the connection, as tests do that let others come between any two, sees each with
+    its result.
     """
     connection.ensure_connection()
     if _here.pipeline is not None or connection.execute_wrappers:
@@ -193,19 +195,15 @@ def pipelined_transaction() -> Iterator[None]:
         return
     with transaction.atomic():
         session = connection.connection
-        session.autocommit = True  # otherwise psycopg sends a BEGIN, and waits for it
-        try:
-            with pipelined():
-                session.execute(b"BEGIN", prepare=False)
-                yield
+        with connection.wrap_database_errors:
+            session.autocommit = (
+                True  # as at the end of `atomic`; otherwise psycopg sends a BEGIN, and waits for it
+            )
+        with pipelined():
+            session.execute(b"BEGIN", prepare=False)
+            yield
+            if not connection.needs_rollback:
                 _commit(session)
-        except BaseException:
-            if not session.closed:
-                session.rollback()
-            raise
-        finally:
-            if not session.closed:
-                session.autocommit = False
 
 
 def _commit(session: psycopg.Connection[Any]) -> None:

@@ -102,7 +102,9 @@ class Scheduler:
                 charge_credit(credit, rules=self._config.breaker, now=now)
                 charge_retries(credit.used_retries, rate=self._config.retries)
         except DataError as error:
-            raise state_store.conflict_of(error) from error
+            if conflict := state_store.conflict_of(error):
+                raise conflict from error
+            raise
         self._claims.confirm()
         orders = workload.orders
         changed = sum(order.row_changed() for order in orders)

@@ -36,7 +36,9 @@ def write_steps(writes: Sequence[StepWrite]) -> None:
     try:
         send_step_writes(writes).result()
     except DataError as error:
-        raise conflict_of(error) from error
+        if conflict := conflict_of(error):
+            raise conflict from error
+        raise
 
 
 def send_step_writes(writes: Sequence[StepWrite]) -> Sent[None]:
@@ -55,10 +57,10 @@ def send_step_writes(writes: Sequence[StepWrite]) -> Sent[None]:
     return send(_update_of(columns), parameters).then(lambda _: None)
 
 
-def conflict_of(error: DataError) -> Exception:
-    """The conflict that a failed write of steps stands for; any other error as it is."""
+def conflict_of(error: DataError) -> StateConflict | None:
+    """The conflict that a failed write of steps stands for; None for any other error."""
     message = _CONFLICT.search(str(error))
-    return StateConflict(message[0]) if message else error
+    return StateConflict(message[0]) if message else None
 
 
 _CONFLICT = re.compile(r"\d+ of \d+ steps changed while their orders were locked")
