@@ -5,7 +5,8 @@
     .venv/bin/python -m bench picture               draws the figures in results.md for the README
 
 The processes and the server share the two cores. `python -m bench.NAME` runs a benchmark on the server of DATABASE_URL
-and deletes the orders there. `compare` runs benchmarks of two commits, which have their own servers, and needs none.
+and deletes the orders there; it refuses when DATABASE_URL is not set. `compare` runs benchmarks of two commits, which
+have their own servers, and needs none.
 """
 
 import os
@@ -26,15 +27,27 @@ WITHOUT_SERVER = ("compare",)
 SPECIAL_SETTINGS = {"path": {"autovacuum": "off", "full_page_writes": "off"}}
 """Otherwise the WAL of an order would depend on when the server last vacuumed a table and made a checkpoint."""
 CORES = 2
+HELP = frozenset({"-h", "--help"})
+MISUSED = 2
+"""The exit status after arguments that name no benchmark."""
 
 
 def main(arguments: list[str]) -> int:
     """Runs the benchmark. Returns its exit status."""
+    if not arguments or arguments[0] in HELP:
+        print(__doc__, file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else MISUSED
     if arguments == ["picture"]:
         picture.main()
         return 0
-    if not arguments or arguments[0] not in NAMES:
-        sys.exit(__doc__)
+    if arguments[0] not in NAMES:
+        problem = (
+            "picture has no options" if arguments[0] == "picture" else f"there is no benchmark {arguments[0]}"
+        )
+        print(f"bench: {problem}; --help lists what there is", file=sys.stderr)
+        return MISUSED
+    if HELP.intersection(arguments):
+        return run(arguments, os.environ)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     print(machine.describe(), flush=True)
     if arguments[0] in WITHOUT_SERVER:

@@ -37,10 +37,19 @@ TIMEOUT = 900.0
 
 
 def empty() -> None:
-    """Creates the tables if there are none, and deletes all orders."""
+    """Creates the tables if there are none, and deletes all orders. Ends this process if DATABASE_URL is not set."""
+    require_database_url()
     call_command("migrate", verbosity=0)
     run(f"TRUNCATE {', '.join(f'orders_{table}' for table in ENGINE)} CASCADE")
     without_limits()
+
+
+def require_database_url() -> None:
+    """Ends this process if DATABASE_URL is not set: the orders would be those of a running `bin/up`."""
+    if not os.environ.get("DATABASE_URL"):
+        sys.exit(
+            "bench: this changes the database of DATABASE_URL, which is not set; run python -m bench NAME instead"
+        )
 
 
 def without_limits() -> None:
