@@ -1,15 +1,15 @@
 """The console's pages with a million orders in the store: the server's time for each, and which take over 100 ms.
 
-python -m sasweb.embedded_postgres -- python -m bench.console [ORDERS [REQUESTS]]
+    .venv/bin/python -m bench console [--orders N] [--requests N] [--explain]
 
-Deletes the orders in the database of DATABASE_URL and fills it with ORDERS orders (a million by default) of the last 40
-days, among them 20,000 with an open alert and 2,000 that wait for an agent, and a bulk action of 15,000. Then it
-requests each page, in this process, as an administrator; the first request of each is not counted. `--explain` shows
-the slowest statements of the pages that are too slow; `--keep` uses the store as an earlier run has filled it.
+Stores `--orders` orders of the last 40 days, among them 20,000 with an open alert and 2,000 that wait for an agent, and
+a bulk action of 15,000. Then it requests each page, in this process, as an administrator; the first request of each is
+not counted. `--explain` shows the slowest statements of the pages that are too slow.
 """
 
 import bench.ready  # noqa: F401, I001 - sets up Django, so it goes first
 
+import argparse
 import os
 import statistics
 import sys
@@ -25,13 +25,15 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from bench import machine
+from bench import server, tables
 from orders.demo import loading
 from orders.models import AlertGroup, AuditEntry, BulkAction, Event, OrderProcess
 from orders.wiring import workflows
 
 LIMIT = 100.0
 """Milliseconds that a page may take."""
+FEWEST = 4
+"""Orders, of which one has failed."""
 BATCH = 50_000
 DAYS = 40
 EXPLAINED = 3
@@ -122,13 +124,14 @@ SELECT 'agents:bench', agent, 500, 7, 1000, 10, 200, 2, now() + interval '1 day'
 """
 EMPTIED = """
 TRUNCATE orders_order, orders_orderline, orders_orderprocess, orders_stepstate, orders_event, orders_alert,
-         orders_alertgroup, orders_groupnote, orders_alertdelivery, orders_bulkaction, orders_bulkitem,
+         orders_alertgroup, orders_groupnote, orders_outgoingmessage, orders_bulkaction, orders_bulkitem,
          orders_auditentry, orders_sweeprecord, orders_agentinstance, orders_circuit
 """
 
 
 def fill(number: int) -> None:
-    """Stores that many orders, with everything that the console shows about them."""
+    """Deletes all orders and stores that many, with everything that the console shows about them."""
+    server.require_database_url()
     call_command("migrate", verbosity=0)
     loading.load(settings.CONFIG.var_dir)
     (workflow,) = workflows().values()
@@ -245,39 +248,40 @@ def explain(client: Client, path: str) -> None:
                 print("\n".join(line for (line,) in cursor.fetchall()))
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Prints a line for each page. Returns 1 if a page is too slow."""
-    numbers = [int(word) for word in arguments if word.isdigit()]
-    number, requests = (numbers + [1_000_000, 20][len(numbers) :])[:2]
+def main() -> None:
+    """Measures each page and prints a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench console", description=__doc__.partition("\n")[0])
+    parser.add_argument("--orders", type=int, default=1_000_000, help="in the store; %(default)s by default")
+    parser.add_argument("--requests", type=int, default=20, help="of each page; %(default)s by default")
+    parser.add_argument("--explain", action="store_true", help="show the slowest statements of slow pages")
+    parser.add_argument(
+        "--keep", action="store_true", help="use the store that an earlier run on DATABASE_URL has filled"
+    )
+    options = parser.parse_args()
+    if options.orders < FEWEST:
+        parser.error(f"--orders must be at least {FEWEST}")
     settings.REQUIRE_SECOND_FACTOR = False
     settings.ALLOWED_HOSTS = ["testserver"]
-    began = time.monotonic()
-    if "--keep" not in arguments:
-        fill(number)
-    print(machine.describe())
-    print(
-        f"{number:,} orders, filled in {time.monotonic() - began:.0f} s; {requests} requests of each page; ms\n"
-    )
+    if not options.keep:
+        fill(options.orders)
+    elif OrderProcess._meta.db_table not in connection.introspection.table_names():
+        parser.error("--keep: no earlier run has filled this database")
     client = Client()
     client.force_login(User.objects.get(username="admin"))
-    slow = []
-    print(f"{'page':26} {'p50':>8} {'p95':>8} {'CPU':>8}")
+    rows: list[list[Any]] = []
+    slow = {}
     for name, path in pages().items():
-        times, cpu = measure(client, path, requests)
-        p50, p95 = statistics.median(times), times[min(len(times) - 1, round(0.95 * len(times)))]
-        print(
-            f"{name:26} {p50:8.1f} {p95:8.1f} {cpu:8.1f}{'   over 100 ms' if p50 > LIMIT else ''}", flush=True
-        )
+        times, cpu = measure(client, path, options.requests)
+        p50 = statistics.median(times)
+        rows.append([name, p50, server.percentile(times, 95), cpu])
         if p50 > LIMIT:
-            slow.append(path)
-    if "--explain" in arguments:
-        for path in slow:
+            slow[name] = path
+    tables.print_table(["page", "p50 ms", "p95 ms", "CPU ms"], rows)
+    print(f"over {LIMIT:.0f} ms: {'; '.join(slow) or 'no page'}")
+    if options.explain:
+        for path in slow.values():
             explain(client, path)
-    print(
-        f"\n{len(slow)} pages take over {LIMIT:.0f} ms" if slow else f"\nevery page is under {LIMIT:.0f} ms"
-    )
-    return 1 if slow else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -1,34 +1,31 @@
 """How soon the shop's pages appear with ten thousand posters in the catalogue: the first contentful paint.
 
-python -m sasweb.embedded_postgres -- python -m bench.pages [RUNS]
+    .venv/bin/python -m bench pages [--runs N]
 
 Each run uses a fresh browser profile on this machine. Needs Debian's Chromium (`CHROMIUM` names another path).
 """
 
-import os
+import bench.ready  # noqa: F401, I001 - sets up Django, so it goes first
+
+import argparse
 import statistics
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import django
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from playwright.sync_api import Browser, sync_playwright
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
-django.setup()
-
-from django.conf import settings  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.db import connection  # noqa: E402
-from playwright.sync_api import Browser, sync_playwright  # noqa: E402
-
-from orders.demo import loading  # noqa: E402
-from tests.browser import buying  # noqa: E402
-from tests.browser.chromium import launch  # noqa: E402
-from tests.support.system import database_url  # noqa: E402
-from tests.support.wait import until  # noqa: E402
-from tests.web.server import Server  # noqa: E402
+from bench import server, tables
+from orders.demo import loading
+from tests.browser import buying
+from tests.browser.chromium import launch
+from tests.support.system import database_url
+from tests.support.wait import until
+from tests.web.server import Server
 
 POSTERS = 10_000
 PAGES = {
@@ -59,6 +56,7 @@ PAINTED = """() => new Promise(resolve => new PerformanceObserver(list => {
 
 def fill() -> None:
     """Loads the demonstration's catalogue, and the copies."""
+    server.require_database_url()
     call_command("migrate", verbosity=0)
     loading.load(settings.CONFIG.var_dir)
     with connection.cursor() as cursor:
@@ -77,31 +75,38 @@ def measure(browser: Browser, url: str, state: Any, path: str) -> Mapping[str, f
     return {"painted": painted, "answered": answered}
 
 
-def main(runs: int) -> None:
-    """Prints a line for each page."""
-    fill()
+def measure_all(runs: int) -> list[list[Any]]:
+    """The rows of the table."""
+    rows: list[list[Any]] = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server = Server(Path(folder) / "web.log", database_url=database_url(), VAR_DIR=folder)
+        web = Server(Path(folder) / "web.log", database_url=database_url(), VAR_DIR=folder)
         try:
-            until(server.answers, seconds=30, what="the web server")
-            url = f"http://127.0.0.1:{server.port}"
+            until(web.answers, seconds=30, what="the web server")
+            url = f"http://127.0.0.1:{web.port}"
             browser = launch(playwright)
             buyer = browser.new_context(base_url=url)
             buying.fill_cart(buyer.new_page())
             state = buyer.storage_state()
-            print(f"{POSTERS:,} posters, {runs} runs; ms     painted: median    worst    answered: median")
             for name, path in PAGES.items():
                 samples = [measure(browser, url, state, path) for _ in range(runs)]
                 painted = [sample["painted"] for sample in samples]
-                answered = [sample["answered"] for sample in samples]
-                print(
-                    f"{name:18} {statistics.median(painted):40.0f} {max(painted):8.0f}"
-                    f" {statistics.median(answered):18.0f}"
-                )
+                answered = statistics.median(sample["answered"] for sample in samples)
+                rows.append([name, statistics.median(painted), max(painted), answered])
             browser.close()
         finally:
-            server.end()
+            web.end()
+    return rows
+
+
+def main() -> None:
+    """Measures each page and prints a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench pages", description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=10, help="visits to each page; %(default)s by default")
+    options = parser.parse_args()
+    fill()
+    columns = ["page", "painted, median ms", "painted, worst ms", "answered, median ms"]
+    tables.print_table(columns, measure_all(options.runs))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
+    main()
