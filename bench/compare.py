@@ -151,9 +151,12 @@ def main() -> None:
     """Compares the commits and prints a table."""
     parser = argparse.ArgumentParser(prog="python -m bench compare", description=__doc__.partition("\n")[0])
     parser.add_argument("ref", metavar="REF", type=commit_of, help="the commit to compare with")
-    parser.add_argument("--only", choices=sorted({run.name for run in RUNS}))
-    parser.add_argument("--pairs", type=int, default=5, help="how often both run")
-    parser.add_argument("--orders", type=int, help="of each run, instead of what suits it")
+    parser.add_argument("--only", choices=sorted({run.name for run in RUNS}), help="both by default")
+    parser.add_argument("--pairs", type=int, default=5, help="how often both run; %(default)s by default")
+    defaults = ", ".join(
+        f"{orders} of {name}" for name, orders in {run.name: run.orders for run in RUNS}.items()
+    )
+    parser.add_argument("--orders", type=int, help=f"of each run; {defaults} by default")
     options = parser.parse_args()
     runs = [
         run._replace(orders=options.orders or run.orders) for run in RUNS if options.only in (None, run.name)

@@ -1,6 +1,6 @@
 """Milliseconds from an accepted POST to Processed, one order at a time through the real web server.
 
-    .venv/bin/python -m bench latency [--orders N] [--only no-op|sandbox]
+    .venv/bin/python -m bench latency [--orders N] [--only no-op|sandbox]…
     .venv/bin/python -m bench latency --peers [--orders N] [--only NAME]…
 
 The workflow is the shop's own, with five steps, four of them one after the other. In one run its agents answer at once,
@@ -139,8 +139,13 @@ def line(name: str, times: Sequence[Times]) -> list[Any]:
 def main() -> None:
     """Measures both and prints a table."""
     parser = argparse.ArgumentParser(prog="python -m bench latency", description=__doc__.partition("\n")[0])
-    parser.add_argument("--orders", type=int, default=100)
-    parser.add_argument("--only", action="append", metavar="NAME", help="one row, or several")
+    parser.add_argument("--orders", type=int, default=100, help="of each row; %(default)s by default")
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="NAME",
+        help=f"a row, may be repeated; all by default: {', '.join(AGENTS)}; with --peers {', '.join(peers.NAMES)}",
+    )
     parser.add_argument("--peers", action="store_true", help="the engine alone beside its contenders")
     options = parser.parse_args()
     names = options.only or (peers.NAMES if options.peers else AGENTS)

@@ -50,8 +50,12 @@ def measure(count: int, seconds: float) -> list[list[Any]]:
 def main() -> None:
     """Measures each share and prints a table."""
     parser = argparse.ArgumentParser(prog="python -m bench load", description=__doc__.partition("\n")[0])
-    parser.add_argument("--orders", type=int, default=10_000, help="for the throughput")
-    parser.add_argument("--seconds", type=float, default=20.0, help="at each share of it")
+    parser.add_argument(
+        "--orders", type=int, default=10_000, help="for the throughput; %(default)s by default"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="at each share of it; %(default)s by default"
+    )
     options = parser.parse_args()
     rows = measure(options.orders, options.seconds)
     tables.print_table(["of the throughput", "orders", "orders/s", "p50 ms", "p99 ms"], rows)

@@ -144,7 +144,12 @@ def lines(name: str, costs: dict[str, Costs], count: int = 1) -> Iterator[list[s
 def main() -> None:
     """Counts and prints a table."""
     parser = argparse.ArgumentParser(prog="python -m bench path", description=__doc__.partition("\n")[0])
-    parser.add_argument("--times", type=int, default=10, help="how often an order goes its way")
+    parser.add_argument(
+        "--times",
+        type=int,
+        default=10,
+        help="runs of each case, of which each pass counts as its cheapest; %(default)s by default",
+    )
     options = parser.parse_args()
     server.empty()
     with without_clocks(), Trace() as trace:

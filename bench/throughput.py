@@ -72,7 +72,7 @@ OURS: dict[str, Callable[[int], float]] = {
     "loop": loop,
     "two loops": two_loops,
     "sasweb": engine,
-    "sasweb, two schedulers": two_schedulers,
+    "two schedulers": two_schedulers,
 }
 NAMES = (*OURS, *contest.CONTENDERS)
 
@@ -127,9 +127,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench throughput", description=__doc__.partition("\n")[0]
     )
-    parser.add_argument("--orders", type=int, default=20_000, help="for the engine and the loops")
-    parser.add_argument("--few", type=int, help="for the contenders; by default a part of the orders")
-    parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument(
+        "--orders", type=int, default=20_000, help="for the engine and the loops; %(default)s by default"
+    )
+    parser.add_argument("--few", type=int, help="for each contender; a share of --orders by default")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=NAMES,
+        metavar="NAME",
+        help=f"a row, may be repeated; all by default: {', '.join(NAMES)}",
+    )
     parser.add_argument("--profile", metavar="FILE", help="profile the engine's scheduler, and nothing else")
     options = parser.parse_args()
     if options.profile:
