@@ -137,7 +137,7 @@ def draw_latencies(latencies: Sequence[Latency], top: float) -> list[str]:
     """A dot at the median and a line from there to the 99th percentile, on a logarithmic scale."""
     shapes = draw_title(
         "Milliseconds from accepted to processed",
-        "idle, one order at a time; dot p50, line to p99; less is better",
+        "idle; dot p50, line to p99, logarithmic; less is better",
         top,
     )
     first = math.floor(math.log10(min(latency.p50 for latency in latencies)))
