@@ -40,6 +40,10 @@ def in_quarantine() -> list[str]:
     return list(rows.values_list("instance", flat=True))
 
 
+def open_alerts() -> list[str]:
+    return list(Alert.objects.filter(closed_at__isnull=True).values_list("code", flat=True))
+
+
 def answered() -> int:
     return AgentReply.objects.count()
 
@@ -82,4 +86,4 @@ def test_a_host_without_network_hands_its_requests_over_until_a_call_succeeds() 
         broken.is_down = False
         sound.seconds = 0.5  # it is busy, so some requests are left for the other one to try itself with
         until(lambda: (place(2), in_quarantine() == [])[1], what="the end of the quarantine", seconds=60)
-        until(lambda: not Alert.objects.filter(closed_at__isnull=True).exists(), what="no alert")
+        until(lambda: (place(1), open_alerts() == [])[1], what="no alert", seconds=60)

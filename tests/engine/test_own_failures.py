@@ -150,3 +150,16 @@ def test_an_order_that_fails_alone_does_not_hold_up_the_others() -> None:
     later = make_order({"heat-oven": "completed"})
     drain(scheduler)
     assert (states(good)["bake"], states(later)["mix"]) == ("running", "running")
+
+
+@pytest.mark.pattern("A8", "V2", "I4")
+def test_a_failure_that_is_read_after_the_supervisor_has_made_its_step_wait_counts_as_nothing() -> None:
+    """The reply came in time, but the supervisor was quicker than the schedulers. The step is tried again."""
+    waiting = {"attempt": 1, "outcome": "unknown", "wanted_since": ago(60), "sent_at": ago(50)}
+    order = make_order({"heat-oven": "completed", "mix": {"state": "not_started", **waiting}})
+    a_circuit(succeeded_at=ago(1))
+    make_reply(step_of(order, "mix"), "deferred", ITS_FAULT, calls=5)
+    assert "failed_passes" not in a_scheduler().run_once().done
+    step = step_of(order, "mix")
+    assert (step.state, step.attempt, step.failure_count) == ("running", 2, 0)
+    assert "counts" not in last_deferral(order)

@@ -1,7 +1,9 @@
 """A real mail server that keeps what it receives, and can be slow, down or unwilling."""
 
 import asyncio
+import gc
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -74,6 +76,9 @@ def serving(box: Mailbox, *, port: int = 0) -> Iterator[Mailbox]:
         yield box
     finally:
         server.stop()
+        with warnings.catch_warnings():  # it does not close the connections of clients that were killed
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
 
 
 @contextmanager

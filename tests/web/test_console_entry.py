@@ -182,8 +182,8 @@ def test_a_hundred_guesses_are_slowed_down_and_the_right_code_waits_too(recovery
     guess = "aaaa-bbbb-cccc-dddd" if recovery else f"{(int(code_of(device)) + 5) % 1_000_000:06d}"
     answers = [give(client, guess).status_code for _ in range(100)]
     assert answers[0] == 403
+    assert set(answers) == {403, 429}
     assert answers.count(403) <= 8  # this test takes less than 2 to the power of 7 seconds
-    assert answers[-1] == 429
     right = give(client, codes[1] if recovery else code_of(device, 1))
     assert right.status_code == 429
     assert int(right["Retry-After"]) >= 1

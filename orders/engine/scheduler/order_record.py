@@ -98,12 +98,14 @@ class OrderRecord:
         asks; no failure is counted (rule 9).
 
         But once another order has succeeded there since this step began to wait, the failure is the step's own. Then it
-        stays in flight and is overdue, for the supervisor to count it and to apply its remedy (V2).
+        stays in flight and is overdue, for the supervisor to count it and to apply its remedy (V2). A step that the
+        supervisor has made wait before this reply was read goes on waiting.
         """
         cause = json.loads(reply.body)
         detail: dict[str, Any] = {"cause": cause, "calls": reply.calls}
         if (
-            reply.calls
+            self.steps[step.name].complete_by is not None
+            and reply.calls
             and cause["code"] != "not_called"  # a call that an earlier host may have made
             and "retry_after" not in cause
             and step.wanted_since is not None
