@@ -152,7 +152,7 @@ def test_an_order_that_fails_alone_does_not_hold_up_the_others() -> None:
     assert (states(good)["bake"], states(later)["mix"]) == ("running", "running")
 
 
-@pytest.mark.pattern("A8", "V2", "I4")
+@pytest.mark.pattern("A8", "V2")
 def test_a_failure_that_is_read_after_the_supervisor_has_made_its_step_wait_counts_as_nothing() -> None:
     """The reply came in time, but the supervisor was quicker than the schedulers. The step is tried again."""
     waiting = {"attempt": 1, "outcome": "unknown", "wanted_since": ago(60), "sent_at": ago(50)}
