@@ -196,9 +196,7 @@ def pipelined_transaction() -> Iterator[None]:
     with transaction.atomic():
         session = connection.connection
         with connection.wrap_database_errors:
-            session.autocommit = (
-                True  # as at the end of `atomic`; otherwise psycopg sends a BEGIN, and waits for it
-            )
+            session.autocommit = True  # otherwise psycopg sends a BEGIN, and waits for it
         with pipelined():
             session.execute(b"BEGIN", prepare=False)
             yield

@@ -13,7 +13,7 @@ from datetime import datetime
 from uuid import UUID
 
 import structlog
-from django.db import DataError, transaction
+from django.db import transaction
 
 from orders.engine import alerts, state_store
 from orders.engine.admission import Admission
@@ -93,18 +93,13 @@ class Scheduler:
         """One transaction in few trips to the server: what may be read before the locks; the locks, and what they
         protect; the steps of orders that are new to the pass; all that is written, and the commit."""
         self._admission.check()
-        try:
-            with pipelined_transaction():
-                now, page, credit = self._look(scope)
-                workload = self._gather(scope, now, page, credit)
-                recalled = self._decide(workload, credit, now)
-                self._write(workload, credit)
-                charge_credit(credit, rules=self._config.breaker, now=now)
-                charge_retries(credit.used_retries, rate=self._config.retries)
-        except DataError as error:
-            if conflict := state_store.conflict_of(error):
-                raise conflict from error
-            raise
+        with state_store.reporting_conflicts(), pipelined_transaction():
+            now, page, credit = self._look(scope)
+            workload = self._gather(scope, now, page, credit)
+            recalled = self._decide(workload, credit, now)
+            self._write(workload, credit)
+            charge_credit(credit, rules=self._config.breaker, now=now)
+            charge_retries(credit.used_retries, rate=self._config.retries)
         self._claims.confirm()
         orders = workload.orders
         changed = sum(order.row_changed() for order in orders)

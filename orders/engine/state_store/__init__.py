@@ -25,11 +25,11 @@ from orders.engine.state_store.reads import (
     steps_of,
 )
 from orders.engine.state_store.writes import (
-    conflict_of,
     create_processes,
     edit_request,
     last_call_failures,
     record_events,
+    reporting_conflicts,
     send_step_writes,
     stop_waiting,
     write_processes,
@@ -43,7 +43,6 @@ __all__ = [
     "claim_aged_waiting",
     "claim_probes",
     "claim_waiting",
-    "conflict_of",
     "create_processes",
     "edit_request",
     "known_orders",
@@ -52,6 +51,7 @@ __all__ = [
     "lock_one",
     "overdue",
     "record_events",
+    "reporting_conflicts",
     "request_of",
     "send_claim",
     "send_lock",

@@ -5,7 +5,8 @@ The caller has locked the processes of every row that it writes.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -33,17 +34,13 @@ class StepWrite(NamedTuple):
 
 def write_steps(writes: Sequence[StepWrite]) -> None:
     """Writes steps. Raises `StateConflict` if one of them is no longer at the attempt that it was read with."""
-    try:
+    with reporting_conflicts():
         send_step_writes(writes).result()
-    except DataError as error:
-        if conflict := conflict_of(error):
-            raise conflict from error
-        raise
 
 
 def send_step_writes(writes: Sequence[StepWrite]) -> Sent[None]:
-    """The same, without waiting. The statement itself fails on a conflict, so that the server does not commit; this is
-    a `DataError` at first (`conflict_of`)."""
+    """The same, without waiting. The statement itself fails on a conflict, so that the server does not commit; it is
+    reported by `reporting_conflicts` around the transaction."""
     if not writes:
         return known(None)
     columns = _changed(writes)
@@ -57,10 +54,15 @@ def send_step_writes(writes: Sequence[StepWrite]) -> Sent[None]:
     return send(_update_of(columns), parameters).then(lambda _: None)
 
 
-def conflict_of(error: DataError) -> StateConflict | None:
-    """The conflict that a failed write of steps stands for; None for any other error."""
-    message = _CONFLICT.search(str(error))
-    return StateConflict(message[0]) if message else None
+@contextmanager
+def reporting_conflicts() -> Iterator[None]:
+    """Raises `StateConflict` for a write of steps that has failed in the block because one of them had changed."""
+    try:
+        yield
+    except DataError as error:
+        if message := _CONFLICT.search(str(error)):
+            raise StateConflict(message[0]) from error
+        raise
 
 
 _CONFLICT = re.compile(r"\d+ of \d+ steps changed while their orders were locked")
@@ -173,7 +175,7 @@ def write_processes(processes: Sequence[ProcessRow]) -> None:
                  failure_count int, overruns int, priority smallint, not_before timestamptz,
                  started_at timestamptz, announced boolean)
          WHERE p.order_id = v.order_id
-           AND p.order_id = ANY(%(ids)s::uuid[])  -- as above
+           AND p.order_id = ANY(%(ids)s::uuid[])  -- otherwise all of a small table is read, and joined
         """,
         {
             "rows": recordset(row._asdict() for row in processes),
