@@ -13,8 +13,7 @@ from orders.engine.channels.leases import (
     lease_if_free,
     offers_of,
 )
-from orders.engine.runtime.sql import fetch
-from orders.engine.runtime.statements import send
+from orders.engine.runtime.sql import avoid_sorts, fetch
 
 
 def claim(
@@ -33,7 +32,7 @@ def claim(
     """
     if not room:
         return []
-    send("SET LOCAL enable_sort = off")  # the planner may expect fewer requests than there are
+    avoid_sorts()
     agents, offers = offers_of(operations)
     rows = fetch(
         f"""

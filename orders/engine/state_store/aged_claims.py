@@ -13,8 +13,7 @@ from uuid import UUID
 from orders.engine.contracts import Workflows
 from orders.engine.rows import ProcessRow
 from orders.engine.runtime.age_turns import AGED
-from orders.engine.runtime.sql import fetch
-from orders.engine.runtime.statements import send
+from orders.engine.runtime.sql import avoid_sorts, fetch
 from orders.engine.state_store.claims import SUPPORTED, WAITING_STEPS, lock, workflow_parameters
 from orders.vocabulary import ProcessState
 
@@ -31,8 +30,7 @@ def claim_aged(
 
     Only those placed at `since` or later, if it is given.
     """
-    # After a quiet day the planner expects few ready orders, and would sort a sudden crowd once for each priority.
-    send("SET LOCAL enable_sort = off")
+    avoid_sorts()
     began = "" if since is None else "AND p.created_at >= %(since)s::timestamptz"
     rows = fetch(
         f"""
@@ -75,7 +73,7 @@ def claim_aged_waiting(
     """
     if not rooms or limit <= 0:
         return []
-    send("SET LOCAL enable_sort = off")  # as above
+    avoid_sorts()
     rows = fetch(
         f"""
         SELECT oldest.order_id

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from orders.engine.contracts import Workflows
 from orders.engine.rows import ProcessRow
-from orders.engine.runtime.sql import fetch, recordset
+from orders.engine.runtime.sql import avoid_sorts, fetch, recordset
 from orders.engine.runtime.statements import Cursor, Rows, Sent, array, known, rows_of, send
 from orders.models import OrderProcess
 
@@ -153,8 +153,7 @@ def send_claim(
         "limit": limit,
         **workflow_parameters(workflows, without),
     }
-    # After a quiet day the planner expects few ready orders, and would sort all of a sudden crowd at every claim.
-    send("SET LOCAL enable_sort = off")
+    avoid_sorts()
     sent = send(_CLAIM if since is None else _CLAIM_SINCE, parameters)
 
     def finish(rows_given: Rows) -> Claimed:
@@ -227,8 +226,7 @@ def claim_waiting(
     """
     if not rooms or limit <= 0:
         return []
-    # After a quiet day the planner expects that few steps wait, and would read and sort all that do.
-    send("SET LOCAL enable_sort = off")
+    avoid_sorts()
     rows = fetch(
         f"""
         SELECT waiting.order_id
