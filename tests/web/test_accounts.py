@@ -16,9 +16,11 @@ from orders.models import Address, OutgoingMessage
 from tests.support.mailbox import Mailbox, links
 from tests.support.order_bodies import EMAIL, LONDON
 from tests.support.people import PASSWORD
+from tests.web.customers import ada, signed_in
 from tests.web.helpers import errors_of
 from tests.web.markup import Markup
 
+__all__ = ["ada", "signed_in"]
 OTHER = "seven slow trams uphill"
 PUBLIC = (
     "sign-in/",
@@ -36,19 +38,6 @@ OWN = ("", "orders/", "password/", "addresses/", "addresses/new/")
 def shop(db: None) -> None:
     """The demonstration catalogue."""
     load_catalogue()
-
-
-@pytest.fixture
-def ada() -> User:
-    """A customer with an account."""
-    return User.objects.create_user(EMAIL, EMAIL, PASSWORD)
-
-
-@pytest.fixture
-def signed_in(client: Client, ada: User) -> Client:
-    """Ada's browser."""
-    client.force_login(ada)
-    return client
 
 
 def sign_in(client: Client, password: str = PASSWORD, email: str = EMAIL, **more: str) -> Any:

@@ -7,24 +7,13 @@ from django.test import Client
 
 from orders.models import Address
 from orders.services import accounts as account_services
-from tests.support.order_bodies import EMAIL, LONDON
+from tests.support.order_bodies import LONDON
 from tests.support.people import PASSWORD
+from tests.web.customers import ada, signed_in
 from tests.web.helpers import errors_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada() -> User:
-    """A customer with an account."""
-    return User.objects.create_user(EMAIL, EMAIL, PASSWORD)
-
-
-@pytest.fixture
-def signed_in(client: Client, ada: User) -> Client:
-    """Ada's browser."""
-    client.force_login(ada)
-    return client
+__all__ = ["ada", "signed_in"]
 
 
 def test_an_address_is_added_changed_and_deleted(signed_in: Client, ada: User) -> None:

@@ -17,16 +17,12 @@ from orders.access.hashed_sessions import SIGNED_IN
 from tests.support.mailbox import Mailbox
 from tests.support.order_bodies import EMAIL
 from tests.support.people import PASSWORD, person
+from tests.web.customers import ada
 from tests.web.second_factors import FACTOR, with_device
 
 pytestmark = pytest.mark.django_db
+__all__ = ["ada"]
 OTHER = "seven slow trams uphill"
-
-
-@pytest.fixture
-def ada() -> User:
-    """A customer with an account."""
-    return User.objects.create_user(EMAIL, EMAIL, PASSWORD)
 
 
 def sign_in(password: str = PASSWORD, *, client: Client | None = None) -> Any:
