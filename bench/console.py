@@ -28,7 +28,7 @@ from django.test.utils import CaptureQueriesContext
 from bench import server, tables
 from orders.demo import loading
 from orders.models import AlertGroup, AuditEntry, BulkAction, Event, OrderProcess
-from orders.wiring import workflows
+from orders.business.registry import workflows
 
 LIMIT = 100.0
 """Milliseconds that a page may take."""

@@ -23,7 +23,7 @@ import psycopg
 from django.conf import settings
 
 from bench import peers, server, tables
-from orders import wiring
+from orders.business import registry
 from orders.engine.channels.wakeups import Topic
 from tests.support.order_bodies import order_body
 from tests.support.system import System, database_url
@@ -103,9 +103,9 @@ def running(*, remote: bool) -> Iterator[Buyer]:
         buyer = None
         try:
             system.start_all("submission", "scheduler", "jobs", *(["agents"] if remote else []))
-            commands = [] if remote else [["bench.noop", "agents", *wiring.AGENTS]]
+            commands = [] if remote else [["bench.noop", "agents", *registry.agent_names()]]
             with server.processes(*commands):
-                server.wait_for_agents(*wiring.AGENTS)
+                server.wait_for_agents(*registry.agent_names())
                 until(web.answers, seconds=60, what="the web server")
                 token = (settings.CONFIG.var_dir / "demo-token").read_text().strip()
                 buyer = Buyer(web.port, token, system.sku)

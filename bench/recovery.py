@@ -31,11 +31,11 @@ from orders.models import (
     Event,
     LeaderLease,
     OrderProcess,
-    Product,
     StepState,
     SubmissionMessage,
 )
-from orders.services.placing import NewLine, NewOrder, place_order
+from orders.shop.models import Product
+from orders.shop.placing import NewLine, NewOrder, place_order
 from sasweb.launcher import children
 from tests.support.order_bodies import DELFT, EMAIL
 from tests.support.system import ENDED, Process, database_url, free_ports

@@ -24,8 +24,9 @@ from bench import server, tables
 from bench.under_fault import WARM_UP, Options, Speed, measure
 from orders.engine.runtime.brief_batches import Walk
 from orders.engine.runtime.sql import run
-from orders.models import ArchivedOrder, Product
+from orders.models import ArchivedOrder
 from orders.retention import moving
+from orders.shop.models import Product
 
 SKUS = ("bench-1", "bench-2", "bench-3")
 CHUNK = 5_000

@@ -108,24 +108,6 @@ class AuditedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         audit.record(actor=actor, act="edit", target=f"{obj._meta.model_name} {obj.pk}"[:120], result=change)
 
 
-@admin.register(models.Product)
-class ProductAdmin(AuditedAdmin):
-    """The catalogue. Changes here do not affect orders: their lines keep the title and price at the time of the
-    order."""
-
-    list_display = ("sku", "title", "artist", "price", "currency", "is_listed")
-    list_filter = ("is_listed", "currency")
-    list_editable = ("price", "is_listed")
-    search_fields = ("sku", "title", "artist")
-    ordering = ("sku",)
-    raw_id_fields = ("variant_of",)
-    paginator = BoundedPaginator
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Makes an existing product's SKU read-only."""
-        return ("sku",) if obj else ()
-
-
 class AccountPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
     """Sets an account's password, or takes it away. Either revokes the account's tokens."""
 

@@ -1,5 +1,6 @@
-"""The project's only Django application."""
+"""The Django application of the pattern, its pages and its API. Each business is an application of its own."""
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -9,7 +10,9 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import DatabaseError, connections
 
+from orders.engine.errors import WorkflowError
 from sasweb import database
+from sasweb.environment import ConfigError
 
 
 class OrdersConfig(AppConfig):
@@ -18,11 +21,16 @@ class OrdersConfig(AppConfig):
     verbose_name = "Orders"
 
     def ready(self) -> None:
-        """Makes `migrate` refuse a server on which no role would run and warn of a demonstration in production, and has
-        sign-ins noted."""
+        """Makes `migrate` refuse a server on which no role would run and warn of a demonstration in production, has
+        sign-ins noted, and stops the start with one line if a business is not as it must be."""
         register(check_database, Tags.database)
         register(check_demonstration, Tags.database)
-        import_module("orders.services.sign_ins").watch()  # by name: it needs the models
+        # By name, since they need the models.
+        import_module("orders.services.sign_ins").watch()
+        try:
+            import_module("orders.business.registry").check()
+        except (ConfigError, WorkflowError) as error:
+            sys.exit(f"sasweb: {error}")
 
 
 def check_database(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:

@@ -5,10 +5,11 @@ import sys
 from datetime import timedelta
 
 from sasweb import config, database, logs, mail_server
+from sasweb.environment import ConfigError
 
 try:
     CONFIG = config.read()
-except config.ConfigError as error:
+except ConfigError as error:
     sys.exit(f"sasweb: {error}")
 
 BASE_DIR = config.PROJECT_DIR
@@ -37,7 +38,9 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
     "orders",
+    *CONFIG.businesses,
 ]
+BUSINESSES = CONFIG.businesses
 
 MIDDLEWARE = [
     "sasweb.middleware.request_id",
@@ -59,7 +62,7 @@ MIDDLEWARE = [
     "orders.access.second_factor.SecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "orders.storefront.unavailable.UnavailablePage",
+    "orders.shop.storefront.unavailable.UnavailablePage",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -73,7 +76,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "orders.storefront.cart.for_templates",
+                "orders.shop.storefront.cart.for_templates",
             ],
         },
     },

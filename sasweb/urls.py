@@ -3,12 +3,13 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from orders.business import registry
+
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("orders.api.urls")),
     path("console/", include("orders.console.urls")),
-    path("account/", include("orders.storefront.account_urls")),
-    path("", include("orders.storefront.urls")),
+    *(path("", include(module.__name__)) for module in registry.own_modules("urls")),
 ]
 
 # Errors under /api/ are problem+json even where no view was reached.

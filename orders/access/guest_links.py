@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.core import signing
 
-SALT = "orders.storefront.guest_links"
+SALT = "orders.shop.storefront.guest_links"
 VALID_FOR = timedelta(days=90)
 """How long a token opens its order. After that it only has a new one sent, to the email address of the order."""
 

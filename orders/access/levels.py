@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import Group, Permission
 
 VIEW = "orders.view_console"
@@ -13,7 +15,6 @@ OPERATOR = (*VIEWER, OPERATE)
 ADMIN = (
     *OPERATOR,
     ADMINISTER,
-    *(f"orders.{act}_product" for act in ("view", "add", "change")),
     *(f"auth.{act}_user" for act in ("view", "add", "change")),
     "auth.view_group",
 )
@@ -30,6 +31,16 @@ def make_groups() -> None:
         group, is_new = Group.objects.get_or_create(name=name)
         if is_new:
             group.permissions.set(permissions(codes))
+            if codes is ADMIN:
+                group.permissions.add(*_of_businesses())
+
+
+def _of_businesses() -> list[Permission]:
+    """The permissions to view, add and change what the businesses keep in tables of their own."""
+    labels = [config.label for config in apps.get_app_configs() if config.name in settings.BUSINESSES]
+    return list(
+        Permission.objects.filter(content_type__app_label__in=labels, codename__regex="^(view|add|change)_")
+    )
 
 
 def permissions(codes: Sequence[str]) -> list[Permission]:

@@ -6,11 +6,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
 from orders.api import representations
-from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery, ProductQuery
-from orders.api.requests import NewOrderIn
-
-PROBLEMS = "x-problems"
-"""The problem codes specific to an operation. `orders.api.schema` turns them into responses."""
+from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
+from orders.api.problems import OPERATION_PROBLEMS
+from orders.api.requests import order_schema
 
 NEW_ORDER = {
     "lines": [{"sku": "tidal-lines", "quantity": 2}],
@@ -28,6 +26,9 @@ NEW_ORDER = {
 ORDER_ID = "01936b1e-6f0c-7c2e-9f3a-3d8f0f6f2b11"
 PENDING_ORDER = {
     "id": ORDER_ID,
+    "workflow": "fulfil-order",
+    "subject": "",
+    "title": "2 × Tidal Lines",
     "state": "pending",
     "goal": "complete",
     "failure_count": 0,
@@ -57,28 +58,13 @@ def _header(name: str, description: str, *, response: bool = False) -> OpenApiPa
 
 ETAG = _header("ETag", "The version of the order.", response=True)
 
-LIST_PRODUCTS: dict[str, Any] = {
-    "operation_id": "list_products",
-    "summary": "List products",
-    "tags": ["products"],
-    "parameters": [ProductQuery],
-    "responses": representations.ProductPageOut,
-    "extensions": {PROBLEMS: ["validation_failed"]},
-}
-GET_PRODUCT: dict[str, Any] = {
-    "operation_id": "get_product",
-    "summary": "Retrieve a product",
-    "tags": ["products"],
-    "responses": representations.ProductOut,
-    "extensions": {PROBLEMS: ["not_found"]},
-}
 LIST_ORDERS: dict[str, Any] = {
     "operation_id": "list_orders",
     "summary": "List your orders, newest first",
     "tags": ["orders"],
     "parameters": [OrderQuery],
     "responses": representations.OrderPageOut,
-    "extensions": {PROBLEMS: ["validation_failed"]},
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed"]},
 }
 PLACE_ORDER: dict[str, Any] = {
     "operation_id": "place_order",
@@ -101,14 +87,14 @@ PLACE_ORDER: dict[str, Any] = {
             response=True,
         ),
     ],
-    "request": NewOrderIn,
+    "request": order_schema(),
     "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
     "examples": [
         OpenApiExample("Two copies of a poster", NEW_ORDER, request_only=True),
         OpenApiExample("Accepted", PENDING_ORDER, response_only=True, status_codes=["202"]),
     ],
     "extensions": {
-        PROBLEMS: [
+        OPERATION_PROBLEMS: [
             "validation_failed",
             "body_too_large",
             "unsupported_media_type",
@@ -134,7 +120,7 @@ GET_ORDER: dict[str, Any] = {
         200: representations.OrderOut,
         304: OpenApiResponse(description="You have the current version."),
     },
-    "extensions": {PROBLEMS: ["not_found"]},
+    "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }
 CANCEL_ORDER: dict[str, Any] = {
     "operation_id": "cancel_order",
@@ -150,7 +136,7 @@ CANCEL_ORDER: dict[str, Any] = {
     "responses": {
         202: OpenApiResponse(representations.OrderOut, description="The order is being cancelled.")
     },
-    "extensions": {PROBLEMS: ["not_found", "cannot_be_cancelled"]},
+    "extensions": {OPERATION_PROBLEMS: ["not_found", "cannot_be_cancelled"]},
 }
 LIST_EVENTS: dict[str, Any] = {
     "operation_id": "list_order_events",
@@ -158,7 +144,7 @@ LIST_EVENTS: dict[str, Any] = {
     "tags": ["orders"],
     "parameters": [EventQuery],
     "responses": representations.EventPageOut,
-    "extensions": {PROBLEMS: ["validation_failed", "not_found"]},
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed", "not_found"]},
 }
 LIST_MESSAGES: dict[str, Any] = {
     "operation_id": "list_messages",
@@ -171,7 +157,7 @@ LIST_MESSAGES: dict[str, Any] = {
     "tags": ["response queues"],
     "parameters": [MessageQuery],
     "responses": representations.MessagePageOut,
-    "extensions": {PROBLEMS: ["validation_failed"]},
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed"]},
 }
 DELETE_MESSAGE: dict[str, Any] = {
     "operation_id": "delete_message",
@@ -179,5 +165,5 @@ DELETE_MESSAGE: dict[str, Any] = {
     "tags": ["response queues"],
     "parameters": [OpenApiParameter("message_id", OpenApiTypes.INT, OpenApiParameter.PATH)],
     "responses": {204: OpenApiResponse(description="The message has been deleted.")},
-    "extensions": {PROBLEMS: ["not_found"]},
+    "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }

@@ -39,6 +39,13 @@ class Text(serializers.CharField):
         return data
 
 
+class OneLine(Text):
+    """A line of text that may be empty."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return "" if data == "" else super().to_internal_value(data)
+
+
 class MailedText(Text):
     """Text that an email to a stranger may contain, so no url of a page is in it."""
 

@@ -6,9 +6,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from orders.api import operator_representations as representations
-from orders.api.documentation import PROBLEMS
 from orders.api.operator_requests import CompensationIn, GroupResubmissionIn, NeededReasonIn, ReasonIn
 from orders.api.paging import AlertGroupQuery, AlertQuery
+from orders.api.problems import OPERATION_PROBLEMS
 from orders.selectors.desk.confirmation import WORD
 
 TAG = ["operators"]
@@ -28,7 +28,9 @@ def _act(operation: str, summary: str, body: Any, *problems: str, description: s
         "tags": TAG,
         "request": body,
         "responses": {200: representations.ResultOut},
-        "extensions": {PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", *problems]},
+        "extensions": {
+            OPERATION_PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", *problems]
+        },
     }
 
 
@@ -38,7 +40,7 @@ LIST_ALERTS: dict[str, Any] = {
     "tags": TAG,
     "parameters": [AlertQuery],
     "responses": representations.AlertPageOut,
-    "extensions": {PROBLEMS: ["validation_failed", DENIED]},
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed", DENIED]},
 }
 LIST_GROUPS: dict[str, Any] = {
     "operation_id": "list_alert_groups",
@@ -46,7 +48,7 @@ LIST_GROUPS: dict[str, Any] = {
     "tags": TAG,
     "parameters": [AlertGroupQuery],
     "responses": representations.AlertGroupPageOut,
-    "extensions": {PROBLEMS: ["validation_failed", DENIED]},
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed", DENIED]},
 }
 RESUBMIT_GROUP: dict[str, Any] = {
     "operation_id": "resubmit_alert_group",
@@ -71,7 +73,7 @@ RESUBMIT_GROUP: dict[str, Any] = {
         202: OpenApiResponse(representations.BulkActionOut, description="The bulk action has been created.")
     },
     "extensions": {
-        PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", "count_not_confirmed"]
+        OPERATION_PROBLEMS: ["validation_failed", DENIED, "not_found", "act_refused", "count_not_confirmed"]
     },
 }
 GET_ACTION: dict[str, Any] = {
@@ -80,7 +82,7 @@ GET_ACTION: dict[str, Any] = {
     "tags": TAG,
     "parameters": [_number("action_id", "The ID of the bulk action.")],
     "responses": representations.BulkActionOut,
-    "extensions": {PROBLEMS: [DENIED, "not_found"]},
+    "extensions": {OPERATION_PROBLEMS: [DENIED, "not_found"]},
 }
 RESUBMIT_STEP = _act("resubmit_step", "Resubmit a failed step", ReasonIn)
 SKIP_STEP = _act("skip_step", "Skip a step", NeededReasonIn)

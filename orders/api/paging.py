@@ -42,12 +42,6 @@ class PageQuery(Query):
     )
 
 
-class ProductQuery(PageQuery):
-    """Selects products."""
-
-    cursor = PrintableText(default="", help_text=CURSOR_HELP)
-
-
 class OrderQuery(PageQuery):
     """Selects orders."""
 

@@ -68,6 +68,9 @@ PROBLEMS: Mapping[str, Problem] = {
     )
 }  # fmt: skip
 
+OPERATION_PROBLEMS = "x-problems"
+"""The key of the problem codes of one operation in its documentation. `orders.api.schema` turns them into responses."""
+
 BY_EXCEPTION: Mapping[type[Exception], str] = {
     exceptions.ValidationError: "validation_failed",
     exceptions.ParseError: "malformed_request",

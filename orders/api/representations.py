@@ -9,7 +9,6 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from orders.api.fields import shared
-from orders.selectors.catalogue import ProductView
 from orders.selectors.customer_order import CustomerOrder
 from orders.vocabulary import Goal, ProcessState, StepStatus
 
@@ -47,21 +46,6 @@ class OrderLinksOut(LinkOut):
     """The URLs of an order and its history."""
 
     events = serializers.CharField()
-
-
-class ProductOut(Out):
-    """A product for sale."""
-
-    sku = serializers.CharField()
-    title = serializers.CharField()
-    artist = serializers.CharField()
-    description = serializers.CharField()
-    price = MoneyOut()
-    links = serializers.SerializerMethodField()
-
-    @extend_schema_field(LinkOut)
-    def get_links(self, product: ProductView) -> Mapping[str, str]:
-        return {"self": reverse("api:product", args=[product.sku])}
 
 
 class ErrorOut(Out):
@@ -102,11 +86,15 @@ class StepOut(Out):
 
 
 class OrderOut(Out):
-    """An order and its progress. `error` is present if its submission was set aside."""
+    """An order and its progress. `workflow` is its kind, `title` says what it is, and `subject` is the client's own.
+    `error` is present if its submission was set aside."""
 
     sparse = ("error",)
 
     id = serializers.UUIDField()
+    workflow = serializers.CharField()
+    subject = serializers.CharField(allow_blank=True)
+    title = serializers.CharField(allow_blank=True)
     state = serializers.ChoiceField(choices=list(ProcessState))
     goal = serializers.ChoiceField(choices=list(Goal))
     failure_count = serializers.IntegerField()
@@ -158,7 +146,6 @@ def page_of(item: type[Out], description: str) -> type[Out]:
     return type(f"{item.__name__.removesuffix('Out')}PageOut", (Out,), members)
 
 
-ProductPageOut = page_of(ProductOut, "A page of products. `next` is the URL of the following page.")
 OrderPageOut = page_of(OrderOut, "A page of orders, newest first.")
 EventPageOut = page_of(EventOut, "A page of an order's history, oldest first.")
 MessagePageOut = page_of(MessageOut, "A page of a response queue's messages, oldest first.")

@@ -1,69 +1,39 @@
 """What clients send: the body of an order, and the headers that control a response. It accepts nothing that the
-submission process would set aside (`orders.workflow.description`).
+submission process would set aside (`orders.business.submissions`).
 """
 
 import re
-from collections import Counter
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from django.utils.http import parse_etags
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
-from rest_framework import serializers
-from rest_framework.exceptions import NotAuthenticated
+from drf_spectacular.utils import PolymorphicProxySerializer
+from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.request import Request
 
-from orders.api.fields import MailedText, Strict, Text, Token, Whole
+from orders.api.fields import OneLine, Strict, Token, Whole
 from orders.api.paging import LONGEST_WAIT
 from orders.api.problems import invalid
-from orders.fields import email as email_addresses
+from orders.business import BadOrderError, OrderKind, registry
+from orders.business.placing import NewOrder
+from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED
 from orders.fields.numbers import read_whole_number
-from orders.fields.postal_address import LONGEST_PART
 from orders.selectors.response_queues import queue_of
-from orders.services.placing import DEFAULT_PRIORITY, NewLine, NewOrder
 
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
-PART = {"max_length": LONGEST_PART}
 
+class CommonIn(Strict):
+    """What every order may have. `workflow` names its kind, `reply_to` a response queue."""
 
-class LineIn(Strict):
-    """A product and its quantity."""
-
-    sku = Text(max_length=40)
-    quantity = Whole(min_value=1, max_value=999)
-
-
-class AddressIn(Strict):
-    """Where an order is shipped."""
-
-    name = MailedText(**PART)
-    street = MailedText(**PART)
-    city = MailedText(**PART)
-    postal_code = MailedText(**PART)
-    country = Token(pattern="[A-Za-z]{2}", message="This must be a two-letter country code (ISO 3166).")
-
-    def validate_country(self, country: str) -> str:
-        return country.upper()
-
-
-@extend_schema_field(OpenApiTypes.EMAIL)
-class EmailField(Token):
-    """An email address in ASCII."""
-
-
-class NewOrderIn(Strict):
-    """A new order. `payment_method` is a token from the payment gateway; `reply_to` names a response queue."""
-
-    lines = LineIn(many=True, min_length=1, max_length=100)  # type: ignore[call-arg]  # many=True takes them
-    ship_to = AddressIn()
-    email = EmailField(
-        pattern=email_addresses.PATTERN,
-        message="This must be an email address in ASCII.",
-        max_length=email_addresses.LONGEST,
+    workflow = OneLine(
+        default="", help_text="Which kind of order it is. Without it, the first of the kinds here."
     )
-    payment_method = Token(pattern="[!-~]{1,64}", message="This must be 1 to 64 printable ASCII characters.")
+    subject = OneLine(
+        max_length=LONGEST_SUBJECT, default="", help_text="What the order is about, in your own words."
+    )
     priority = Whole(
         min_value=0,
         max_value=9,
@@ -79,17 +49,26 @@ class NewOrderIn(Strict):
         default="",
     )
 
-    def validate_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        counts = Counter(line["sku"] for line in lines)
-        seen: set[str] = set()
-        mistakes: list[dict[str, Any]] = []
-        for line in lines:
-            is_again = counts[line["sku"]] > 1 and line["sku"] in seen
-            seen.add(line["sku"])
-            mistakes.append({"sku": ["An earlier line already has this product."]} if is_again else {})
-        if any(mistakes):
-            raise serializers.ValidationError(mistakes)
-        return lines
+
+@cache
+def body_of(name: str) -> type[Strict] | None:
+    """The serializer of the whole body of an order of this kind; None if the kind has none for its own part."""
+    kind = registry.find_kind(name)
+    own = kind.serializer() if kind else None
+    if own is None:
+        return None
+    members = {"__doc__": own.__doc__, "__module__": own.__module__}
+    return type(f"New{own.__name__}", (own, CommonIn), members)
+
+
+def order_schema() -> Any:
+    """What the OpenAPI document says of the body of a new order: the bodies of all kinds."""
+    bodies = [body_of(kind.name) or CommonIn for kind in registry.kinds()]
+    if len(bodies) == 1:
+        return bodies[0]
+    return PolymorphicProxySerializer(
+        component_name="NewOrder", serializers=bodies, resource_type_field_name=None
+    )
 
 
 def client_id(request: Request) -> int:
@@ -102,10 +81,42 @@ def client_id(request: Request) -> int:
 
 def read_order(request: Request) -> NewOrder:
     """The order in a request's body. Its response queue belongs to the client. Raises `ValidationError`."""
-    order = NewOrderIn.read(request.data)
-    lines = [NewLine(sku=line["sku"], quantity=line["quantity"]) for line in order["lines"]]
-    reply_to = queue_of(client_id(request), order["reply_to"]) if order["reply_to"] else ""
-    return NewOrder(**{**order, "lines": lines, "ship_to": dict(order["ship_to"]), "reply_to": reply_to})
+    body = request.data
+    kind = _kind_of(body)
+    serializer = body_of(kind.name)
+    order = serializer.read(body) if serializer else _read_free(kind, body)
+    common = {name: order.pop(name) for name in ("workflow", "subject", "priority", "reply_to")}
+    reply_to = queue_of(client_id(request), common["reply_to"]) if common["reply_to"] else ""
+    return NewOrder(
+        kind=kind, request=order, subject=common["subject"], priority=common["priority"], reply_to=reply_to
+    )
+
+
+def _kind_of(body: object) -> type[OrderKind]:
+    name = body.get("workflow") if isinstance(body, Mapping) else None
+    kind = (
+        registry.first_kind() if name is None else registry.find_kind(name if isinstance(name, str) else "")
+    )
+    if kind is None:
+        names = ", ".join(sorted(kind.name for kind in registry.kinds()))
+        raise ValidationError({"workflow": [f"There is no such workflow. This must be one of {names}."]})
+    return kind
+
+
+def _read_free(kind: type[OrderKind], body: Any) -> dict[str, Any]:
+    """An order of a kind without a serializer: what every order may have, and data that its kind reads."""
+    if not isinstance(body, Mapping):
+        raise ValidationError("This must be an object.")
+    common = CommonIn.read({name: value for name, value in body.items() if name in RESERVED})
+    try:
+        return {**kind.read({name: value for name, value in body.items() if name not in RESERVED}), **common}
+    except BadOrderError as error:
+        raise invalid(str(error), pointer=_pointer(error.where)) from error
+
+
+def _pointer(where: str) -> str:
+    """The JSON pointer to a place such as `lines[2].sku`."""
+    return "".join(f"/{part}" for part in re.findall(r"[^.\[\]]+", where))
 
 
 def read_idempotency_key(request: Request) -> str | None:

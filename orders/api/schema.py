@@ -5,8 +5,7 @@ from typing import Any
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.permissions import AllowAny
 
-from orders.api.documentation import PROBLEMS as ENDPOINT_PROBLEMS
-from orders.api.problems import MEDIA_TYPE, PROBLEMS
+from orders.api.problems import MEDIA_TYPE, OPERATION_PROBLEMS, PROBLEMS
 from orders.api.scopes import scope_of
 
 EVERYWHERE = ("not_acceptable", "rate_limited", "internal_error", "unavailable")
@@ -60,7 +59,7 @@ def add_problems(result: dict[str, Any], **_: object) -> dict[str, Any]:
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
     for operations in result["paths"].values():
         for operation in operations.values():
-            codes = (*operation.pop(ENDPOINT_PROBLEMS, ()), *EVERYWHERE, *_token_codes(operation))
+            codes = (*operation.pop(OPERATION_PROBLEMS, ()), *EVERYWHERE, *_token_codes(operation))
             for status in sorted({PROBLEMS[code].status for code in codes}):
                 here = [code for code in codes if PROBLEMS[code].status == status]
                 operation["responses"][str(status)] = _response(here)

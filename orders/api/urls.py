@@ -6,6 +6,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from orders.api import operator_urls, problems, views
 from orders.api.requests import QUEUE_NAME
+from orders.business import registry
 
 app_name = "api"
 
@@ -19,8 +20,6 @@ class QueueNameConverter(StringConverter):
 register_converter(QueueNameConverter, "queue")
 
 version_1: list[URLPattern | URLResolver] = [
-    path("products", views.Products.as_view(), name="products"),
-    path("products/<str:sku>", views.ProductDetail.as_view(), name="product"),
     path("orders", views.Orders.as_view(), name="orders"),
     path("orders/<uuid:order_id>", views.OrderDetail.as_view(), name="order"),
     path("orders/<uuid:order_id>/cancel", views.OrderCancellation.as_view(), name="order-cancel"),
@@ -32,6 +31,7 @@ version_1: list[URLPattern | URLResolver] = [
         name="queue-message",
     ),
     *operator_urls.urlpatterns,
+    *(url for module in registry.own_modules("api_urls") for url in module.urlpatterns),
 ]
 
 urlpatterns = [

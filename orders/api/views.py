@@ -1,13 +1,11 @@
 """The REST API. Each view reads its request, makes one call, and renders the result."""
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from django.utils.cache import patch_vary_headers
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import NotFound
-from rest_framework.permissions import AllowAny
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -17,55 +15,24 @@ from orders.api.paging import (
     EventQuery,
     MessageQuery,
     OrderQuery,
-    ProductQuery,
     read_query,
     render_page,
 )
 from orders.api.problems import ProblemError
 from orders.api.waiting import ROOM
+from orders.business.placing import CannotBePlacedError, KeyReusedError
+from orders.business.submissions import DEFAULT_PRIORITY
 from orders.fields.numbers import LARGEST_ID
-from orders.selectors import catalogue, response_queues
 from orders.selectors import orders as order_selectors
+from orders.selectors import response_queues
 from orders.selectors.customer_order import CustomerOrder
 from orders.services import customers as customer_services
 from orders.services import placing
 from orders.services.act_results import ResultStatus
 from orders.services.order_changes import acknowledge_status
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.placing import (
-    DEFAULT_PRIORITY,
-    KeyReusedError,
-    MixedCurrenciesError,
-    NewLine,
-    PlacedOrder,
-    UnknownProductError,
-)
+from orders.services.placing import PlacedOrder
 from orders.vocabulary import TokenScope
-
-
-class Products(APIView):
-    """The catalogue."""
-
-    permission_classes = (AllowAny,)
-
-    @extend_schema(**documentation.LIST_PRODUCTS)
-    def get(self, request: Request) -> Response:
-        query = read_query(ProductQuery, request)
-        page = catalogue.products(after=query["cursor"], limit=query["page_size"])
-        return render_page(representations.ProductPageOut, request, page, key=lambda product: product.sku)
-
-
-class ProductDetail(APIView):
-    """One product."""
-
-    permission_classes = (AllowAny,)
-
-    @extend_schema(**documentation.GET_PRODUCT)
-    def get(self, request: Request, sku: str) -> Response:
-        product = catalogue.product(sku)
-        if product is None:
-            raise NotFound
-        return Response(representations.ProductOut.render(product))
 
 
 class Orders(APIView):
@@ -209,25 +176,13 @@ def _place(request: Request) -> PlacedOrder:
     if order.priority > DEFAULT_PRIORITY:
         scopes.require(request, TokenScope.PRIORITY)
     key = requests.read_idempotency_key(request)
+    client = order_selectors.client_of(requests.client_id(request))
     try:
-        return placing.place_order(
-            client=order_selectors.client_of(requests.client_id(request)), order=order, idempotency_key=key
-        )
-    except UnknownProductError as error:
-        raise ProblemError("validation_failed", errors=_unknown_products(order.lines, error.skus)) from error
-    except MixedCurrenciesError as error:
-        errors = [{"pointer": "/lines", "detail": str(error)}]
-        raise ProblemError("validation_failed", errors=errors) from error
+        return placing.place_order(client=client, order=order, idempotency_key=key)
+    except CannotBePlacedError as error:
+        raise ValidationError(error.mistakes) from error
     except KeyReusedError as error:
         raise ProblemError("idempotency_key_reused") from error
-
-
-def _unknown_products(lines: Sequence[NewLine], unknown: Sequence[str]) -> list[dict[str, str]]:
-    return [
-        {"pointer": f"/lines/{index}/sku", "detail": "Unknown product."}
-        for index, line in enumerate(lines)
-        if line.sku in unknown
-    ]
 
 
 def _order(request: Request, order_id: UUID) -> CustomerOrder:

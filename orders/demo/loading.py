@@ -1,12 +1,12 @@
-"""Loading the whole demonstration: catalogue, accounts and API token."""
+"""Loading the whole demonstration: what the businesses have for it, accounts and API token."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import connection, transaction
 
+from orders.business import registry
 from orders.demo.accounts import make_accounts, make_token
-from orders.demo.catalogue import load_catalogue
 
 ACCOUNTS_FILE = "demo-accounts.txt"
 TOKEN_FILE = "demo-token"
@@ -14,8 +14,9 @@ TOKEN_FILE = "demo-token"
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """What was missing and is there now."""
+    """What was missing and is there now. `businesses` has a few words for each: "24 posters"."""
 
+    businesses: list[str]
     accounts: int
     has_new_token: bool
 
@@ -26,7 +27,8 @@ def load(var_dir: Path) -> Loaded:
     with transaction.atomic(), connection.cursor() as cursor:
         # Hashing passwords takes long on a slow machine.
         cursor.execute("SET LOCAL transaction_timeout = 0")
-        load_catalogue()
         return Loaded(
-            accounts=make_accounts(var_dir / ACCOUNTS_FILE), has_new_token=make_token(var_dir / TOKEN_FILE)
+            businesses=[demo.load() for demo in registry.own_modules("demo")],
+            accounts=make_accounts(var_dir / ACCOUNTS_FILE),
+            has_new_token=make_token(var_dir / TOKEN_FILE),
         )

@@ -75,6 +75,12 @@ class Step:
     compensation: Compensation = Compensation.REVERSE
     editable: tuple[str, ...] = ()
     """The fields of its request that an operator may edit."""
+    customer_editable: tuple[str, ...] = ()
+    """Those that the customer may change while the step waits for her, such as how she pays."""
+    is_point_of_no_return: bool = False
+    """Whether the customer can no longer cancel once it has been dispatched."""
+    takes_value: bool = False
+    """Whether it takes the order's value from the customer, and its compensation gives it back."""
 
 
 @dataclass(frozen=True, kw_only=True)

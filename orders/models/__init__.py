@@ -30,9 +30,9 @@ from orders.models.health import (
     SweepRecord,
 )
 from orders.models.limits import Bucket
+from orders.models.order import Order, OrderLine
 from orders.models.outbox import OutgoingMessage
 from orders.models.second_factor import TotpFactor
-from orders.models.shop import Order, OrderLine, Product
 from orders.models.state import Event, OrderProcess, StepState, WorkflowDefinition
 
 __all__ = [
@@ -58,7 +58,6 @@ __all__ = [
     "OrderLine",
     "OrderProcess",
     "OutgoingMessage",
-    "Product",
     "RetentionFailure",
     "RetryBudget",
     "RoleInstance",

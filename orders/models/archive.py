@@ -4,7 +4,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Lower, Now
 
 
@@ -28,6 +28,8 @@ class ArchivedOrder(models.Model):
     archived_at = models.DateTimeField(db_default=Now())
     last_event = models.BigIntegerField(default=0, help_text="the id of its last event, for its version")
     skus = ArrayField(models.CharField(max_length=40), db_default=[], help_text="of its lines")
+    subject = models.CharField(max_length=120, blank=True, db_default="")
+    attributes = ArrayField(models.CharField(max_length=240), db_default=[], help_text="as name=value")
     document = models.JSONField()
 
     class Meta:
@@ -38,6 +40,13 @@ class ArchivedOrder(models.Model):
             models.Index(fields=["state", "-placed_at", "-order_id"], name="archived_by_state"),
             models.Index(fields=["total", "-placed_at", "-order_id"], name="archived_by_total"),
             GinIndex(fields=["skus"], fastupdate=False, name="archived_by_sku"),
+            models.Index(fields=["subject"], condition=~Q(subject=""), name="archived_by_subject"),
+            GinIndex(
+                fields=["attributes"],
+                condition=~Q(attributes=[]),
+                fastupdate=False,
+                name="archived_by_attribute",
+            ),
         ]
 
     def __str__(self) -> str:

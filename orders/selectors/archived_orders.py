@@ -77,7 +77,7 @@ def customer_order(archived: Archived) -> CustomerOrder | None:
         process,
         [customer_step(vars(step)) for step in archived.steps],
         [
-            customer_line(line.product_id, line.title, line.quantity, line.unit_price, order.currency)
+            customer_line(line.sku, line.title, line.quantity, line.unit_price, order.currency)
             for line in archived.lines
         ],
         {order.pk: LastEvent(last.pk, last.at)} if last else {},

@@ -1,6 +1,6 @@
 """An order as its customer sees it, whether it is queued, in the orders database, or set aside."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.business.profiles import read_submitted
 from orders.fields.money import Money
 from orders.models import Event, Order, OrderLine, OrderProcess, SetAside, StepState, SubmissionMessage
 from orders.vocabulary import Goal, ProcessState
@@ -46,11 +47,14 @@ class CustomerStep:
 class CustomerOrder:
     """An order and its progress. `version` changes whenever something happens to it.
 
-    `error` is why its submission was set aside; a step's error is on the step. `total` is None and `lines` is empty
-    only if a submission was set aside because it has none.
+    `title`, `total` and `lines` are what its kind says of it; a submission that was set aside may say nothing.
+    `error` is why it was set aside; a step's error is on the step.
     """
 
     id: UUID
+    workflow: str
+    subject: str
+    title: str
     version: str
     state: str
     placed_at: datetime
@@ -121,6 +125,9 @@ def described_order(
     last = events.get(order.pk)
     return CustomerOrder(
         id=order.pk,
+        workflow=process.workflow,
+        subject=order.subject,
+        title=order.title,
         version=version(order.pk, process.process_state, events),
         state=process.process_state,
         goal=process.goal,
@@ -128,7 +135,7 @@ def described_order(
         complete_by=process.complete_by,
         placed_at=order.placed_at,
         updated_at=last.at if last else order.inserted_at,
-        total=Money(amount=order.total, currency=order.currency),
+        total=None if order.total is None else Money(amount=order.total, currency=order.currency),
         lines=lines,
         steps=steps,
     )
@@ -137,7 +144,7 @@ def described_order(
 def _lines(orders: Sequence[Order]) -> dict[UUID, list[CustomerLine]]:
     currencies = {order.pk: order.currency for order in orders}
     rows = OrderLine.objects.filter(order_id__in=currencies).order_by("order_id", "pk")
-    fields = rows.values_list("order_id", "product_id", "title", "quantity", "unit_price")
+    fields = rows.values_list("order_id", "sku", "title", "quantity", "unit_price")
     return {
         order_id: [
             customer_line(sku, title, quantity, price, currencies[order_id])
@@ -209,43 +216,26 @@ def _described(
 ) -> CustomerOrder:
     """An order as its submission describes it. The submission may contain anything, because the queue checks
     nothing."""
-    fields = body if isinstance(body, Mapping) else {}
-    currency, total, lines = fields.get("currency"), fields.get("total"), fields.get("lines")
     last = events.get(order_id)
-    money, order_lines = None, []
-    if isinstance(currency, str) and isinstance(total, int):
-        money = Money(amount=total, currency=currency)
-        order_lines = list(_described_lines(lines, currency)) if isinstance(lines, list) else []
+    submitted = read_submitted(body, placed_at=posted_at)
+    value = submitted.profile.value
     return CustomerOrder(
         id=order_id,
+        workflow=submitted.workflow,
+        subject=submitted.subject,
+        title=submitted.profile.title,
         version=version(order_id, state.value, events),
         state=state.value,
-        placed_at=_moment(fields.get("placed_at")) or posted_at,
+        placed_at=submitted.placed_at,
         updated_at=last.at if last else changed_at,
-        total=money,
-        lines=order_lines,
+        total=value,
+        lines=[
+            customer_line(line.sku, line.title, line.quantity, line.unit_price, value.currency)
+            for line in submitted.profile.lines
+            if value is not None
+        ],
         error=error,
     )
-
-
-def _described_lines(lines: Sequence[Any], currency: str) -> Iterable[CustomerLine]:
-    for line in lines:
-        match line:
-            case {"sku": str(sku), "title": str(title), "quantity": int(quantity), "unit_price": int(price)}:
-                yield CustomerLine(
-                    sku=sku,
-                    title=title,
-                    quantity=quantity,
-                    unit_price=Money(amount=price, currency=currency),
-                )
-
-
-def _moment(value: object) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return moment if moment and moment.tzinfo else None
 
 
 def public_error(error: object) -> Mapping[str, str] | None:
@@ -253,3 +243,11 @@ def public_error(error: object) -> Mapping[str, str] | None:
     if not isinstance(error, Mapping) or not error:
         return None
     return {key: str(error[key]) for key in PUBLIC_ERROR_FIELDS if key in error}
+
+
+def order_data(order: Order) -> Mapping[str, Any]:
+    """What an order was placed with. One from before orders kept that has its address and payment method."""
+    if order.data is not None:
+        data: Mapping[str, Any] = order.data
+        return data
+    return {"ship_to": order.ship_to or {}, "payment_method": order.payment_method, "email": order.email}

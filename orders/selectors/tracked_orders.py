@@ -14,6 +14,7 @@ from orders.selectors import archived_orders
 from orders.selectors.customer_order import (
     CustomerOrder,
     last_events,
+    order_data,
     queued_order,
     set_aside_order,
     stored_orders,
@@ -23,7 +24,6 @@ from orders.vocabulary import EventKind, ProcessState
 
 GUEST = "guest"
 """The name under which the submissions of all guests are posted."""
-ADDRESS_PARTS = ("name", "street", "postal_code", "city", "country")
 PAGE_EVENTS = (
     EventKind.CALL_FAILED,
     EventKind.COMPENSATION_REQUESTED,
@@ -49,11 +49,12 @@ class Occurrence:
 
 @dataclass(frozen=True, kw_only=True)
 class TrackedOrder:
-    """An order with all that its page shows. `occurrences` is by kind of event and step; "" is the order itself."""
+    """An order with all that its page shows. `data` is what it was placed with, and may be anything while it is a
+    submission. `occurrences` is by kind of event and step; "" is the order itself."""
 
     order: CustomerOrder
     email: str
-    ship_to: Mapping[str, str]
+    data: Mapping[str, Any]
     occurrences: Mapping[tuple[str, str], Occurrence] = field(default_factory=dict)
 
 
@@ -83,7 +84,7 @@ def _tracked(order_id: UUID, customer_id: int | None, client: str) -> TrackedOrd
             return TrackedOrder(
                 order=views[0],
                 email=order.email,
-                ship_to=_address(order.ship_to),
+                data=order_data(order),
                 occurrences=_occurrences(order_id),
             )
         if message := SubmissionMessage.objects.filter(order_id=order_id, client=client).first():
@@ -103,7 +104,7 @@ def _archived(archived: archived_orders.Archived) -> TrackedOrder | None:
     return TrackedOrder(
         order=view,
         email=archived.order.email,
-        ship_to=_address(archived.order.ship_to),
+        data=order_data(archived.order),
         occurrences={
             (event.kind, event.step): Occurrence(at=event.at, attempt=event.attempt, detail=event.detail)
             for event in archived.events
@@ -116,14 +117,7 @@ def _described(order: CustomerOrder, body: object) -> TrackedOrder:
     """An order that is still a submission. Its body may be anything, because the queue checks nothing."""
     fields = body if isinstance(body, Mapping) else {}
     email = fields.get("email")
-    return TrackedOrder(
-        order=order, email=email if isinstance(email, str) else "", ship_to=_address(fields.get("ship_to"))
-    )
-
-
-def _address(value: object) -> Mapping[str, str]:
-    parts = value if isinstance(value, Mapping) else {}
-    return {part: parts[part] for part in ADDRESS_PARTS if isinstance(parts.get(part), str)}
+    return TrackedOrder(order=order, email=email if isinstance(email, str) else "", data=fields)
 
 
 def _occurrences(order_id: UUID) -> Mapping[tuple[str, str], Occurrence]:

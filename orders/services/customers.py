@@ -4,13 +4,17 @@ Cancelling and paying again are one transaction each. They lock the order first 
 repeating them changes nothing more.
 """
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
+from orders.business.editing import customer_editable, points_of_no_return, read
+from orders.business.placing import NewOrder
 from orders.engine import state_store
 from orders.engine.channels import submissions
-from orders.engine.rows import Actor, EventRow, StepRow
+from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
 from orders.outbox import queue
 from orders.selectors import tracked_orders
@@ -19,13 +23,12 @@ from orders.services import placing
 from orders.services.act_results import Result, ResultStatus
 from orders.services.order_lock import lock_order, release_order, reset_step
 from orders.vocabulary import ActorKind, EventKind, Goal, MessageKind, ProcessState, Reason, StepStatus
-from orders.workflow.customer_steps import PAYMENT, POINT_OF_NO_RETURN
 
 
 def place_order_as_guest(
-    *, order: placing.NewOrder, idempotency_key: str, language: str
+    *, order: NewOrder, email: str, idempotency_key: str, language: str
 ) -> placing.PlacedOrder:
-    """Places an order without an account, and posts the email with its link in the same transaction.
+    """Places an order without an account, and posts the email with its link to `email` in the same transaction.
 
     The email is posted once, however often the order is placed with the same key. Raises what `placing.place_order`
     raises.
@@ -33,7 +36,7 @@ def place_order_as_guest(
     with transaction.atomic():
         placed_order = placing.place_order(client=GUEST, order=order, idempotency_key=idempotency_key)
         if not placed_order.replayed:
-            ask_for_link(order_id=placed_order.order_id, email=order.email, language=language)
+            ask_for_link(order_id=placed_order.order_id, email=email, language=language)
     return placed_order
 
 
@@ -46,7 +49,7 @@ def cancel(*, order_id: UUID, by: str) -> Result:
         row, steps = lock_order(order_id)
         if row.goal == Goal.COMPENSATE:
             return Result(status=ResultStatus.ALREADY, message="The order is already cancelled.")
-        if row.process_state == ProcessState.PROCESSED or _is_past_the_point(steps):
+        if row.process_state == ProcessState.PROCESSED or _is_past_the_point(row, steps):
             return Result(
                 status=ResultStatus.REFUSED,
                 message="The order can no longer be cancelled, because its payment is being taken.",
@@ -69,30 +72,32 @@ def _customer(client: str) -> Actor:
     return Actor(ActorKind.CUSTOMER, client)
 
 
-def _is_past_the_point(steps: list[StepRow]) -> bool:
-    return any(step.name == POINT_OF_NO_RETURN and step.attempt for step in steps)
+def _is_past_the_point(row: ProcessRow, steps: list[StepRow]) -> bool:
+    points = points_of_no_return(row.workflow, row.version)
+    return any(step.name in points and step.attempt for step in steps)
 
 
-def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
-    """Retries a declined payment with another `payment_method`, a token from the payment gateway.
+def resolve(*, order_id: UUID, changes: Mapping[str, Any], by: str) -> Result:
+    """Retries a step that waits for its customer with what she has changed, such as how she pays.
 
-    The refusal was definite, so the retry belongs to a new generation and has a new idempotency key. An order that is
-    in Error for another reason stays there, and uses this payment method once that is fixed. Raises
-    `NoSuchOrderError`.
+    `changes` are new values of the fields that the step lets its customer change. The refusal was definite, so the
+    retry belongs to a new generation and has a new idempotency key. An order that is in Error for another reason stays
+    there, and uses the change once that is fixed. Raises `NoSuchOrderError`, and `BadOrderError` for an invalid value.
     """
     with transaction.atomic():
         row, steps = lock_order(order_id)
         if row.goal == Goal.COMPENSATE:
             return Result(
                 status=ResultStatus.REFUSED,
-                message="The order can no longer be paid for, because it is being cancelled.",
+                message="The order can no longer be changed, because it is being cancelled.",
             )
-        step = next((step for step in steps if step.name == PAYMENT and _waits_for_customer(step)), None)
+        step = next((step for step in steps if _waits_for(row, step, changes)), None)
         if step is None:
             return Result(
-                status=ResultStatus.ALREADY, message="No payment of this order is waiting for its customer."
+                status=ResultStatus.ALREADY, message="Nothing of this order is waiting for its customer."
             )
-        state_store.edit_request(step, {"payment_method": payment_method}, keep_original=False)
+        values = {name: read(row.workflow, name, value) for name, value in changes.items()}
+        state_store.edit_request(step, values, keep_original=False)
         reset = reset_step(step, row.goal)._replace(error=None)
         state_store.write_steps([StepWrite(reset, step.attempt)])
         if row.process_state != ProcessState.ERROR:
@@ -101,7 +106,14 @@ def pay_again(*, order_id: UUID, payment_method: str, by: str) -> Result:
         state_store.record_events(
             [EventRow(order_id, EventKind.PAID_AGAIN, _customer(by), step.name, step.attempt)]
         )
-    return Result(status=ResultStatus.DONE, message="The payment will be tried again.")
+    return Result(status=ResultStatus.DONE, message="It will be tried again.")
+
+
+def _waits_for(row: ProcessRow, step: StepRow, changes: Mapping[str, Any]) -> bool:
+    """Whether a step waits for its customer to change these fields."""
+    return _waits_for_customer(step) and set(changes) <= customer_editable(
+        row.workflow, row.version, step.name
+    )
 
 
 def _waits_for_customer(step: StepRow) -> bool:

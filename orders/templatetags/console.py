@@ -41,7 +41,7 @@ from orders.selectors.desk.bounds import MOST_COUNTED
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.standing import Standing
 from orders.selectors.desk.status_bar import StatusBar, read_status_bar
-from orders.templatetags import shop
+from orders.templatetags.pages import icon as icon_of
 from orders.vocabulary import AlertKind
 from orders.wording import role_alerts, units
 from orders.wording.events import finding_text
@@ -118,7 +118,7 @@ def short_id(order_id: UUID | str) -> SafeString:
 def pill(tone: str, icon: str, text: str) -> SafeString:
     """A state as colour, icon and word. `tone` is good, busy, warn, bad or idle."""
     return format_html(
-        '<span class="status status--{}">{}<span>{}</span></span>', tone, shop.icon(icon, 16), text
+        '<span class="status status--{}">{}<span>{}</span></span>', tone, icon_of(icon, 16), text
     )
 
 

@@ -10,13 +10,14 @@ import pytest
 
 from orders.engine.contracts import Agent, Json, Request
 from orders.engine.errors import Fault
-from orders.workflow.fulfilment import fulfil_order
+from orders.shop.fulfilment import fulfil_order
+from orders.shop.time_limits import TimeLimits
 from tests.support.order_bodies import PARIS
 
 BOUND = 60.0
 """Seconds after which a test gives up waiting."""
 
-WORKFLOW = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3_600.0)
+WORKFLOW = fulfil_order(TimeLimits())
 DESCRIPTION: dict[str, Any] = {
     "lines": [{"sku": "tidal-lines", "title": "Tidal Lines", "quantity": 2, "unit_price": 3900}],
     "ship_to": PARIS,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from orders.agents.carrier import Carrier
-from orders.agents.payments import Payments
 from orders.agents.transport import Remote
-from orders.agents.warehouse import Warehouse
 from orders.engine.contracts import Agent, Done, Finding, InquiringAgent, NotDone, Request, Unknown
 from orders.engine.errors import Declined, Fault, Refused, Transient
+from orders.shop.agents.carrier import Carrier
+from orders.shop.agents.payments import Payments
+from orders.shop.agents.warehouse import Warehouse
 from tests.agents.calls import BOUND, compensate, fault_of, forward, perform, reversal_of, run
 from tests.sandbox.process import Sandbox
 from tests.support.remote import serving

@@ -10,12 +10,12 @@ from uuid import uuid4
 import pytest
 from aiohttp import web
 
-from orders.agents.carrier import Carrier
-from orders.agents.mail import Mail
-from orders.agents.payments import Payments
-from orders.agents.warehouse import Warehouse
 from orders.engine.contracts import Effect, EffectPage, ListingAgent, Request
 from orders.engine.errors import Fault, Transient, Unresolved
+from orders.shop.agents.carrier import Carrier
+from orders.shop.agents.mail import Mail
+from orders.shop.agents.payments import Payments
+from orders.shop.agents.warehouse import Warehouse
 from sandbox.app import PAGE
 from tests.sandbox.process import Sandbox
 from tests.support.order_bodies import PARIS

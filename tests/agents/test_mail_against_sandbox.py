@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from orders.agents.mail import Mail
 from orders.engine.contracts import Request
 from orders.engine.errors import Fault, Refused, Transient
+from orders.shop.agents.mail import Mail
 from tests.agents.calls import compensate, fault_of, forward, perform, reversal_of
 from tests.sandbox.process import Sandbox
 

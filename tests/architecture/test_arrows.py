@@ -37,8 +37,20 @@ ENGINE_MODELS = (
     "orders.models.health",
     "orders.models.choices",
 )
-FACES = ("orders.api", "orders.storefront", "orders.console", "orders.live")
-BUSINESS = ("orders.workflow", "orders.agents")
+FACES = ("orders.api", "orders.console", "orders.live")
+BUSINESS = ("orders.shop", "orders.agents")
+PUBLIC = (
+    *("orders.business", "orders.agents", "orders.fields", "orders.vocabulary", "orders.wording"),
+    *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime.sql"),
+    *("orders.services.accounts", "orders.services.act_results", "orders.services.customers"),
+    *("orders.services.order_lock", "orders.services.placing", "orders.selectors.accounts"),
+    *("orders.selectors.customer_order", "orders.selectors.orders", "orders.selectors.paging"),
+    *("orders.selectors.tracked_orders", "orders.access", "orders.admin", "orders.models.customer"),
+    *("orders.api.fields", "orders.api.paging", "orders.api.problems", "orders.api.representations"),
+    "sasweb.environment",
+)
+"""What a business may import of this project (docs/your-business.md)."""
+BUSINESSES = ("orders.shop",)
 BELOW_FACES = (
     "orders.engine.errors",
     "orders.services",
@@ -51,28 +63,29 @@ BELOW_FACES = (
 ROOMS = {
     "orders.vocabulary": (),
     "orders.fields": (),
-    "orders.posters": (),
     "orders.models": ("orders.vocabulary", "sasweb.sealing"),
     "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
-    "orders.workflow": ("orders.engine.contracts", "orders.fields", "orders.models.shop"),
+    "orders.business": (
+        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.channels.submissions"),
+        *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
+    ),
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
     "orders.selectors": (
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime.sql", "orders.engine.rows", "orders.engine.circuits.rules"),
         "orders.engine.retry_rules",
-        *("orders.workflow.customer_steps", "orders.workflow.versions", "orders.engine.contracts"),
+        *("orders.business", "orders.engine.contracts"),
     ),
     "orders.wording": (
         "orders.vocabulary",
         "orders.fields",
         "orders.selectors",
-        "orders.workflow.customer_steps",
     ),
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.errors", "orders.engine.rows", "orders.outbox", "orders.access"),
-        *("orders.workflow.editing", "orders.workflow.customer_steps"),
+        "orders.business",
     ),
     "orders.outbox": (
         *("sasweb.mail_server", "sasweb.webhooks", "orders.access", "orders.wording", "orders.selectors"),
@@ -90,19 +103,32 @@ ROOMS = {
         "orders.engine.runtime.sql",
         *("sasweb.limits", "sasweb.refusals", "sasweb.sealing"),
     ),
-    "orders.api": (*BELOW_FACES, "sasweb.shutdown"),
-    "orders.storefront": (*BELOW_FACES, "orders.posters", "orders.workflow.customer_steps"),
+    "orders.api": (*BELOW_FACES, "orders.business", "sasweb.shutdown"),
     "orders.console": (*BELOW_FACES, "sasweb.launcher"),
     "orders.live": (*BELOW_FACES, "orders.engine.channels.wakeups", "orders.engine.runtime.listener"),
     "orders.watchdog": (
         *("orders.engine.role_health", "orders.engine.runtime", "orders.services.operators.notifications"),
         *("orders.outbox", "orders.vocabulary", "sasweb.mail_server", "sasweb.readiness", "sasweb.shutdown"),
     ),
-    "orders.templatetags": (*BELOW_FACES, "orders.posters"),
-    "orders.demo": ("orders.models", "orders.access", "orders.fields", "orders.vocabulary"),
+    "orders.templatetags": BELOW_FACES,
+    "orders.demo": (
+        "orders.models",
+        "orders.access",
+        "orders.business",
+        "orders.fields",
+        "orders.vocabulary",
+    ),
     "orders.management": (
         *BELOW_FACES,
-        *("orders.wiring", "orders.demo", "orders.jobs", "orders.engine.runtime", "orders.models", "sasweb"),
+        *(
+            "orders.business",
+            "orders.wiring",
+            "orders.demo",
+            "orders.jobs",
+            "orders.engine.runtime",
+            "orders.models",
+            "sasweb",
+        ),
         "orders.watchdog",
         "orders.reconciliation",
         "orders.engine.channels.wakeups",
@@ -182,15 +208,23 @@ def test_leases_alerts_and_sql_know_no_role(module: str) -> None:
 
 
 @pytest.mark.pattern("C4")
+@pytest.mark.parametrize("business", BUSINESSES)
+def test_a_business_imports_only_what_is_public(business: str) -> None:
+    """The shop has no private door: another business could be written in the same way."""
+    assert offences(within(business), is_wrong=only(business, *PUBLIC)) == []
+
+
+@pytest.mark.pattern("C4")
+def test_nothing_of_the_project_knows_a_business_by_name() -> None:
+    others = [module for module in within("orders", "sasweb") if not is_within(module, *BUSINESSES)]
+    assert offences(others, is_wrong=never(*BUSINESSES)) == []
+
+
+@pytest.mark.pattern("C4")
 def test_a_workflow_is_declared_with_the_contracts_and_pure_checks_alone() -> None:
-    declared = [module for module in within("orders.workflow") if module != "orders.workflow.intake"]
-    allowed = only("orders.workflow", "orders.engine.contracts", "orders.fields")
+    declared = ["orders.shop.fulfilment", "orders.shop.description", "orders.shop.time_limits"]
+    allowed = only("orders.shop", "orders.business", "orders.engine.contracts", "sasweb.environment")
     assert offences(declared, is_wrong=allowed) == offences(declared, is_wrong=never("django")) == []
-
-
-def test_the_intake_may_also_write_the_shops_own_tables() -> None:
-    allowed = ("orders.workflow", "orders.engine.contracts", "orders.models.shop")
-    assert offences(["orders.workflow.intake"], is_wrong=only(*allowed)) == []
 
 
 @pytest.mark.pattern("A1")
@@ -198,14 +232,17 @@ def test_an_agent_knows_the_contracts_and_its_transport_and_no_database() -> Non
     allowed = ("orders.agents", "orders.engine.contracts", "orders.engine.errors")
     assert offences(within("orders.agents"), is_wrong=only(*allowed)) == []
     assert offences(within("orders.agents"), is_wrong=never("django", "psycopg")) == []
+    agents = [module for module in within("orders.shop.agents") if module != "orders.shop.agents"]
+    assert offences(agents, is_wrong=only(*allowed, "orders.shop.agents", "orders.fields")) == []
+    assert offences(agents, is_wrong=never("django", "psycopg")) == []
 
 
 @pytest.mark.pattern("A1")
 def test_no_agent_knows_another_agent() -> None:
     agents = {
         imported.target
-        for imported in imports("orders.wiring")
-        if is_within(imported.target, "orders.agents")
+        for imported in imports("orders.shop.agents")
+        if is_within(imported.target, "orders.shop.agents")
     }
     assert len(agents) >= 4
     for agent in agents:
@@ -232,7 +269,7 @@ def test_the_web_asks_services_and_selectors_and_knows_no_role_and_no_channel() 
         "orders.management",
         "sandbox",
     )
-    faces = within("orders.api", "orders.storefront", "orders.console")
+    faces = within("orders.api", "orders.shop.storefront", "orders.console")
     errors = "orders.engine.errors"
     assert offences(faces, is_wrong=never(*behind), unless=lambda imported: imported.target == errors) == []
 
@@ -258,7 +295,7 @@ def test_operators_services_know_of_the_business_only_what_may_be_edited() -> No
     behind = (*ROLES, *BUSINESS, *FACES, "orders.wiring", "orders.jobs", "orders.management", "sandbox")
     acts = within("orders.services.operators")
     assert len(acts) >= 4
-    editing = "orders.workflow.editing"
+    editing = "orders.business.editing"
     assert offences(acts, is_wrong=never(*behind), unless=lambda imported: imported.target == editing) == []
 
 
@@ -269,12 +306,12 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
 
 
 @pytest.mark.pattern("C4")
-def test_only_the_wiring_joins_roles_and_business() -> None:
+def test_only_the_wiring_gives_the_roles_their_workflows_and_agents() -> None:
     joins = [
         module
         for module in modules()
         if any(is_within(imported.target, *ROLES) for imported in imports(module))
-        and any(is_within(imported.target, *BUSINESS) for imported in imports(module))
+        and any(is_within(imported.target, "orders.business") for imported in imports(module))
     ]
     assert joins == ["orders.wiring"]
 
@@ -323,7 +360,7 @@ from orders.models import Order, OrderProcess
 def later():
     from orders.engine.channels import replies
 if TYPE_CHECKING:
-    from orders.agents.mail import Mail as Post
+    from orders.shop.agents.mail import Mail as Post
 """
     assert [imported.target for imported in read_imports("made_up", ast.parse(source))] == [
         "orders.services.order_changes",
@@ -332,9 +369,9 @@ if TYPE_CHECKING:
         "orders.engine.alerts",
         "orders.engine.state_store",
         "orders.engine.state_store.claims",
-        "orders.models.shop",
+        "orders.models.order",
         "orders.models.state",
         "orders.engine.channels.replies",
-        "orders.agents.mail",
+        "orders.shop.agents.mail",
     ]
     assert {"orders.engine.supervisor.role", "orders.engine.state_store.claims"} < reach("orders.wiring")

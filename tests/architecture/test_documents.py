@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from environs import Env
 
 from orders import jobs
 from orders.access import api_tokens
@@ -37,6 +36,7 @@ from sasweb.launcher import jobs_watch, launch
 from sasweb.limits import DEFAULTS
 from tests.architecture.source import ROOT
 from tests.support.invariants import Limits
+from tests.support.variables import defaults_of_businesses
 
 DOCUMENTS = sorted(
     [
@@ -72,23 +72,25 @@ def text_of(document: Path) -> str:
 @pytest.fixture
 def defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> config.Config:
     """The configuration with no variable set except the folder that it writes to."""
-    for name in config.Config.__dataclass_fields__:
+    for name in (*config.Config.__dataclass_fields__, *defaults_of_businesses()):
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("VAR_DIR", str(tmp_path))
-    return config.read(Env())
+    return config.read()
 
 
 def test_the_settings_in_the_readme_are_those_of_the_configuration() -> None:
     named = [name for row in table(README, "## Settings") for name in names_in(row[0])]
-    assert sorted(named) == sorted(name.upper() for name in config.Config.__dataclass_fields__)
+    own = {name.upper() for name in config.Config.__dataclass_fields__}
+    assert sorted(named) == sorted(own | defaults_of_businesses().keys())
 
 
 def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: config.Config) -> None:
     demo = launch.environment(defaults, database_url="")
+    of_businesses = defaults_of_businesses()
     shown = {
         "BIND": "127.0.0.1:8000",
         "ALLOWED_HOSTS": ", ".join(f"`{host}`" for host in defaults.allowed_hosts),
-        "CUSTOMER_WAIT": f"{defaults.customer_wait:g} (`bin/up`: {demo['CUSTOMER_WAIT']})",
+        "CUSTOMER_WAIT": f"{of_businesses['CUSTOMER_WAIT']:g} (`bin/up`: {demo['CUSTOMER_WAIT']})",
         "DEBUG": {("false", "true"): "off (`bin/up`: on)"}[str(defaults.debug).lower(), demo["DEBUG"]],
         "AGENT_RATE": {0.0: "0 (no limit)"}[defaults.agent_rate],
         "REQUIRE_SECOND_FACTOR": {True: "on, unless `DEBUG` is"}[defaults.require_second_factor],
@@ -107,12 +109,13 @@ def test_the_defaults_in_the_readme_are_those_of_the_configuration(defaults: con
         "MIGRATE_DATABASE_URL": {"": "`DATABASE_URL`"}[defaults.migrate_database_url],
         "SECRET_KEY": "generated once, kept in `VAR_DIR`",
         "SECRET_KEY_FALLBACKS": {(): "none"}[defaults.secret_key_fallbacks],
+        "BUSINESSES": f"`{','.join(defaults.businesses)}`",
         "WAREHOUSE_URL": "the sandbox",
     }
     shown["BIND"] = f"`{defaults.bind}`, `{defaults.sandbox_bind}`"
     for row in table(README, "## Settings"):
         names = names_in(row[0])
-        values = [getattr(defaults, name.lower()) for name in names]
+        values = [getattr(defaults, name.lower(), of_businesses.get(name)) for name in names]
         assert row[1] == (shown.get(names[0]) or ", ".join(f"{value:g}" for value in values)), names
 
 

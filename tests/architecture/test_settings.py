@@ -11,6 +11,7 @@ import pytest
 from sasweb import config
 from sasweb.limits import DEFAULTS
 from tests.architecture.source import ROOT
+from tests.support.variables import defaults_of_businesses
 
 NOT_A_URL = "expected a URL that starts with http or https://"
 NOT_AN_EMAIL = "expected an email, for example Shop <shop@example.org>"
@@ -54,6 +55,11 @@ WRONG = [
         "expected off, or for example orders.token=50/60 for 50 in 60 seconds, separated by commas;"
         f" the names are {', '.join(DEFAULTS)}",
     ),
+    (
+        "BUSINESSES",
+        "no.such.package",
+        "expected Python packages, each once, separated by commas, for example orders.shop",
+    ),
     ("TRUSTED_PROXIES", "proxy", "expected networks separated by commas, for example 10.20.0.0/16"),
 ]
 """Variable, invalid value, expected value as the line says it."""
@@ -63,7 +69,8 @@ ALSO_WRONG = [
     *[("SUPERVISOR_PERIOD", value) for value in ("", "nan", "inf", "1e9", "2s")],
     *[("FAILURE_THRESHOLD", value) for value in ("", "2.5", "101", "three")],
     *[("WEBHOOK_NETWORKS", value) for value in ("intranet", "10.0.0.0/33", "10.0.0.0/8,", "*")],
-    *[("WAREHOUSE_URL", value) for value in ("http://[::1", "http://host:99999", "http://host:port")],
+    *[("PUBLIC_URL", value) for value in ("http://[::1", "http://host:99999", "http://host:port")],
+    *[("BUSINESSES", value) for value in ("", "orders.shop,orders.shop", "..shop", "orders.shop,")],
     *[
         ("DATABASE_URL", value)
         for value in ("postgresql://h/x?nosuch=1", "postgresql://[::1", "host=x dbname=y")
@@ -142,4 +149,4 @@ def test_every_wrong_value_is_reported_in_one_line(
 def test_every_variable_has_a_test_of_a_wrong_value() -> None:
     """`ALLOWED_HOSTS` takes any names; the secret keys are tested apart, since they are not shown."""
     tested = {name.lower() for name, _, _ in WRONG} | {"allowed_hosts", "secret_key", "secret_key_fallbacks"}
-    assert set(config.Config.__dataclass_fields__) - tested == set()
+    assert {*config.Config.__dataclass_fields__, *map(str.lower, defaults_of_businesses())} - tested == set()

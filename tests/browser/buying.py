@@ -28,7 +28,7 @@ def fill_cart(page: Page) -> None:
 def show_gone(page: Page) -> None:
     """Shows a cart in which something is no longer for sale."""
     # Imported late, because they import models. Playwright's loop runs in this thread, so another queries the database.
-    from orders.models import Product  # noqa: PLC0415
+    from orders.shop.models import Product  # noqa: PLC0415
     from tests.support.roles import in_thread  # noqa: PLC0415
 
     def sell(is_listed: bool) -> None:

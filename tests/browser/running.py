@@ -18,8 +18,8 @@ from django.contrib.auth.models import User
 
 from orders.services.accounts import NewAddress, save_address
 from orders.services.order_changes import compensate_order
-from orders.services.placing import NewLine, NewOrder, place_order
-from orders.storefront.order_url import order_url
+from orders.shop.placing import NewLine, NewOrder, place_order
+from orders.shop.storefront.order_url import order_url
 from tests.support.order_bodies import DELFT, EMAIL
 from tests.support.people import person
 from tests.support.system import System, database_url

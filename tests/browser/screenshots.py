@@ -99,7 +99,7 @@ def add_customer() -> None:
     from django.contrib.auth.models import User  # noqa: PLC0415
 
     from orders.services.accounts import NewAddress, save_address  # noqa: PLC0415
-    from orders.services.placing import NewLine, NewOrder, place_order  # noqa: PLC0415
+    from orders.shop.placing import NewLine, NewOrder, place_order  # noqa: PLC0415
 
     user = User.objects.create_user(EMAIL, EMAIL, PASSWORD)
     save_address(user_id=user.pk, address=NewAddress(**LONDON))

@@ -11,5 +11,5 @@ from tests.support.people import signed_in
 def test_the_account_of_createsuperuser_may_use_console_and_admin_site() -> None:
     call_command("createsuperuser", interactive=False, username="ann", email="ann@example.org", verbosity=0)
     browser = signed_in(User.objects.get(username="ann"))
-    pages = ("/console/", "/console/audit/", "/admin/auth/user/add/", "/admin/orders/product/add/")
+    pages = ("/console/", "/console/audit/", "/admin/auth/user/add/", "/admin/shop/product/add/")
     assert {page: browser.get(page).status_code for page in pages} == dict.fromkeys(pages, 200)

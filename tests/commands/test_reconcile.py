@@ -9,7 +9,7 @@ import pytest
 from pytest_django import Settings
 from uuid_utils.compat import uuid7
 
-from orders import wiring
+from orders.business import registry
 from orders.engine.runtime.sql import database_now
 from orders.models import OrderProcess, StepState
 from tests.commands.running import Ran, run
@@ -30,14 +30,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def sandbox(running: Sandbox, settings: Settings) -> Iterator[Sandbox]:
-    url = f"http://127.0.0.1:{running.port}"
-    settings.CONFIG = replace(
-        settings.CONFIG,
-        warehouse_url=f"{url}/warehouse",
-        payments_url=f"{url}/payments",
-        carrier_url=f"{url}/carrier",
-    )
+def sandbox(running: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    for service in ("warehouse", "payments", "carrier"):
+        monkeypatch.setenv(f"{service.upper()}_URL", f"http://127.0.0.1:{running.port}/{service}")
     yield running
     running.ask("DELETE", "/_faults")
 
@@ -49,7 +44,7 @@ def since() -> str:
 
 
 def order_of_the_shop(steps: dict[str, Any], **process: Any) -> OrderProcess:
-    (workflow,) = wiring.workflows().values()
+    (workflow,) = registry.workflows().values()
     order = make_order(steps, workflow=workflow, **({"process_state": "processing"} | process))
     StepState.objects.filter(process=order, state="completed").update(completed_at=database_now())
     return order
@@ -155,7 +150,7 @@ def test_json_has_every_discrepancy_and_every_count(sandbox: Sandbox, since: str
     ran = run("reconcile", "--since", since, "--json")
     assert ran.code == 1
     assert ran.json()["since"] == since
-    assert [report["agent"] for report in ran.json()["agents"]] == [*wiring.AGENTS]
+    assert [report["agent"] for report in ran.json()["agents"]] == [*registry.agent_names()]
     report = agent_of(ran, "warehouse")
     (discrepancy,) = report.pop("discrepancies")
     assert report == {

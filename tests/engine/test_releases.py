@@ -8,12 +8,13 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
+from orders.business.intake import OrderIntake
 from orders.engine.admission import Admission
 from orders.engine.contracts import Compensation, Workflow, Workflows
 from orders.engine.scheduler.role import Scheduler
 from orders.engine.submission import Submitter
-from orders.models import Alert, OrderProcess, Product, SetAside, StepState, SubmissionMessage
-from orders.workflow.intake import OrderIntake
+from orders.models import Alert, OrderProcess, SetAside, StepState, SubmissionMessage
+from orders.shop.models import Product
 from tests.support.factories import make_order
 from tests.support.overdue import overdue, processing
 from tests.support.roles import (
@@ -177,7 +178,7 @@ def test_new_orders_stay_in_the_queue_while_their_workflow_is_refused() -> None:
     make_order(fingerprint=CAKE.fingerprint)
     changed = with_another_step(CAKE)
     new = post()
-    broken = a_role(intake=OrderIntake(workflow=changed), workflows=versions(changed))
+    broken = a_role(intake=OrderIntake(newest={"fulfil-order": changed}), workflows=versions(changed))
     try_for_a_while(broken, passes=3)
     assert SubmissionMessage.objects.get().order_id == new
     assert open_alerts() == [("release", "bake-cake v3", "workflow_changed")]

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from orders import jobs, wiring
+from orders import jobs
+from orders.business import registry
 from orders.models import Alert, Event, LeaderLease, OrderProcess
 from sasweb.launcher import jobs_cluster
 from tests.support.factories import ago, ahead, make_order
@@ -43,8 +44,8 @@ def stop_shifts(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def an_overdue_order(**process: Any) -> OrderProcess:
     """An order of the shop whose first step is unanswered, although its agent runs."""
-    staff(wiring.workflows())
-    (workflow,) = wiring.workflows().values()
+    staff(registry.workflows())
+    (workflow,) = registry.workflows().values()
     first = {"state": "running", "complete_by": ago(1)}
     return make_order(
         {workflow.steps[0].name: first}, workflow=workflow, process_state="processing", **process

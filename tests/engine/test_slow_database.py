@@ -7,7 +7,8 @@ import pytest
 from django.db import connection
 
 from orders.engine.runtime import batch, sql
-from orders.models import Alert, OrderProcess, Product, SetAside, StepState, SubmissionMessage
+from orders.models import Alert, OrderProcess, SetAside, StepState, SubmissionMessage
+from orders.shop.models import Product
 from tests.support.factories import make_order
 from tests.support.overdue import overdue, processing
 from tests.support.roles import a_leader, a_scheduler, clones, drain

@@ -6,6 +6,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
+from orders.business.intake import OrderIntake
 from orders.engine.channels import low_water, submissions
 from orders.engine.contracts import (
     Workflow,
@@ -14,13 +15,12 @@ from orders.models import (
     Event,
     Order,
     OrderProcess,
-    Product,
     SetAside,
     StatusMessage,
     StepState,
     SubmissionMessage,
 )
-from orders.workflow.intake import OrderIntake
+from orders.shop.models import Product
 from tests.support.order_bodies import EMAIL
 from tests.support.roles import drain, event_of, history, status_kinds
 from tests.support.submissions import a_role, nothing_was_inserted, post
@@ -69,7 +69,7 @@ def test_when_the_second_insert_into_the_state_store_fails_nothing_is_left_and_t
     bad_step = replace(CAKE.steps[0], agent="a" * 100)
     workflow = Workflow(name="bake-cake", version=3, steps=(bad_step, *CAKE.steps[1:]))
     order_id = post(reply_to="app-1")
-    counts = a_role(intake=OrderIntake(workflow=workflow)).run_once()
+    counts = a_role(intake=OrderIntake(newest={"fulfil-order": workflow})).run_once()
     assert (counts.busy, counts.done) == (True, {"failed_passes": 1})
     assert nothing_was_inserted()
     assert SubmissionMessage.objects.get().order_id == order_id

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 from django.db import OperationalError
 
+from orders.business.intake import OrderIntake
 from orders.engine.contracts import (
     IntakeAnswer,
     Submission,
@@ -13,11 +14,10 @@ from orders.models import (
     Alert,
     Order,
     OrderProcess,
-    Product,
     SetAside,
     SubmissionMessage,
 )
-from orders.workflow.intake import OrderIntake
+from orders.shop.models import Product
 from tests.support.roles import alerts_of, drain, event_of, history, status_kinds
 from tests.support.submissions import Brittle, a_role, nothing_was_inserted, post
 from tests.support.workflows import CAKE
@@ -98,7 +98,7 @@ def test_a_message_is_set_aside_even_if_its_error_cannot_be_stored_as_it_is() ->
 
 @pytest.mark.pattern("S3")
 def test_a_message_that_breaks_a_pass_only_once_is_not_set_aside() -> None:
-    sound = OrderIntake(workflow=CAKE)
+    sound = OrderIntake(newest={"fulfil-order": CAKE})
     broken = iter([True])
 
     def at_first(batch: Sequence[Submission]) -> Sequence[IntakeAnswer]:

@@ -11,14 +11,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ORDERS = 20
 LONGER = """
 import dataclasses
-from orders.workflow import fulfilment, versions
+from orders.shop import fulfilment
 
-def longer(**limits):
-    workflow = fulfilment.fulfil_order(**limits)
+inner = fulfilment.fulfil_order
+
+def longer(limits):
+    workflow = inner(limits)
     step = dataclasses.replace(workflow.steps[0], name="wrap", after=(), needs=())
     return dataclasses.replace(workflow, steps=(*workflow.steps, step))
 
-versions.fulfil_order = longer
+fulfilment.fulfil_order = longer
 """
 """A release in which version 1 of the shop's workflow has one more step."""
 

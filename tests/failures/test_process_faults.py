@@ -193,7 +193,7 @@ def test_an_answer_that_arrives_twice_counts_once(system: System, doubled_replie
 DIES_OF_THIRTEEN = """
 import django
 django.setup()
-from orders.agents.warehouse import Warehouse
+from orders.shop.agents.warehouse import Warehouse
 perform = Warehouse.perform
 async def dies(self, request):
     if any(line["quantity"] == 13 for line in request.data["lines"]):

@@ -14,15 +14,15 @@ import psycopg
 import pytest
 from django.db import connection
 
-from orders import wiring
-from orders.agents.carrier import Carrier
-from orders.agents.payments import Payments
-from orders.agents.warehouse import Warehouse
+from orders.business import registry
 from orders.models import OrderProcess
 from orders.reconciliation.check import AgentReport, reconcile
 from orders.services.audit import Actor
 from orders.services.operators.order_acts import compensate
-from orders.services.placing import place_order
+from orders.shop.agents.carrier import Carrier
+from orders.shop.agents.payments import Payments
+from orders.shop.agents.warehouse import Warehouse
+from orders.shop.placing import place_order
 from tests.support.factories import ago, new_order
 from tests.support.own_database import OwnDatabase
 from tests.support.system import ENDED, SERVICES, System
@@ -172,7 +172,7 @@ def compare(system: System) -> list[AgentReport]:
     """Compares the sandbox with the database, as the command does."""
     url = system.sandbox_url
     agents = [Warehouse(f"{url}/warehouse"), Payments(f"{url}/payments"), Carrier(f"{url}/carrier")]
-    return reconcile(agents=agents, workflows=wiring.workflows(), since=ago(3_600))
+    return reconcile(agents=agents, workflows=registry.workflows(), since=ago(3_600))
 
 
 @pytest.mark.pattern("F35")

@@ -12,8 +12,9 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from orders.models import Event, OrderProcess, Product, SubmissionKey
-from orders.services.placing import place_order
+from orders.models import Event, OrderProcess, SubmissionKey
+from orders.shop.models import Product
+from orders.shop.placing import place_order
 from tests.support.factories import new_order
 from tests.support.own_database import OwnDatabase
 from tests.support.system import System

@@ -13,7 +13,7 @@ KEYS = (
     ),
     Mutant(
         name="a-new-id-for-a-lost-order",
-        path="orders/services/placing.py",
+        path="orders/business/placing.py",
         old="order_id = derived_order_id(client=client, key=key)",
         new="order_id = uuid7()",
         test="tests/services/test_placing.py"
@@ -21,7 +21,7 @@ KEYS = (
     ),
     Mutant(
         name="client-and-key-run-together",
-        path="orders/services/order_ids.py",
+        path="orders/business/order_ids.py",
         old='len(name).to_bytes(4, "big") + name',
         new="name",
         test="tests/unit/test_order_ids.py"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orders.models import Product
+from orders.shop.models import Product
 from tests.support.clock import Clock
 from tests.support.webhook import LOOPBACK, Webhook, webhook
 

@@ -2,16 +2,16 @@
 
 from typing import Any
 
+from orders.business import registry
 from orders.models import Alert, AuditEntry, OrderProcess
 from orders.services.act_results import Result
 from orders.services.audit import Actor
 from orders.services.operators.editing import edit_and_resubmit
-from orders.workflow import editing
 from tests.support.factories import ago, make_alert, make_order
 from tests.support.order_bodies import DELFT
 from tests.support.roles import a_scheduler, drain
 
-((_, FULFIL),) = editing.WORKFLOWS.items()
+FULFIL = registry.newest_workflows()["fulfil-order"]
 FULFILS = {(FULFIL.name, FULFIL.version): FULFIL}
 MOVED = {**DELFT, "city": "Gouda"}
 BEFORE_SHIPMENT = {"reserve-stock": "completed", "authorise-payment": "completed"}

@@ -3,24 +3,28 @@
 import pytest
 from django.db import IntegrityError
 
+from orders.business.order_ids import derived_order_id
+from orders.business.placing import KeyReusedError
 from orders.engine.runtime.sql import run
 from orders.models import (
     ArchivedOrder,
     Order,
     OrderProcess,
     OutgoingMessage,
-    Product,
     StepState,
     SubmissionKey,
     SubmissionMessage,
 )
 from orders.selectors.orders import order
 from orders.services.customers import place_order_as_guest
-from orders.services.order_ids import derived_order_id
-from orders.services.placing import KeyReusedError, PlacedOrder, UnknownProductError, place_order
+from orders.services.placing import PlacedOrder
+from orders.shop.models import Product
+from orders.shop.placing import as_order, place_order
+from orders.shop.pricing import UnknownProductError
 from tests.services.placing_orders import an_order, take_in
 from tests.support.factories import ago
 from tests.support.finished_orders import retain
+from tests.support.order_bodies import EMAIL
 from tests.support.two_sessions import all_at_once
 
 pytestmark = pytest.mark.django_db
@@ -152,7 +156,7 @@ def test_a_product_outside_the_catalogue_cannot_be_ordered(product: None) -> Non
 
 
 def place_as_guest(key: str = "checkout-1") -> PlacedOrder:
-    return place_order_as_guest(order=an_order(), idempotency_key=key, language="en")
+    return place_order_as_guest(order=as_order(an_order()), email=EMAIL, idempotency_key=key, language="en")
 
 
 def test_a_guests_order_and_the_email_with_its_link_are_posted_together(product: None) -> None:

@@ -9,7 +9,8 @@ import pytest
 from orders.engine.channels import unheld
 from orders.engine.role_health import RoleHealth, Trouble
 from orders.engine.runtime.sql import run
-from orders.models import Alert, OrderProcess, Product, RoleInstance
+from orders.models import Alert, OrderProcess, RoleInstance
+from orders.shop.models import Product
 from orders.vocabulary import AlertKind
 from orders.watchdog.queues import LIMIT, SHARE, QueueWatch
 from orders.watchdog.watch import Watch

@@ -2,10 +2,11 @@
 
 import pytest
 
-from orders.models import Alert, Event, OrderProcess, Product, SetAside, SubmissionMessage
+from orders.models import Alert, Event, OrderProcess, SetAside, SubmissionMessage
 from orders.services.act_results import ResultStatus
 from orders.services.order_changes import replay_submission
-from orders.services.placing import place_order
+from orders.shop.models import Product
+from orders.shop.placing import place_order
 from tests.services.placing_orders import an_order, take_in
 from tests.support.roles import alerts_of, history
 

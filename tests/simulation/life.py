@@ -14,8 +14,9 @@ from typing import TextIO
 from uuid import UUID
 
 from orders import wiring
+from orders.business import registry
 from orders.engine.retry_rules import RetryRules
-from orders.workflow import fulfilment
+from orders.shop import fulfilment
 from tests.simulation.database import Database, hooked
 from tests.simulation.faults import Faults
 from tests.simulation.kernel import Kernel, Process, Violation
@@ -129,7 +130,7 @@ class Life:
     def _live(self) -> None:
         plan, kernel, database = self._plan, self._kernel, self._database
         _hurry(keyless=plan.keyless)
-        (workflow,) = wiring.workflows().values()
+        (workflow,) = registry.workflows().values()
         watch = Watch(database, workflow)
         database.on_commit = watch.look
         services = RemoteServices(kernel)

@@ -24,7 +24,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from psycopg.conninfo import conninfo_to_dict  # noqa: E402
 
-from orders.models import Product  # noqa: E402
+from orders.shop.models import Product  # noqa: E402
 from tests.simulation.database import CHANGES, OPTIONS, SHADOWS  # noqa: E402
 from tests.simulation.life import Life, Plan, Report  # noqa: E402
 from tests.simulation.server import running_server  # noqa: E402

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from orders.business.order_ids import derived_order_id
 from orders.engine.channels import submissions
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.runtime.sql import DATABASE_TROUBLE, fetch
@@ -16,7 +17,6 @@ from orders.models import StepState
 from orders.services import customers
 from orders.services.audit import Actor
 from orders.services.operators import agents, editing, order_acts, settling
-from orders.services.order_ids import derived_order_id
 from orders.services.order_lock import NoSuchOrderError
 from tests.simulation.kernel import Kernel
 from tests.simulation.remotes import RemoteServices
@@ -156,7 +156,9 @@ class People:
         )
         if rows:
             order_id = self._kernel.chance.choice(rows)[0]
-        return customers.pay_again(order_id=order_id, payment_method="card_ok", by=CLIENT).status.value
+        return customers.resolve(
+            order_id=order_id, changes={"payment_method": "card_ok"}, by=CLIENT
+        ).status.value
 
     def _resubmit(self, order_id: UUID) -> object:
         return order_acts.resubmit(order_id=order_id, actor=OPERATOR, reason="fixed").status.value

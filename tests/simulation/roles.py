@@ -34,8 +34,8 @@ class Roles:
         self._database = database
         self._started = 0
         self._stops: dict[Process, Callable[[], None]] = {}
-        real_agents = wiring.agents
-        wiring.agents = lambda: dict(connect_agents(real_agents(), services))
+        real_agents = wiring.make_agents
+        wiring.make_agents = lambda: dict(connect_agents(real_agents(), services))
         for module in (wiring, loop):
             module.instance_id = self._instance_id  # type: ignore[attr-defined]
         loop.threading = VirtualThreading  # type: ignore[assignment]

@@ -19,7 +19,7 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 from orders.models import Event, LeaderLease
 from orders.services.order_changes import compensate_order
 from orders.services.order_lock import NoSuchOrderError
-from orders.services.placing import place_order
+from orders.shop.placing import place_order
 from tests.support.factories import new_order
 from tests.support.own_database import OwnDatabase
 from tests.support.proxy import Moment

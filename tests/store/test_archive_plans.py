@@ -9,12 +9,13 @@ from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
 from orders.engine.runtime.sql import database_now, run
-from orders.models import ArchivedOrder, Product
+from orders.models import ArchivedOrder
 from orders.retention import moving
 from orders.selectors.desk import archive_search
 from orders.selectors.desk.filters import OrderFilter
 from orders.selectors.desk.standing import RetryLimits
 from orders.services.operators import erasing_orders
+from orders.shop.models import Product
 from tests.support.plans import plans_of
 
 pytestmark = pytest.mark.django_db

@@ -3,6 +3,7 @@
 import pytest
 from django.conf import settings
 
+from orders.business import registry
 from orders.engine.runtime.sql import database_now
 from orders.engine.supervisor import leadership
 from orders.models import (
@@ -15,7 +16,6 @@ from orders.selectors.desk import workflows
 from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.supervisor import supervisor_status
 from orders.selectors.desk.workflows import Counts, draw, layers
-from orders.workflow.versions import declared
 from tests.support.factories import ago, ahead, make_order, make_request, step_of
 from tests.support.roles import a_leader
 from tests.support.workflows import CAKE
@@ -135,7 +135,7 @@ def test_a_workflow_is_drawn_from_left_to_right() -> None:
 
 @pytest.mark.pattern("C1", "T4")
 def test_each_step_counts_its_running_waiting_delayed_and_failed_orders() -> None:
-    (workflow,) = declared(settings.CONFIG)
+    workflow = registry.newest_workflows()["fulfil-order"]
     Circuit.objects.create(agent="carrier")
     first = {"reserve-stock": "completed", "authorise-payment": "completed"}
     make_order({"reserve-stock": "running"}, workflow=workflow, process_state="processing")

@@ -2,7 +2,7 @@
 
 import copy
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from pytest_django import DjangoAssertNumQueries
 
+from orders.business import registry
+from orders.business.intake import OrderIntake
 from orders.engine.contracts import (
     AcceptedOrder,
     DuplicateSubmission,
@@ -17,12 +19,11 @@ from orders.engine.contracts import (
     RejectedSubmission,
     Submission,
 )
-from orders.models import Order, OrderLine, Product
-from orders.workflow.fulfilment import fulfil_order
-from orders.workflow.intake import OrderIntake
+from orders.models import Order, OrderLine
+from orders.selectors.customer_order import order_data
+from orders.shop.models import Product
 from tests.support.order_bodies import EMAIL, PARIS, SUBMITTED, submitted_body
 
-WORKFLOW = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3_600.0)
 STATEMENTS = 5
 """Known order ids, products, customers, orders, lines."""
 
@@ -53,7 +54,7 @@ def submission(*, client: str = "guest", order_id: uuid.UUID | None = None, **ch
 
 
 def take(*submissions: Submission) -> list[IntakeAnswer]:
-    return list(OrderIntake(workflow=WORKFLOW)(submissions))
+    return list(OrderIntake()(submissions))
 
 
 @pytest.mark.pattern("S2")
@@ -61,16 +62,18 @@ def test_an_order_is_inserted_as_the_customer_saw_it(customer: User) -> None:
     sent = submission(client=f"user:{customer.pk}", priority=7, reply_to="app-1")
     (answer,) = take(sent)
     assert isinstance(answer, AcceptedOrder)
-    assert (answer.submission, answer.workflow) == (sent, WORKFLOW)
+    assert (answer.submission, answer.workflow) == (sent, registry.newest_workflows()["fulfil-order"])
     assert (answer.priority, answer.reply_to) == (7, "app-1")
-    assert answer.description["order_id"] == str(sent.order_id)
+    assert answer.description == order_data(Order.objects.get(pk=sent.order_id))
     order = Order.objects.get(pk=sent.order_id)
     assert (order.customer, order.email, order.currency) == (customer, EMAIL, "EUR")
-    assert (order.total, order.payment_method) == (10900, "card_ok")
-    assert order.ship_to["country"] == "FR"
+    assert (order.total, order.data["payment_method"]) == (10900, "card_ok")
+    assert order.data["ship_to"]["country"] == "FR"
+    assert order.title == "2 × Tidal Lines, 1 × First Sun"
+    assert order.promised_by == order.placed_at + timedelta(minutes=10)
     assert order.placed_at == datetime(2030, 1, 1, 12, tzinfo=UTC)
     assert order.inserted_at is not None
-    lines = order.lines.order_by("product_id").values_list("product_id", "title", "quantity", "unit_price")
+    lines = order.lines.order_by("sku").values_list("sku", "title", "quantity", "unit_price")
     assert list(lines) == [("first-sun", "First Sun", 1, 4900), ("tidal-lines", "Tidal Lines", 2, 3000)]
 
 

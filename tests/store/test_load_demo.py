@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 
 from orders.access import api_tokens
-from orders.models import Product
+from orders.shop.models import Product
 
 pytestmark = pytest.mark.django_db
 

@@ -72,7 +72,7 @@ def place_orders() -> None:
     """
     from django.db import connection  # noqa: PLC0415
 
-    from orders.services import placing  # noqa: PLC0415
+    from orders.shop import placing  # noqa: PLC0415
     from tests.support.factories import new_order  # noqa: PLC0415
 
     parameters = json.loads(os.environ["SAS_ORDERS"])

@@ -61,7 +61,7 @@ STORE, CHANNELS = "orders.engine.state_store", "orders.engine.channels"
 POINTS: dict[str, dict[str, Place]] = {
     "shop": _around(
         post=f"{CHANNELS}.submissions:post_once",
-        place="orders.services.placing:place_order",
+        place="orders.shop.placing:place_order",
     ),
     "submission": _around(
         take=f"{CHANNELS}.submissions:send_take",

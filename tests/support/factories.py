@@ -11,7 +11,7 @@ from orders.engine.contracts import Workflow
 from orders.engine.runtime.sql import database_now
 from orders.engine.runtime.text import message_pattern
 from orders.models import AgentReply, AgentRequest, Alert, AlertGroup, Order, OrderProcess, StepState
-from orders.services.placing import NewLine, NewOrder
+from orders.shop.placing import NewLine, NewOrder
 from tests.support.order_bodies import DELFT, EMAIL
 from tests.support.workflows import CAKE
 
@@ -112,8 +112,7 @@ def make_purchase(order_id: UUID, **fields: Any) -> Order:
         "email": EMAIL,
         "currency": "EUR",
         "total": 3_900,
-        "ship_to": DELFT,
-        "payment_method": "card_ok",
+        "data": {"ship_to": DELFT, "payment_method": "card_ok", "email": EMAIL},
         "placed_at": ago(0),
     }
     return Order.objects.create(id=order_id, **(defaults | fields))

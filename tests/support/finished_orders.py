@@ -9,7 +9,8 @@ from django.db.models import F
 
 from orders import retention
 from orders.engine.runtime.sql import database_now
-from orders.models import Event, Order, OrderLine, OrderProcess, Product, StatusMessage, SubmissionKey
+from orders.models import Event, Order, OrderLine, OrderProcess, StatusMessage, SubmissionKey
+from orders.shop.models import Product
 from tests.support.factories import make_alert, make_order, make_purchase
 from tests.support.workflows import CAKE
 
@@ -32,7 +33,7 @@ def finished_order(
     product, _ = Product.objects.get_or_create(
         sku=POSTER, defaults={"title": "Tide", "artist": "Ada", "price": 3_900}
     )
-    OrderLine.objects.create(order=placed, product=product, title="Tide", quantity=1, unit_price=3_900)
+    OrderLine.objects.create(order=placed, sku=product.pk, title="Tide", quantity=1, unit_price=3_900)
     Event.objects.create(
         order_id=order.order_id, at=at, kind="received", actor_kind="submission", actor_name="s"
     )

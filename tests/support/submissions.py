@@ -7,6 +7,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from orders.business.intake import OrderIntake
 from orders.engine.channels import submissions
 from orders.engine.contracts import (
     Intake,
@@ -25,7 +26,6 @@ from orders.models import (
     StatusMessage,
     StepState,
 )
-from orders.workflow.intake import OrderIntake
 from tests.support.order_bodies import SUBMITTED, submitted_body
 from tests.support.workflows import CAKE, CAKES
 
@@ -47,7 +47,9 @@ def a_role(
     workflows: Workflows = CAKES,
 ) -> Submitter:
     config = SubmitterConfig(instance=instance, batch=batch)
-    return Submitter(config=config, intake=intake or OrderIntake(workflow=CAKE), workflows=workflows)
+    return Submitter(
+        config=config, intake=intake or OrderIntake(newest={"fulfil-order": CAKE}), workflows=workflows
+    )
 
 
 class Brittle:
@@ -55,7 +57,7 @@ class Brittle:
 
     def __init__(self, message: str = "boom") -> None:
         self._message = message
-        self._inner = OrderIntake(workflow=CAKE)
+        self._inner = OrderIntake(newest={"fulfil-order": CAKE})
 
     def __call__(self, batch: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         answers = self._inner(batch)

@@ -17,11 +17,12 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from orders import wiring
+from orders.business import registry
 from orders.demo import loading
 from orders.engine.runtime.sql import database_now
-from orders.models import AgentInstance, Circuit, Event, OrderProcess, Product, SetAside, StepState
-from orders.services.placing import place_order
+from orders.models import AgentInstance, Circuit, Event, OrderProcess, SetAside, StepState
+from orders.shop.models import Product
+from orders.shop.placing import place_order
 from tests.support import invariants, prefork
 from tests.support.factories import new_order
 from tests.support.wait import until
@@ -245,7 +246,7 @@ class System:
 
     def check(self) -> None:
         """Checks all invariants, against the store and the ledgers."""
-        (workflow,) = wiring.workflows().values()
+        (workflow,) = registry.workflows().values()
         until(_is_quiet, what="empty channels")
         invariants.check_when_quiet(
             acknowledged=self.acknowledged,

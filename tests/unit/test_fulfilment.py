@@ -4,16 +4,17 @@ import json
 
 import pytest
 
-from orders.demo.posters import POSTERS
 from orders.engine.contracts import Compensation, Step, Workflow
-from orders.workflow.fulfilment import fulfil_order
+from orders.shop.demo.posters import POSTERS
+from orders.shop.fulfilment import fulfil_order
+from orders.shop.time_limits import TimeLimits
 from tests.support.order_bodies import submitted_body
 
 ORDER = submitted_body(order_id="01936c2e-0000-7000-8000-0000000000aa")
 
 
 def workflow() -> Workflow:
-    return fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=1_800.0)
+    return fulfil_order(TimeLimits(order_complete_by=600.0, step_complete_by=30.0, customer_wait=1_800.0))
 
 
 def step(name: str) -> Step:

@@ -3,6 +3,7 @@
 import re
 
 from orders.engine.contracts import Workflow
+from orders.shop.time_limits import TimeLimits
 from tests.architecture.source import ROOT
 
 
@@ -13,7 +14,7 @@ def test_the_guides_step_and_workflow_are_valid() -> None:
         exec(snippet, namespace)
     fulfil_order_2 = namespace["fulfil_order_2"]
     assert callable(fulfil_order_2)
-    workflow = fulfil_order_2(order_complete_by=600.0, step_complete_by=30.0, customer_wait=60.0)
+    workflow = fulfil_order_2(TimeLimits(customer_wait=60.0))
     assert isinstance(workflow, Workflow)
     assert (workflow.name, workflow.version) == ("fulfil-order", 2)
     assert workflow.by_name["wrap"].agent == "wrapping"

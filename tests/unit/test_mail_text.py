@@ -9,7 +9,10 @@ from typing import Any
 import aiosmtplib
 import pytest
 
-from orders.agents.mail_text import (
+from orders.agents.smtp import MailServer, classify_mail, read_email_url
+from orders.engine.contracts import Json, Request
+from orders.engine.errors import Fault, Refused, Transient
+from orders.shop.agents.mail_text import (
     PlainHeaders,
     compose_cancellation,
     compose_confirmation,
@@ -17,9 +20,6 @@ from orders.agents.mail_text import (
     money,
     read_sender,
 )
-from orders.agents.smtp import MailServer, classify_mail, read_email_url
-from orders.engine.contracts import Json, Request
-from orders.engine.errors import Fault, Refused, Transient
 
 ORDER = uuid.UUID("01936c2e-0000-7000-8000-0000000000aa")
 SENDER = read_sender("Print Shop <orders@shop.example>")

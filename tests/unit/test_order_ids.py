@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders.services.order_ids import derived_order_id
+from orders.business.order_ids import derived_order_id
 
 
 @pytest.mark.pattern("S3", "F35")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orders import posters
-from orders.demo.posters import POSTERS
-from orders.posters import lines
-from orders.posters.sheet import Chance, Palette, Sheet
+from orders.shop import posters
+from orders.shop.demo.posters import POSTERS
+from orders.shop.posters import lines
+from orders.shop.posters.sheet import Chance, Palette, Sheet
 
 LARGEST = 6 * 1024
 EVERY_FORM = [(family, form) for family, forms in posters.FAMILIES.items() for form in forms]

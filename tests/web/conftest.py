@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
-from orders.models import Product
+from orders.shop.models import Product
 from tests.support.mailbox import Mailbox, mailbox
 from tests.support.people import api_client, person, signed_in, token_of
 from tests.web.console_places import make_places

@@ -3,12 +3,12 @@
 from typing import Any
 from uuid import UUID
 
+from orders.business import registry
 from orders.models import Alert, AlertGroup, OrderProcess
-from orders.workflow.editing import WORKFLOWS
 from tests.support.factories import ago, make_order, make_purchase
 from tests.support.order_bodies import DELFT, EMAIL
 
-((_, FULFIL),) = WORKFLOWS.items()
+FULFIL = registry.newest_workflows()["fulfil-order"]
 REFUSED = {
     "state": "failed",
     "attempt": 1,

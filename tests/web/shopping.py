@@ -11,12 +11,13 @@ from django.utils import timezone
 
 from orders.access.guest_links import make_token
 from orders.models import Event, OrderLine, OrderProcess
-from orders.workflow.fulfilment import fulfil_order
+from orders.shop.fulfilment import fulfil_order
+from orders.shop.time_limits import TimeLimits
 from tests.support.factories import make_order, make_purchase
 from tests.support.order_bodies import EMAIL, LONDON
 from tests.support.people import signed_in
 
-FULFIL = fulfil_order(order_complete_by=600.0, step_complete_by=30.0, customer_wait=3600.0)
+FULFIL = fulfil_order(TimeLimits())
 STEPS = tuple(FULFIL.by_name)
 FORM: dict[str, str] = {**LONDON, "email": EMAIL, "payment_method": "card_ok"}
 
@@ -47,7 +48,7 @@ def shop_order(
     order = make_purchase(
         stored.order_id, customer=customer, email=email, total=7800, ship_to=LONDON, placed_at=placed_at
     )
-    OrderLine.objects.create(order=order, product_id="tidal-lines", title=title, quantity=2, unit_price=3900)
+    OrderLine.objects.create(order=order, sku="tidal-lines", title=title, quantity=2, unit_price=3900)
     return stored
 
 

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from orders.demo.catalogue import load_catalogue
 from orders.models import Address, OutgoingMessage
+from orders.shop.demo.catalogue import load_catalogue
 from tests.support.mailbox import Mailbox, links
 from tests.support.order_bodies import EMAIL, LONDON
 from tests.support.people import PASSWORD

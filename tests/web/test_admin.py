@@ -12,7 +12,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from orders.admin import MOST_ROWS
-from orders.models import AuditEntry, OrderProcess, Product
+from orders.models import AuditEntry, OrderProcess
+from orders.shop.models import Product
 from tests.support.factories import make_order
 from tests.support.people import person, signed_in
 
@@ -41,7 +42,7 @@ def url_of(table: Any, end: str = "") -> str:
 
 
 def test_tables_of_libraries_are_hidden() -> None:
-    assert {table.model._meta.app_label for table in tables()} == {"auth", "orders"}
+    assert {table.model._meta.app_label for table in tables()} == {"auth", "orders", "shop"}
     shown = {table.model for table in tables()}
     hidden = {model.__name__ for model in apps.get_app_config("orders").get_models() if model not in shown}
     assert hidden == {
@@ -82,12 +83,12 @@ def test_a_large_table_is_neither_counted_nor_sorted(root: Client) -> None:
 
 
 def test_edits_of_the_catalogue_are_in_the_audit_log(root: Client, catalogue: None) -> None:
-    page = root.get("/admin/orders/product/sold-out/change/")
+    page = root.get("/admin/shop/product/sold-out/change/")
     form = page.context["adminform"].form.initial | {"title": "Found again", "price": "250"}
     values = {name: value for name, value in form.items() if value is not None and name != "sku"}
     times = {f"added_at_{n}": part for n, part in enumerate(("2026-01-05", "09:00:00"))}
     response = root.post(
-        "/admin/orders/product/sold-out/change/", {**values, **times, "design": '{"family": "sun"}'}
+        "/admin/shop/product/sold-out/change/", {**values, **times, "design": '{"family": "sun"}'}
     )
     assert response.status_code == 302, response.context["errors"]
     poster = Product.objects.get(sku="sold-out")
@@ -95,7 +96,7 @@ def test_edits_of_the_catalogue_are_in_the_audit_log(root: Client, catalogue: No
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.act, entry.target) == ("root", "edit", "product sold-out")
     assert "title" in entry.result.lower()
-    assert root.post("/admin/orders/product/sold-out/delete/", {"post": "yes"}).status_code == 403
+    assert root.post("/admin/shop/product/sold-out/delete/", {"post": "yes"}).status_code == 403
 
 
 def test_an_admin_cannot_create_a_superuser(root: Client) -> None:
@@ -126,15 +127,15 @@ def test_the_password_of_a_new_account_must_not_be_easy_to_guess(
 @pytest.mark.parametrize("role", ["viewer", "customer"])
 def test_people_who_are_not_staff_have_no_access(role: str, catalogue: None) -> None:
     client = signed_in(person(role))
-    for path in ("/admin/", "/admin/orders/product/", "/admin/orders/auditentry/"):
+    for path in ("/admin/", "/admin/shop/product/", "/admin/orders/auditentry/"):
         assert client.get(path)["Location"].startswith("/admin/login/"), path
 
 
 def test_its_pages_comply_with_the_content_security_policy(root: Client, catalogue: None) -> None:
     make_order({"mix": "completed"})
     for path in (
-        *("/admin/", "/admin/auth/user/", "/admin/auth/user/add/", "/admin/orders/product/"),
-        *("/admin/orders/product/sold-out/change/", "/admin/orders/orderprocess/", "/admin/password_change/"),
+        *("/admin/", "/admin/auth/user/", "/admin/auth/user/add/", "/admin/shop/product/"),
+        *("/admin/shop/product/sold-out/change/", "/admin/orders/orderprocess/", "/admin/password_change/"),
     ):
         page = root.get(path)
         assert page.status_code == 200, path

@@ -10,11 +10,12 @@ import pytest
 from django.contrib.auth.models import User
 
 from orders.console.forms.filters import OrderFilterForm
-from orders.models import ArchivedOrder, BulkItem, Order, OrderLine, OrderProcess, Product
+from orders.models import ArchivedOrder, BulkItem, Order, OrderLine, OrderProcess
 from orders.selectors.desk import archive_search
 from orders.selectors.desk.archive_search import NEWEST
 from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.paging import read_position
+from orders.shop.models import Product
 from tests.support.factories import ahead
 from tests.support.finished_orders import finished_order, retain
 from tests.web.conftest import Desk
@@ -52,7 +53,7 @@ def an_order(*, days: float, sku: str = "", **purchase: Any) -> UUID:
             sku=sku, title=sku.replace("-", " ").title(), artist="Ada", price=100
         )
         OrderLine.objects.create(
-            order_id=order_id, product=product, title=product.title, quantity=1, unit_price=100
+            order_id=order_id, sku=product.pk, title=product.title, quantity=1, unit_price=100
         )
     return order_id
 

@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from orders.models import Product
-from orders.storefront.cart import Cart
+from orders.shop.models import Product
+from orders.shop.storefront.cart import Cart
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("catalogue")]
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from orders.models import Address, Order, OutgoingMessage, Product, SetAside, SubmissionKey, SubmissionMessage
+from orders.models import Address, Order, OutgoingMessage, SetAside, SubmissionKey, SubmissionMessage
+from orders.shop.models import Product
 from tests.support.mailbox import Mailbox, links
 from tests.support.order_bodies import EMAIL, LONDON
 from tests.web.helpers import in_threads, run_submission
@@ -47,7 +48,7 @@ def test_a_guest_orders_and_comes_to_the_page_of_the_order_at_once(client: Clien
     assert not SetAside.objects.exists()
     order = Order.objects.get()
     assert (order.customer, order.email, order.total) == (None, EMAIL, 7800)
-    assert order.ship_to["country"] == "GB"
+    assert order.data["ship_to"]["country"] == "GB"
     assert client.get(address).status_code == 200
 
 

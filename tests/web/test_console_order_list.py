@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
+from orders.business.order_ids import derived_order_id
 from orders.console import order_views
 from orders.console.forms.filters import OrderFilterForm
 from orders.models import ArchivedOrder, AuditEntry, OrderProcess, SubmissionMessage
@@ -18,7 +19,6 @@ from orders.selectors.desk import archive_search, search
 from orders.selectors.desk.filters import NAMES
 from orders.selectors.desk.supervisor import retry_limits
 from orders.selectors.paging import read_position
-from orders.services.order_ids import derived_order_id
 from tests.support.factories import ago, ahead, make_request, step_of
 from tests.support.finished_orders import finished_order, retain
 from tests.web.conftest import Desk

@@ -9,7 +9,7 @@ from uuid_utils.compat import uuid7
 from orders.engine.contracts import Workflows
 from orders.models import AgentRequest, Alert, OrderProcess, StepState
 from orders.services.act_results import ResultStatus
-from orders.services.customers import cancel, pay_again
+from orders.services.customers import cancel, resolve
 from orders.services.order_lock import NoSuchOrderError
 from orders.vocabulary import Reason
 from tests.support.factories import ahead, make_alert, make_request, step_of
@@ -98,7 +98,7 @@ def test_an_unknown_order_is_neither_cancelled_nor_paid_for() -> None:
     with pytest.raises(NoSuchOrderError):
         cancel(order_id=uuid7(), by="guest")
     with pytest.raises(NoSuchOrderError):
-        pay_again(order_id=uuid7(), payment_method="card_ok", by="guest")
+        resolve(order_id=uuid7(), changes={"payment_method": "card_ok"}, by="guest")
 
 
 # Paying in another way.
@@ -107,7 +107,8 @@ def test_an_unknown_order_is_neither_cancelled_nor_paid_for() -> None:
 def test_a_declined_payment_is_tried_with_the_other_card_and_a_new_key() -> None:
     order = shop_order(WAITING, not_before=ahead(3600))
     assert (
-        pay_again(order_id=order.order_id, payment_method="card_slow", by="guest").status is ResultStatus.DONE
+        resolve(order_id=order.order_id, changes={"payment_method": "card_slow"}, by="guest").status
+        is ResultStatus.DONE
     )
     step = step_of(order, "authorise-payment")
     assert (step.state, step.outcome, step.generation, step.not_before) == ("not_started", "none", 2, None)
@@ -123,10 +124,10 @@ def test_a_declined_payment_is_tried_with_the_other_card_and_a_new_key() -> None
 
 def test_paying_twice_pays_once() -> None:
     order = shop_order(WAITING, not_before=ahead(3600))
-    pay_again(order_id=order.order_id, payment_method="card_ok", by="guest")
+    resolve(order_id=order.order_id, changes={"payment_method": "card_ok"}, by="guest")
     before = everything(order)
     assert (
-        pay_again(order_id=order.order_id, payment_method="card_slow", by="guest").status
+        resolve(order_id=order.order_id, changes={"payment_method": "card_slow"}, by="guest").status
         is ResultStatus.ALREADY
     )
     assert everything(order) == before
@@ -139,7 +140,7 @@ def test_a_payment_that_does_not_wait_for_its_customer_is_left_alone(payment: An
     order = shop_order({"authorise-payment": payment})
     before = everything(order)
     assert (
-        pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").status
+        resolve(order_id=order.order_id, changes={"payment_method": "card_ok"}, by="guest").status
         is ResultStatus.ALREADY
     )
     assert everything(order) == before
@@ -148,7 +149,7 @@ def test_a_payment_that_does_not_wait_for_its_customer_is_left_alone(payment: An
 def test_an_order_being_cancelled_takes_no_money() -> None:
     order = shop_order(WAITING, goal="compensate")
     assert (
-        pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").status
+        resolve(order_id=order.order_id, changes={"payment_method": "card_ok"}, by="guest").status
         is ResultStatus.REFUSED
     )
 
@@ -156,7 +157,8 @@ def test_an_order_being_cancelled_takes_no_money() -> None:
 def test_an_order_in_error_for_another_cause_stays_there_and_keeps_the_new_card() -> None:
     order = shop_order({"reserve-stock": "failed", "authorise-payment": declined()}, process_state="error")
     assert (
-        pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").status is ResultStatus.DONE
+        resolve(order_id=order.order_id, changes={"payment_method": "card_ok"}, by="guest").status
+        is ResultStatus.DONE
     )
     assert stored(order).process_state == "error"
     assert states(order) == {"reserve-stock": "failed"}
@@ -166,7 +168,7 @@ def test_a_stock_reservation_under_way_is_not_disturbed() -> None:
     order = shop_order(
         {"reserve-stock": "running", "authorise-payment": declined()}, process_state="processing"
     )
-    pay_again(order_id=order.order_id, payment_method="card_ok", by="guest")
+    resolve(order_id=order.order_id, changes={"payment_method": "card_ok"}, by="guest")
     drain(a_scheduler(workflows=SHOP))
     assert states(order) == {"reserve-stock": "running", "authorise-payment": "running"}
 
@@ -185,7 +187,7 @@ def test_cancelling_and_paying_at_the_same_time_have_one_outcome() -> None:
     def act(index: int) -> ResultStatus:
         if index % 2:
             return cancel(order_id=order.order_id, by="guest").status
-        return pay_again(order_id=order.order_id, payment_method="card_ok", by="guest").status
+        return resolve(order_id=order.order_id, changes={"payment_method": "card_ok"}, by="guest").status
 
     acts = [future.result(timeout=60) for future in in_threads(8, act)]
     assert acts[1::2].count(ResultStatus.DONE) == 1

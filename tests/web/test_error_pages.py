@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import Client
 from rest_framework.test import APIClient
 
-from orders.selectors import catalogue as catalogue_selectors
+from orders.shop import catalogue as catalogue_selectors
 from tests.support.people import signed_in
 from tests.web.helpers import assert_problem
 

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
+from orders.business.order_ids import derived_order_id
 from orders.models import Order, SubmissionKey, SubmissionMessage
-from orders.services.order_ids import derived_order_id
 from tests.support.order_bodies import order_body
 from tests.support.people import api_client
 from tests.web.helpers import ORDERS, assert_problem, in_threads, place, run_submission

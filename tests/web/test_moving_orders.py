@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from orders.models import Event, OrderProcess, Product, SetAside, SubmissionMessage
+from orders.models import Event, OrderProcess, SetAside, SubmissionMessage
 from orders.selectors import orders as order_selectors
 from orders.selectors.customer_order import last_events
 from orders.services.order_changes import replay_submission
+from orders.shop.models import Product
 from tests.support.people import api_client
 from tests.web.helpers import in_threads, place, run_submission
 

@@ -11,13 +11,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from orders.demo.catalogue import load_catalogue
 from orders.fields.money import Money
 from orders.models import OrderProcess
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.paging import Position
-from orders.services.placing import place_order
-from orders.wording import customer_states
+from orders.shop import customer_states
+from orders.shop.demo.catalogue import load_catalogue
+from orders.shop.placing import place_order
 from tests.support.factories import ahead, new_order
 from tests.support.order_bodies import EMAIL
 from tests.support.people import PASSWORD
@@ -151,7 +151,8 @@ def order(state: str, *steps: CustomerStep, goal: str = "complete") -> CustomerO
     """An order in a state."""
     now = datetime(2026, 11, 20, tzinfo=UTC)
     return CustomerOrder(
-        id=UUID(int=0), version="1", state=state, goal=goal, placed_at=now, updated_at=now,
+        id=UUID(int=0), workflow="fulfil-order", subject="", title="", version="1", state=state, goal=goal,
+        placed_at=now, updated_at=now,
         total=Money(amount=1, currency="EUR"), lines=(), steps=steps,
     )  # fmt: skip
 

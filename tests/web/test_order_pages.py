@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 from rest_framework.test import APIClient
 
-from orders.models import Order, OrderProcess, Product, SubmissionMessage
+from orders.models import Order, OrderProcess, SubmissionMessage
+from orders.shop.models import Product
 from tests.support.factories import ago
 from tests.support.finished_orders import retain
 from tests.web.helpers import ORDERS, assert_problem, place, run_submission

@@ -7,7 +7,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
-from orders.models import Event, OrderProcess, Product, SetAside, StepState, SubmissionMessage
+from orders.models import Event, OrderProcess, SetAside, StepState, SubmissionMessage
+from orders.shop.models import Product
 from tests.support.order_bodies import TOTAL, order_body
 from tests.web.helpers import ORDERS, assert_problem, change_state, mistakes, place, run_submission
 

@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from orders.models import Order, Product, SubmissionMessage
-from orders.workflow.description import check
+from orders.business.intake import read_submission
+from orders.engine.contracts import RejectedSubmission, Submission
+from orders.models import Order, SubmissionMessage
+from orders.shop.models import Product
 from tests.support.order_bodies import BODY, TOTAL, order_body
 from tests.web.helpers import ORDERS, assert_problem, mistakes, place
 
@@ -33,6 +35,9 @@ def test_the_answer_says_where_the_order_is_and_what_it_is(ada: APIClient) -> No
     again = ada.get(response["Location"])
     assert (again.status_code, again.json(), again["ETag"]) == (200, body, response["ETag"])
     assert {key: value for key, value in body.items() if key not in ("id", "placed_at", "updated_at")} == {
+        "workflow": "fulfil-order",
+        "subject": "",
+        "title": "2 × Tidal Lines, 1 × First Sun",
         "state": "pending",
         "goal": "complete",
         "failure_count": 0,
@@ -249,4 +254,10 @@ def test_what_the_api_accepts_the_submission_process_does_not_refuse(
         raw = json.dumps(order_body(**changes))
         if ada.post(ORDERS, raw, content_type="application/json").status_code == 202:
             message = SubmissionMessage.objects.latest("id")
-            assert check(message.body) is None
+            sent = Submission(
+                order_id=message.order_id,
+                client=message.client,
+                body=message.body,
+                posted_at=message.posted_at,
+            )
+            assert not isinstance(read_submission(sent), RejectedSubmission)

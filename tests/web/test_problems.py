@@ -11,8 +11,8 @@ from rest_framework.test import APIClient
 from orders.access import api_tokens
 from orders.api.problems import PROBLEMS
 from orders.models import ApiToken
-from orders.selectors import catalogue
 from orders.services import placing
+from orders.shop import catalogue
 from tests.support.order_bodies import order_body
 from tests.web.helpers import ORDERS, assert_problem
 

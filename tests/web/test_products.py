@@ -4,7 +4,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
-from orders.models import Product
+from orders.shop.models import Product
 from tests.web.helpers import assert_problem, mistakes
 
 PRODUCTS = "/api/v1/products"

@@ -4,11 +4,10 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from orders.demo.catalogue import load_catalogue
-from orders.models import Product
-from orders.models.shop import Edition
-from orders.selectors import catalogue as catalogue_selectors
-from orders.selectors.catalogue import PosterFilter
+from orders.shop import catalogue as catalogue_selectors
+from orders.shop.catalogue import PosterFilter
+from orders.shop.demo.catalogue import load_catalogue
+from orders.shop.models import Edition, Product
 from tests.web.markup import Markup
 
 

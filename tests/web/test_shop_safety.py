@@ -9,9 +9,9 @@ from django.db import OperationalError
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from orders.demo.catalogue import load_catalogue
-from orders.models import Product
-from orders.selectors import catalogue as catalogue_selectors
+from orders.shop import catalogue as catalogue_selectors
+from orders.shop.demo.catalogue import load_catalogue
+from orders.shop.models import Product
 from tests.web.markup import Markup
 
 HOSTILE = "\"'><script>alert(1)</script>{{ 7 }}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from orders import wiring
+from orders.business import registry
 from orders.management.operator_command import DONE, REFUSED, ReadingCommand
 from orders.management.tables import Column, Fit, table
 from orders.selectors.database_clock import now
@@ -28,7 +28,9 @@ class Command(ReadingCommand):
     )
 
     def work(self, options: dict[str, Any]) -> int:
-        workflow_agents = {step.agent for workflow in wiring.workflows().values() for step in workflow.steps}
+        workflow_agents = {
+            step.agent for workflow in registry.workflows().values() for step in workflow.steps
+        }
         moment = now()
         statuses = agent_statuses(now=moment, known_agents=workflow_agents)
         needing = orders_needing([status.name for status in statuses])

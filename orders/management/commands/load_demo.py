@@ -9,7 +9,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from orders.demo import loading
 from orders.demo.accounts import ACCOUNTS
-from orders.demo.posters import POSTERS
 
 
 class Command(BaseCommand):
@@ -29,7 +28,7 @@ class Command(BaseCommand):
         var_dir: Path = settings.CONFIG.var_dir
         loaded = loading.load(var_dir)
         self.stdout.write(
-            f"demo: {len(POSTERS)} posters; {loaded.accounts} of {len(ACCOUNTS)} accounts created,"
+            f"demo: {', '.join(loaded.businesses)}; {loaded.accounts} of {len(ACCOUNTS)} accounts created,"
             f" see {var_dir / loading.ACCOUNTS_FILE};"
             f" API token {'created' if loaded.has_new_token else 'kept'}, see {var_dir / loading.TOKEN_FILE}"
         )

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from orders import wiring
+from orders.business import registry
 from orders.management.operator_command import DONE, MISUSED, REFUSED, ReadingCommand, Stop
 from orders.management.tables import Column, Fit, paragraph, table
 from orders.reconciliation.check import AgentReport, reconcile
@@ -40,17 +40,17 @@ class Command(ReadingCommand):
         parser.add_argument(
             "--agent",
             action="append",
-            choices=wiring.AGENTS,
+            choices=registry.agent_names(),
             help="only this agent's service; may be repeated",
         )
 
     def work(self, options: dict[str, Any]) -> int:
         moment = now()
         since = _since(options["since"], moment)
-        agents = wiring.agents()
+        agents = registry.make_agents()
         reports = reconcile(
             agents=[agents[name] for name in dict.fromkeys(options["agent"] or agents)],
-            workflows=wiring.workflows(),
+            workflows=registry.workflows(),
             since=since,
             rate=settings.CONFIG.agent_rate or None,
         )

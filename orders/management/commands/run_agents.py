@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from django.core.management.base import CommandError
 
 from orders import wiring
+from orders.business import registry
 from orders.engine.channels.wakeups import Topic
 from orders.engine.runtime.loop import stop_on_signals
 from orders.engine.runtime.statements import prepare_statements
@@ -26,7 +27,7 @@ class Command(RoleCommand):
             host = wiring.agent_host(agents)
         except KeyError as error:
             raise CommandError(
-                f"unknown agent {error}; the agents are {', '.join(wiring.agents())}"
+                f"unknown agent {error}; the agents are {', '.join(registry.make_agents())}"
             ) from error
         stop_on_signals(host.stop)
         listener = wiring.listener({Topic.AGENTS: host.wake})

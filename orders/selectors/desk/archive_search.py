@@ -1,7 +1,8 @@
 """The list of orders with the archive behind it: first the stored orders, then the archived ones, each newest first.
 
-Archived orders are found by what is stored of each beside its document: id, email, account, state, total, SKUs and when
-it was placed. Each has an index, so a page is as fast with a million archived orders (docs/adr/0026).
+Archived orders are found by what is stored of each beside its document: id, email, account, state, total, SKUs,
+subject, attributes and when it was placed. Each has an index, so a page is as fast with a million archived orders
+(docs/adr/0026).
 """
 
 from collections.abc import Iterator, Sequence
@@ -150,8 +151,8 @@ def _searched(order_filter: OrderFilter) -> Q:
         return Q(pk__in=archived_ids_like(order_filter.digits))
     if order_filter.total is not None:
         return Q(total=order_filter.total)
+    if order_filter.attribute:
+        return ~Q(attributes=[]) & Q(attributes__contains=[order_filter.attribute])
     named = named_by(order_filter.words)
-    if not named.customers:
-        return Q(skus__overlap=named.skus)
-    by_customer = Q(customer_id__in=named.customers)
-    return by_customer | Q(skus__overlap=named.skus) if named.skus else by_customer
+    placed = Q(subject=named.subject) | Q(customer_id__in=named.customers)
+    return placed | Q(skus__overlap=named.skus) if named.skus else placed

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from orders.business.editing import charging_steps
 from orders.fields.money import Money
-from orders.models import Order, StepState
+from orders.models import Order, OrderProcess, StepState
 from orders.vocabulary import Outcome
-from orders.workflow.customer_steps import POINT_OF_NO_RETURN
 
 WORD = "cancel"
 
@@ -21,15 +21,17 @@ class Confirmation:
 
 
 def confirmation(order_id: UUID) -> Confirmation:
-    """What to type before an order is compensated. Two queries.
+    """What to type before an order is compensated. Three queries.
 
     Money that may have been taken counts as taken: a step with an unknown outcome is compensated too.
     """
+    process = OrderProcess.objects.filter(pk=order_id).values_list("workflow", "version").first()
+    charging = charging_steps(*process) if process else ()
     paid = StepState.objects.filter(
-        process_id=order_id, name=POINT_OF_NO_RETURN, outcome__in=[Outcome.DONE, Outcome.UNKNOWN]
+        process_id=order_id, name__in=charging, outcome__in=[Outcome.DONE, Outcome.UNKNOWN]
     )
     order = Order.objects.filter(pk=order_id).only("total", "currency").first()
-    if order is None or not paid.exists():
+    if order is None or order.total is None or not paid.exists():
         return Confirmation(typed=WORD)
     return Confirmation(
         typed=figures(order.total, order.currency), amount=order.total, currency=order.currency

@@ -15,6 +15,7 @@ NOTHING_DONE = "1"
 
 _AGE = re.compile(r"(\d{1,5})\s*(s|m|min|h|d)")
 _TOTAL = re.compile(r"(?:[A-Z]{3}|[€$£])?\s?(\d{1,9})[.,](\d\d)")
+_ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*=.+")
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 
 
@@ -24,8 +25,9 @@ class OrderFilter:
 
     `step` and `agent` are of a step that is under way, waits or failed; `code` is of the order's open alert; `waiting`
     is an agent that one of their steps waits for, or `1` for all orders that only wait; `older` is an age as in 90s,
-    30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, an email, a total such as 39.00, or else a
-    SKU, words of a title or an account's name. A filter with a problem matches nothing.
+    30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, an email, a total such as 39.00, an
+    attribute such as city=Delft, or else a SKU, words of a title, a subject or an account's name. A filter with a
+    problem matches nothing.
     """
 
     q: str = ""
@@ -79,9 +81,14 @@ class OrderFilter:
         return int(match[1] + match[2]) if match else None
 
     @property
+    def attribute(self) -> str:
+        """The attribute in `q`, if it is one: city=Delft."""
+        return self.q if _ATTRIBUTE.fullmatch(self.q) and not self.email else ""
+
+    @property
     def words(self) -> str:
         """The words in `q`, if it is nothing else."""
-        is_else = self.digits or self.email or self.total is not None
+        is_else = self.digits or self.email or self.attribute or self.total is not None
         return "" if is_else else self.q
 
 

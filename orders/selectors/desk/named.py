@@ -1,28 +1,29 @@
-"""What the words of a search name: products by their SKU or title, and an account by its name."""
+"""What the words of a search name: lines by their SKU or what it stands for, a subject, and an account by its name."""
 
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
-from django.db.models import Q
 
-from orders.models import Product
+from orders.business import registry
 
-MOST_PRODUCTS = 500
-"""The most products that one search looks for."""
+MOST_SKUS = 500
+"""The most codes that one search looks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """The products and accounts that some words name."""
+    """The codes of lines and the accounts that some words name. `subject` is the words themselves."""
 
     skus: list[str]
     customers: list[int]
+    subject: str
 
 
 def named_by(words: str) -> Named:
-    """The products with this SKU or with these words in their titles, and the account of this name. Two queries."""
-    products = Product.objects.filter(Q(sku__iexact=words) | Q(title__icontains=words))
+    """What these words name, as each kind of order understands them. One query, and those of the kinds."""
+    skus = {sku for kind in registry.kinds() for sku in kind.find_skus(words, MOST_SKUS)}
     return Named(
-        skus=list(products.order_by("sku").values_list("sku", flat=True)[:MOST_PRODUCTS]),
+        skus=sorted(skus)[:MOST_SKUS],
         customers=list(User.objects.filter(username__in={words, words.lower()}).values_list("pk", flat=True)),
+        subject=words,
     )

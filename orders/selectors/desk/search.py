@@ -1,8 +1,8 @@
 """Orders by a filter: pages, counts that stop at a bound, and all that match. Fast with a million orders stored.
 
-Finished orders are reached only by an index: by state and age, by the end of an id, by email, total, SKU or account.
-`orders.selectors.desk.archive_search` has the archive behind them. Where an order stands is
-not stored but worked out from its steps, so a search for a standing examines the orders that may stand there, chunk by
+Finished orders are reached only by an index: by state and age, by the end of an id, by email, total, SKU, subject,
+attribute or account. `orders.selectors.desk.archive_search` has the archive behind them. Where an order stands is not
+stored but worked out from its steps, so a search for a standing examines the orders that may stand there, chunk by
 chunk, and at most `MOST_EXAMINED` of them for one page.
 """
 
@@ -294,9 +294,11 @@ def _searched(orders: QuerySet[OrderProcess], order_filter: OrderFilter) -> Quer
         return orders.filter(order_id__in=ids_like(order_filter.digits))
     if order_filter.total is not None:
         return orders.filter(order_id__in=Order.objects.filter(total=order_filter.total).values("id"))
+    if order_filter.attribute:
+        having = Order.objects.exclude(attributes=[]).filter(attributes__contains=[order_filter.attribute])
+        return orders.filter(order_id__in=having.values("id"))
     named = named_by(order_filter.words)
-    matches = Q(order_id__in=OrderLine.objects.filter(product_id__in=named.skus).values("order_id"))
-    if named.customers:
-        by_customer = Q(order_id__in=Order.objects.filter(customer_id__in=named.customers).values("id"))
-        matches = matches | by_customer if named.skus else by_customer
-    return orders.filter(matches)
+    lines = OrderLine.objects.filter(sku__in=named.skus)
+    about = Order.objects.filter(Q(subject=named.subject) | Q(customer_id__in=named.customers))
+    matches = Q(order_id__in=about.values("id"))
+    return orders.filter(matches | Q(order_id__in=lines.values("order_id")) if named.skus else matches)

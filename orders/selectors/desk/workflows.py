@@ -9,11 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
-
+from orders.business.registry import workflows
 from orders.engine.contracts import Workflow
 from orders.engine.runtime.sql import fetch
-from orders.workflow.versions import declared
 
 MOST = 1_000
 """Where counting stops, for each agent and each kind."""
@@ -77,7 +75,7 @@ def graphs(*, now: datetime) -> list[Graph]:
     counts = _counts(now)
     return [
         draw(workflow, counts[workflow.name, workflow.version])
-        for workflow in reversed(declared(settings.CONFIG))
+        for workflow in reversed(list(workflows().values()))
     ]
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from orders.business import editing
+from orders.business.fields import Field, FieldType
 from orders.engine import state_store
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
@@ -21,8 +23,6 @@ from orders.services.operators.acts import (
 from orders.services.order_changes import resubmit_order
 from orders.services.order_lock import release_order, reset_step
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
-from orders.workflow import editing
-from orders.workflow.editing import Field, FieldType
 
 __all__ = ["Field", "FieldType", "edit_and_resubmit", "editable_fields"]
 
@@ -52,7 +52,7 @@ def edit_and_resubmit(
         fields = {field.name: field for field in editing.editable(row.workflow, row.version, step)}
         if unknown := sorted(set(changes) - set(fields)):
             raise ValueError(f"{', '.join(unknown)} cannot be edited.")
-        new = {name: editing.read(fields[name], value) for name, value in changes.items()}
+        new = {name: editing.read(row.workflow, name, value) for name, value in changes.items()}
         failed = find_step(steps, step)
         if refusal := _why_not_edit(row, failed):
             return refusal

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from orders.business import registry
 from orders.engine.runtime.brief_batches import Chunk
 from orders.engine.runtime.sql import fetch, run
 from orders.fields.email import ERASED
@@ -28,8 +29,10 @@ _NOT_INSERTED = """
      WHERE replayed_at IS NULL AND lower(body ->> 'email') = lower(%(email)s)
 """
 _STATEMENTS = (
-    """UPDATE orders_order SET email = %(erased)s::text, payment_method = 'erased',
-              ship_to = jsonb_build_object('country', ship_to -> 'country') WHERE id = ANY(%(ids)s)""",
+    f"""UPDATE orders_order
+           SET email = %(erased)s::text, data = '{{}}', ship_to = NULL, payment_method = '', attributes = '{{}}',
+               subject = {replaced("subject")}, title = {replaced("title")}
+         WHERE id = ANY(%(ids)s)""",
     """UPDATE orders_stepstate SET request = '{}', original = NULL, result = NULL, error = NULL
         WHERE order_id = ANY(%(ids)s)""",
     "UPDATE orders_event SET detail = '{}' WHERE order_id = ANY(%(ids)s)",
@@ -43,13 +46,16 @@ _STATEMENTS = (
         WHERE order_id = ANY(%(ids)s) AND key ~* %(pattern)s""",
     """UPDATE orders_outgoingmessage SET recipient = %(erased)s::text, arguments = '{}', error = ''
         WHERE order_id = ANY(%(ids)s)""",
-    """UPDATE orders_archivedorder SET email = %(erased)s::text, document = jsonb_build_object(
+    f"""UPDATE orders_archivedorder SET email = %(erased)s::text, attributes = '{{}}', subject = {replaced("subject")}
+         WHERE order_id = ANY(%(ids)s)""",
+    """UPDATE orders_archivedorder SET document = jsonb_build_object(
               'process', (document -> 'process') || jsonb_build_object('reply_to',
                   regexp_replace(coalesce(document #>> '{process,reply_to}', ''), %(pattern)s, %(short)s, 'gi')),
               'lines', document -> 'lines',
               'order', (document -> 'order') || jsonb_build_object(
-                  'email', %(erased)s::text, 'payment_method', 'erased',
-                  'ship_to', jsonb_build_object('country', document #> '{order,ship_to,country}')),
+                  'email', %(erased)s::text, 'data', '{}'::jsonb, 'ship_to', NULL, 'payment_method', '',
+                  'attributes', '[]'::jsonb, 'subject', subject,
+                  'title', regexp_replace(coalesce(document #>> '{order,title}', ''), %(pattern)s, %(short)s, 'gi')),
               'steps', (SELECT coalesce(jsonb_agg(step || '{"request": {}, "original": null, "result": null,
                   "error": null}'), '[]') FROM jsonb_array_elements(document -> 'steps') AS step),
               'events', (SELECT coalesce(jsonb_agg(event || '{"detail": {}}'), '[]')
@@ -71,17 +77,20 @@ def find_orders(email: str, accounts: Sequence[int]) -> list[tuple[UUID, bool]]:
 
 
 def find_names(email: str, accounts: Sequence[int]) -> set[str]:
-    """The names and streets to which the orders of a customer that are not erased yet were sent."""
+    """What names a customer in the orders that are not erased yet, as their kinds say: her name and street, say."""
+    # An order from before there were data has the same parts as columns.
+    paths = sorted({path for kind in registry.kinds() for path in kind.personal})
     rows = fetch(
         f"""
-        WITH hers AS ({_HERS}), ship_to AS (
-            SELECT ship_to FROM orders_order WHERE id IN (SELECT id FROM hers)
+        WITH hers AS ({_HERS}), data AS (
+            SELECT coalesce(o.data, to_jsonb(o)) AS data FROM orders_order AS o WHERE o.id IN (SELECT id FROM hers)
              UNION ALL
-            SELECT document #> '{{order,ship_to}}' FROM orders_archivedorder WHERE order_id IN (SELECT id FROM hers)
+            SELECT coalesce(nullif(document #> '{{order,data}}', 'null'), document -> 'order')
+              FROM orders_archivedorder WHERE order_id IN (SELECT id FROM hers)
         )
-        SELECT DISTINCT ship_to ->> 'name', ship_to ->> 'street' FROM ship_to
+        SELECT DISTINCT data #>> string_to_array(path, '.') FROM data, unnest(%(paths)s::text[]) AS paths (path)
         """,
-        {"email": email, "accounts": list(accounts), "erased": ERASED},
+        {"email": email, "accounts": list(accounts), "erased": ERASED, "paths": paths},
     )
     return {text for row in rows for text in row if text}
 

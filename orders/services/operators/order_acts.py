@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from orders.business import editing
 from orders.engine import state_store
 from orders.engine.channels import requests
 from orders.engine.channels.wakeups import Topic, wake
@@ -33,7 +34,6 @@ from orders.services.operators.acts import (
     state_in_words,
 )
 from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
-from orders.workflow import editing
 
 UNCONFIRMED = (
     "The confirmation is missing or wrong. It is the order's total in plain figures if money goes back to the customer,"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from orders.business import editing
 from orders.engine import state_store
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import ProcessRow, StepRow
@@ -21,7 +22,6 @@ from orders.services.operators.acts import (
     refused,
 )
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
-from orders.workflow import editing
 
 LARGEST_RESULT = 4_000
 """The most characters of a result given by an operator, as JSON."""

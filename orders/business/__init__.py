@@ -1,0 +1,34 @@
+"""What a business declares: kinds of orders with their workflows and profiles, and agents with their settings.
+
+A business is a Django app with two modules, found as `admin.py` is, in the packages that `BUSINESSES` names:
+
+    workflows.py    classes of `OrderKind`
+    agents.py       agents(environment), which makes its agents
+
+Everything that the two need is here and in `orders.agents`.
+"""
+
+from orders.business.fields import Attribute, Field, FieldType
+from orders.business.kinds import Draft, Line, OrderKind, Profile
+from orders.business.reading import BadOrderError
+from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
+from orders.fields.money import Money
+from sasweb.environment import Environment
+
+__all__ = [
+    "Attribute",
+    "BadOrderError",
+    "Compensation",
+    "Draft",
+    "Environment",
+    "Field",
+    "FieldType",
+    "Json",
+    "Line",
+    "Money",
+    "OrderKind",
+    "Profile",
+    "Remedy",
+    "Step",
+    "Workflow",
+]

@@ -1,0 +1,60 @@
+"""The fields of a step's request that an operator may edit, and what a step is to the people of its order.
+
+A step declares the names of its fields (`Step.editable`); its kind of order knows their types and reads their values,
+by the same rules as a submission's, so an edit cannot ask for anything that could not have been ordered.
+"""
+
+from typing import Any
+
+from orders.business import registry
+from orders.business.fields import Field
+from orders.business.reading import BadOrderError
+
+
+def editable(workflow: str, version: int, step: str) -> tuple[Field, ...]:
+    """Returns the fields of a step that may be edited; none if this release does not have the workflow."""
+    kind, declaration = registry.find_kind(workflow), registry.find_step(workflow, version, step)
+    if kind is None or declaration is None:
+        return ()
+    fields = {field.name: field for field in kind.fields}
+    return tuple(fields[name] for name in declaration.editable)
+
+
+def customer_editable(workflow: str, version: int, step: str) -> frozenset[str]:
+    """Returns the fields that a customer may change while the step waits for her."""
+    declaration = registry.find_step(workflow, version, step)
+    return frozenset(declaration.customer_editable) if declaration else frozenset()
+
+
+def needed_by(workflow: str, version: int, step: str) -> tuple[str, ...]:
+    """Returns the steps that need this step's result."""
+    declaration = registry.workflows().get((workflow, version))
+    if declaration is None:
+        return ()
+    return tuple(dependent.name for dependent in declaration.steps if step in dependent.needs)
+
+
+def read(workflow: str, name: str, value: object) -> Any:
+    """Returns the value to store. Raises `BadOrderError`, with a sentence for an operator, if it is invalid."""
+    kind = registry.find_kind(workflow)
+    if kind is None:
+        raise BadOrderError(
+            f"{name} cannot be edited: this release has no workflow {workflow!r}.", where=name
+        )
+    return kind.read_field(name, value)
+
+
+def points_of_no_return(workflow: str, version: int) -> frozenset[str]:
+    """Returns the steps that end the customer's right to cancel, once one has been dispatched."""
+    return _steps(workflow, version, "is_point_of_no_return")
+
+
+def charging_steps(workflow: str, version: int) -> frozenset[str]:
+    """Returns the steps that take the order's value from the customer, and give it back when they are compensated."""
+    return _steps(workflow, version, "takes_value")
+
+
+def _steps(workflow: str, version: int, flag: str) -> frozenset[str]:
+    declaration = registry.workflows().get((workflow, version))
+    steps = declaration.steps if declaration else ()
+    return frozenset(step.name for step in steps if getattr(step, flag))

@@ -1,0 +1,32 @@
+"""The fields of an order that people see and change: their names, labels and types. Pure."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FieldType(StrEnum):
+    """The kind of input that a form shows for a field."""
+
+    TEXT = "text"
+    TOKEN = "token"
+    EMAIL = "email"
+    ADDRESS = "address"
+    COUNTRY = "country"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A field of an order that an operator may edit. An address has `parts`, each of which is a field."""
+
+    name: str
+    label: str
+    type: FieldType = FieldType.TEXT
+    parts: tuple["Field", ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """Something that orders are searched by, such as a batch or a city, with its label for people."""
+
+    name: str
+    label: str

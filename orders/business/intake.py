@@ -1,0 +1,166 @@
+"""Turns submissions into orders of their kinds: validates them and inserts their rows (S2, S3)."""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.contrib.auth import get_user_model
+
+from orders.business import registry
+from orders.business.kinds import Draft, OrderKind
+from orders.business.reading import BadOrderError, read_object, shown
+from orders.business.submissions import data_of, read_client, read_common
+from orders.engine.contracts import (
+    AcceptedOrder,
+    DuplicateSubmission,
+    IntakeAnswer,
+    RejectedSubmission,
+    Submission,
+    Workflow,
+)
+from orders.models import Order, OrderLine
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderIntake:
+    """The intake of all businesses (see `orders.engine.contracts.Intake`). An order takes the newest version of the
+    workflow that its submission names."""
+
+    newest: Mapping[str, Workflow] = field(default_factory=registry.newest_workflows)
+
+    def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
+        """Answers each submission, in the order given, and inserts the orders that it accepts.
+
+        Takes at most four statements for any number of submissions, and those of their kinds, inside the caller's
+        transaction. Raises `IntegrityError` if another process inserts one of the orders at the same moment; on a
+        retry it is a duplicate.
+        """
+        readings = [read_submission(submission) for submission in submissions]
+        drafts = [draft for draft in readings if isinstance(draft, Draft)]
+        known_ids = set(
+            Order.objects.filter(pk__in={item.order_id for item in submissions}).values_list("pk", flat=True)
+        )
+        refusals = _refusals(drafts)
+        accepted: list[Draft] = []
+        rejected: set[UUID] = set()
+        answers: list[IntakeAnswer] = []
+        for submission, draft in zip(submissions, readings, strict=True):
+            answer = self._judge(submission, draft, refusals)
+            if submission.order_id in known_ids or (
+                isinstance(answer, RejectedSubmission) and submission.order_id in rejected
+            ):
+                answer = DuplicateSubmission(submission=submission)
+            elif isinstance(answer, RejectedSubmission):
+                rejected.add(submission.order_id)
+            elif isinstance(draft, Draft):
+                known_ids.add(submission.order_id)
+                accepted.append(draft)
+            answers.append(answer)
+        _insert(accepted)
+        return answers
+
+    def _judge(
+        self, submission: Submission, draft: Draft | RejectedSubmission, refusals: Mapping[int, str]
+    ) -> IntakeAnswer:
+        if isinstance(draft, RejectedSubmission):
+            return draft
+        if reason := refusals.get(id(draft)):
+            return RejectedSubmission(submission=submission, reason=reason)
+        return AcceptedOrder(
+            submission=submission,
+            workflow=self.newest[draft.kind.name],
+            priority=draft.priority,
+            reply_to=draft.reply_to,
+            description=draft.data,
+        )
+
+
+def read_submission(submission: Submission) -> Draft | RejectedSubmission:
+    """Reads a submission, or says why it can never become an order. Touches no database."""
+    try:
+        body = read_object(submission.body, "the body")
+        kind = kind_of(body)
+        common = read_common(body)
+        data = kind.read(data_of(body))
+        return Draft(
+            submission=submission,
+            kind=kind,
+            data=data,
+            profile=kind.profile(data, placed_at=common["placed_at"]),
+            customer_id=read_client(submission.client),
+            **common,
+        )
+    except BadOrderError as error:
+        return RejectedSubmission(submission=submission, reason=str(error))
+
+
+def kind_of(body: Mapping[str, object]) -> type[OrderKind]:
+    """The kind of the order that a submission describes. Raises `BadOrderError` if this release has no such kind."""
+    name = body.get("workflow")
+    kind = registry.first_kind() if name is None else registry.find_kind(str(name))
+    if kind is None:
+        raise BadOrderError(f"there is no workflow {shown(name)}.", where="workflow")
+    return kind
+
+
+def _refusals(drafts: Sequence[Draft]) -> dict[int, str]:
+    """Why some drafts are refused, by the identity of the draft: two submissions may have one id."""
+    customers = _customers({draft.customer_id for draft in drafts if draft.customer_id is not None})
+    refusals: dict[int, str] = {}
+    for kind in registry.kinds():
+        own = [draft for draft in drafts if draft.kind is kind]
+        for draft, refusal in zip(own, kind.refuse(own) if own else (), strict=True):
+            if reason := refusal or _without_customer(draft, customers):
+                refusals[id(draft)] = reason
+    return refusals
+
+
+def _without_customer(draft: Draft, customers: Container[int]) -> str | None:
+    if draft.customer_id is not None and draft.customer_id not in customers:
+        return f"unknown customer account {draft.customer_id}."
+    return None
+
+
+def _customers(keys: set[int]) -> set[int]:
+    if not keys:
+        return set()
+    return set(get_user_model().objects.filter(pk__in=keys).values_list("pk", flat=True))
+
+
+def _insert(drafts: Sequence[Draft]) -> None:
+    Order.objects.bulk_create(map(_order, drafts))
+    OrderLine.objects.bulk_create(_lines(drafts))
+    for kind in registry.kinds():
+        if own := [draft for draft in drafts if draft.kind is kind]:
+            kind.insert(own)
+
+
+def _order(draft: Draft) -> Order:
+    profile, value = draft.profile, draft.profile.value
+    return Order(
+        id=draft.order_id,
+        customer_id=draft.customer_id,
+        subject=draft.subject,
+        title=profile.title,
+        email=profile.email,
+        currency=value.currency if value else "",
+        total=value.amount if value else None,
+        attributes=[f"{name}={text}" for name, text in profile.attributes.items()],
+        data=dict(draft.data),
+        placed_at=draft.placed_at,
+        promised_by=profile.promised_by,
+    )
+
+
+def _lines(drafts: Iterable[Draft]) -> list[OrderLine]:
+    return [
+        OrderLine(
+            order_id=draft.order_id,
+            sku=line.sku,
+            title=line.title,
+            quantity=line.quantity,
+            unit_price=line.unit_price,
+        )
+        for draft in drafts
+        for line in draft.profile.lines
+    ]

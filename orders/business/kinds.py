@@ -1,0 +1,162 @@
+"""A kind of order: the workflow that its orders go through, in all its versions, and what people see of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db.models import Model
+
+from orders.business.fields import Attribute, Field
+from orders.business.reading import BadOrderError
+from orders.business.submissions import DEFAULT_PRIORITY, GUEST
+from orders.engine.contracts import Json, Submission, Workflow
+from orders.fields.money import Money
+from sasweb.environment import Environment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of an order. `sku` is the code of what was ordered; `unit_price` is in minor units."""
+
+    sku: str
+    title: str
+    quantity: int = 1
+    unit_price: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """What people see of an order. It is read from the order's data when the order is inserted, and stored.
+
+    `title` says what the order is in a few words. `email` is where its customer is written to. `promised_by` is when
+    the customer expects it to be done. `attributes` are values by the names of the kind's attributes.
+    """
+
+    title: str = ""
+    value: Money | None = None
+    email: str = ""
+    promised_by: datetime | None = None
+    lines: Sequence[Line] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A submission that describes an order. `data` are what `OrderKind.read` made of it.
+
+    `customer_id` is the customer's account; None for a guest, and for an order that no customer placed.
+    """
+
+    submission: Submission
+    kind: "type[OrderKind]"
+    subject: str
+    data: Json
+    profile: Profile
+    priority: int
+    reply_to: str
+    placed_at: datetime
+    customer_id: int | None
+
+    @property
+    def order_id(self) -> UUID:
+        """The order's id."""
+        return self.submission.order_id
+
+
+class OrderKind:
+    """A kind of order. A business declares one for each name of a workflow, as a subclass in its `workflows.py`.
+
+    Nobody makes instances of it. Only `name`, `versions` and `read` have to be declared; the rest is for people.
+    """
+
+    name: ClassVar[str]
+    """The name of its workflow, for good: it is stored with every order."""
+    label: ClassVar[str] = ""
+    """What people call such an order, in lower case: "print order". Its name, if it has none."""
+    fields: ClassVar[Sequence[Field]] = ()
+    """What operators may edit. A step names those that its request has in `Step.editable`."""
+    attributes: ClassVar[Sequence[Attribute]] = ()
+    """What its orders are searched by, beside their id, title, email, value and lines."""
+    personal: ClassVar[Sequence[str]] = ()
+    """Where its data name a person, as in `ship_to.name`: what is replaced everywhere when a customer is erased."""
+
+    @classmethod
+    def versions(cls, environment: Environment) -> Sequence[Workflow]:
+        """Returns the workflow in every version that orders may still be on, the newest last: new orders take that."""
+        raise NotImplementedError
+
+    @classmethod
+    def read(cls, data: Json) -> Json:
+        """Returns the data that the steps read, checked. Raises `BadOrderError` if they do not describe an order.
+
+        Pure, and strict: any application may post to the submission queue. Fields that it does not know are left out.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def profile(cls, data: Json, *, placed_at: datetime) -> Profile:
+        """Returns what people see of an order with these data, which `read` has checked. Pure."""
+        return Profile()
+
+    @classmethod
+    def serializer(cls) -> type[Any] | None:
+        """Returns the Django REST framework serializer of what REST clients send, a subclass of `Strict`.
+
+        It checks their orders and documents them. With None, the API takes an object that `read` accepts.
+        """
+        return None
+
+    @classmethod
+    def describe(cls, request: Json) -> Json:
+        """Returns the data of an order that is placed now, such as with today's prices. May look things up.
+
+        Raises `CannotBePlacedError` if it cannot be placed today.
+        """
+        return request
+
+    @classmethod
+    def read_field(cls, name: str, value: object) -> Any:
+        """Reads the new value of a field that an operator has edited, as strictly as `read`. Raises `BadOrderError`."""
+        raise BadOrderError(f"{name} cannot be edited.", where=name)
+
+    @classmethod
+    def find_skus(cls, words: str, most: int) -> Sequence[str]:
+        """Returns the codes of what these words name, such as of products with them in their titles, `most` at most."""
+        return [words]
+
+    @classmethod
+    def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:
+        """Says of each of these orders, in the order given, why it can never be fulfilled, in one sentence for an
+        operator; None of one that can.
+
+        Called with many at once, inside the transaction that inserts them: one query for all, if any.
+        """
+        return [None] * len(drafts)
+
+    @classmethod
+    def insert(cls, drafts: Sequence[Draft]) -> None:
+        """Inserts the business's own rows of orders that have just been inserted, in the same transaction."""
+
+    @classmethod
+    def start(
+        cls,
+        subject: str | UUID | Model,
+        data: Json,
+        *,
+        key: str = "",
+        customer_id: int | None = None,
+        priority: int = DEFAULT_PRIORITY,
+        reply_to: str = "",
+    ) -> UUID:
+        """Starts an order of this kind, in the caller's transaction if there is one, and returns its id.
+
+        With the transaction's other rows it is there as a whole or not at all. `subject` is what the order is about: a
+        row of the business's own, or a text of at most 120 characters. The same `key` starts it once, however often
+        this is called. Raises `BadOrderError`, and `KeyReusedError` if the key has started a different order.
+        """
+        client = GUEST if customer_id is None else f"user:{customer_id}"
+        from orders.business import placing  # noqa: PLC0415 - it needs the tables, and declarations are pure
+
+        return placing.start(cls, subject, data, client=client, key=key, priority=priority, reply_to=reply_to)

@@ -1,0 +1,145 @@
+"""Posts orders of any kind to the submission queue, each once for its key (S1)."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Model
+from django.utils import timezone
+from uuid_utils.compat import uuid7
+
+from orders.business.kinds import OrderKind
+from orders.business.order_ids import derived_order_id
+from orders.business.submissions import DEFAULT_PRIORITY, compose
+from orders.engine.channels import submissions
+from orders.engine.contracts import Json
+from orders.engine.errors import SaswebError
+
+
+class CannotBePlacedError(SaswebError):
+    """Raised by `OrderKind.describe` when an order cannot be placed today, such as one for a product not on sale.
+
+    `mistakes` has the text at its place in the request, for a REST client: `{"lines": [{}, {"sku": ["…"]}]}`.
+    """
+
+    def __init__(self, text: str, *, mistakes: Json | None = None) -> None:
+        super().__init__(text)
+        self.mistakes = mistakes or {"non_field_errors": [text]}
+
+
+class KeyReusedError(SaswebError):
+    """Raised when a client reuses an idempotency key for a different order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOrder:
+    """An order to be placed. `request` is what `OrderKind.accept` made of what the client sent."""
+
+    kind: type[OrderKind]
+    request: Json
+    subject: str = ""
+    priority: int = DEFAULT_PRIORITY
+    reply_to: str = ""
+
+    def fingerprint(self) -> str:
+        """A hash of what the client asked for: the same order has the same one, whatever prices are today."""
+        values = {**self.request, "priority": self.priority, "reply_to": self.reply_to}
+        if self.subject:
+            values["subject"] = self.subject
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostedOrder:
+    """A placed order. `replayed` is true if an earlier call with the same key had already placed it.
+
+    `body` and `posted_at` are what is on the submission queue, if this call put it there and it is nowhere else.
+    """
+
+    order_id: UUID
+    replayed: bool
+    body: Json | None = None
+    posted_at: datetime | None = None
+
+
+def post_order(*, client: str, order: NewOrder, key: str | None) -> PostedOrder:
+    """Posts an order to the submission queue (S1). Once this returns, the order cannot be lost (P1).
+
+    The same client and key always mean the same order, whose id follows from them. If the order is there and only the
+    record of its key is lost, the message is posted again, and submission ignores it as a duplicate (S3). Raises
+    `CannotBePlacedError`, `KeyReusedError`, and `BadOrderError` for data that the queue could not carry.
+
+    The one statement that writes is a transaction of its own, unless the caller has begun one.
+    """
+    if key is None:
+        order_id, body = uuid7(), _body(order)
+        posted_at = submissions.post(order_id=order_id, client=client, body=body)
+        return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=posted_at)
+    return _post_once(client, order, key)
+
+
+def start(
+    kind: type[OrderKind],
+    subject: str | UUID | Model,
+    data: Json,
+    *,
+    client: str,
+    key: str,
+    priority: int,
+    reply_to: str,
+) -> UUID:
+    """Posts an order of checked data, and returns its id. See `OrderKind.start`."""
+    order = NewOrder(
+        kind=kind,
+        request=kind.read(data),
+        subject=subject_text(subject),
+        priority=priority,
+        reply_to=reply_to,
+    )
+    # Guests of the web have keys of their own, so the kind's name keeps these apart.
+    posted = post_order(client=client, order=order, key=f"{kind.name}/{key}" if key else None)
+    return posted.order_id
+
+
+def subject_text(subject: str | UUID | Model) -> str:
+    """What a subject is stored as: a text as it is, a row as `app.model:key`."""
+    return f"{subject._meta.label_lower}:{subject.pk}" if isinstance(subject, Model) else str(subject)
+
+
+def _post_once(client: str, order: NewOrder, key: str) -> PostedOrder:
+    body_hash = order.fingerprint()
+    try:
+        body = _body(order)
+    except CannotBePlacedError:
+        # What was placed stands, although it could not be placed today.
+        if record := submissions.find_record(client=client, key=key):
+            return _replayed(record, body_hash)
+        raise
+    order_id = derived_order_id(client=client, key=key)
+    record = submissions.post_once(order_id=order_id, client=client, body=body, key=key, body_hash=body_hash)
+    if record.posted_at is None:
+        return _replayed(record, body_hash)
+    if record.is_known:
+        return PostedOrder(order_id=order_id, replayed=False)
+    return PostedOrder(order_id=order_id, replayed=False, body=body, posted_at=record.posted_at)
+
+
+def _replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOrder:
+    if record.body_hash != body_hash:
+        raise KeyReusedError("this Idempotency-Key was used for a different order")
+    return PostedOrder(order_id=record.order_id, replayed=True)
+
+
+def _body(order: NewOrder) -> dict[str, Any]:
+    """The message: everything about the order, as `describe` completes it today."""
+    return compose(
+        order.kind.describe(order.request),
+        workflow=order.kind.name,
+        subject=order.subject,
+        priority=order.priority,
+        reply_to=order.reply_to,
+        placed_at=timezone.now(),
+    )

@@ -1,0 +1,38 @@
+"""What people see of an order that is still a submission."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from orders.business.intake import kind_of
+from orders.business.kinds import Profile
+from orders.business.reading import BadOrderError, read_moment, read_object
+from orders.business.submissions import data_of
+from orders.engine.contracts import Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submitted:
+    """A submission as its kind reads it. One that its kind cannot read has an empty profile."""
+
+    workflow: str
+    subject: str
+    data: Json
+    profile: Profile
+    placed_at: datetime
+
+
+def read_submitted(body: object, *, placed_at: datetime) -> Submitted:
+    """Reads a submission, which may be anything. `placed_at` stands in for a time that it does not have."""
+    fields: Mapping[str, object] = body if isinstance(body, Mapping) else {}
+    workflow, subject, profile = "", str(fields.get("subject") or ""), Profile()
+    with suppress(BadOrderError):
+        placed_at = read_moment(fields.get("placed_at"), "placed_at")
+    with suppress(BadOrderError):
+        kind = kind_of(read_object(body, "the body"))
+        workflow = kind.name
+        profile = kind.profile(kind.read(data_of(fields)), placed_at=placed_at)
+    return Submitted(
+        workflow=workflow, subject=subject, data=data_of(fields), profile=profile, placed_at=placed_at
+    )

@@ -1,0 +1,165 @@
+"""The businesses of this installation: their kinds of orders, workflows and agents, found once in each process.
+
+Every role, face and command asks here. Nothing is in the database but the names.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from django.conf import settings
+from django.utils.module_loading import module_has_submodule
+
+from orders.business.kinds import OrderKind
+from orders.engine.contracts import Agent, Step, Workflow, Workflows
+from orders.engine.errors import WorkflowError
+from sasweb.environment import Environment
+
+AgentMaker = Callable[[Environment], Sequence[Agent]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """What the packages declare. `kinds` are in the order of the packages and, within each, of the module."""
+
+    kinds: Mapping[str, type[OrderKind]]
+    makers: Sequence[AgentMaker]
+    workflows: Workflows
+    agent_names: Sequence[str]
+
+
+def kinds() -> Sequence[type[OrderKind]]:
+    """Every kind of order, the installation's first kind first."""
+    return tuple(_found().kinds.values())
+
+
+def first_kind() -> type[OrderKind]:
+    """The kind of an order that names none."""
+    return kinds()[0]
+
+
+def find_kind(name: str) -> type[OrderKind] | None:
+    """The kind with this name; None if this release has none."""
+    return _found().kinds.get(name)
+
+
+def workflows() -> Workflows:
+    """Every workflow, in every version that orders may still be on."""
+    return _found().workflows
+
+
+def newest_workflows() -> Mapping[str, Workflow]:
+    """The newest version of each workflow, by name: what new orders take."""
+    return {name: workflow for (name, _), workflow in workflows().items()}
+
+
+def find_step(workflow: str, version: int, step: str) -> Step | None:
+    """The declaration of a step; None if this release does not have it."""
+    declared = workflows().get((workflow, version))
+    return declared.by_name.get(step) if declared else None
+
+
+def agent_names() -> Sequence[str]:
+    """The names of all agents, in the order of their declaration."""
+    return _found().agent_names
+
+
+def make_agents() -> dict[str, Agent]:
+    """Makes every agent anew, by name."""
+    return _make(_found().makers)
+
+
+def own_modules(name: str) -> list[Any]:
+    """The businesses' modules of this name, such as `api_urls`: of those that have one."""
+    packages = [
+        package for package in settings.BUSINESSES if module_has_submodule(import_module(package), name)
+    ]
+    return [import_module(f"{package}.{name}") for package in packages]
+
+
+def check() -> None:
+    """Finds and checks everything now. Raises `ConfigError` for an invalid setting, and `WorkflowError`."""
+    _found()
+
+
+def forget() -> None:
+    """Has everything found anew; for tests that install other businesses."""
+    _found.cache_clear()
+
+
+@cache
+def _found() -> _Found:
+    environment = Environment()
+    kinds_by_name: dict[str, type[OrderKind]] = {}
+    makers: list[AgentMaker] = []
+    for package in settings.BUSINESSES:
+        for kind in _kinds_in(import_module(f"{package}.workflows")):
+            if kind.name in kinds_by_name:
+                raise WorkflowError(f"{package}.workflows: there is a kind of order {kind.name!r} already")
+            kinds_by_name[kind.name] = kind
+        makers.append(import_module(f"{package}.agents").agents)
+    if not kinds_by_name:
+        raise WorkflowError(
+            f"no kind of order is declared in the workflows of {', '.join(settings.BUSINESSES)}"
+        )
+    agents = _make(makers)
+    inquiring = frozenset(name for name, agent in agents.items() if hasattr(agent, "inquire"))
+    versions = [
+        _joined(workflow, agents, inquiring)
+        for kind in kinds_by_name.values()
+        for workflow in _versions(kind, environment)
+    ]
+    return _Found(
+        kinds=kinds_by_name,
+        makers=makers,
+        workflows={(workflow.name, workflow.version): workflow for workflow in versions},
+        agent_names=tuple(agents),
+    )
+
+
+def _kinds_in(module: ModuleType) -> Sequence[type[OrderKind]]:
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, OrderKind) and hasattr(value, "name")
+    ]
+
+
+def _make(makers: Sequence[AgentMaker]) -> dict[str, Agent]:
+    agents: dict[str, Agent] = {}
+    for maker in makers:
+        for agent in maker(Environment()):
+            if agent.name in agents:
+                raise WorkflowError(f"{maker.__module__}: there is an agent {agent.name!r} already")
+            agents[agent.name] = agent
+    return agents
+
+
+def _versions(kind: type[OrderKind], environment: Environment) -> Sequence[Workflow]:
+    """A kind's versions, in the order in which they were made. Raises `WorkflowError` if they are not."""
+    versions = list(kind.versions(environment))
+    numbers = [workflow.version for workflow in versions]
+    if not numbers or numbers != sorted(set(numbers)):
+        raise WorkflowError(
+            f"{kind.name}: the versions must be 1, 2 and so on, the newest last, not {numbers}"
+        )
+    if any(workflow.name != kind.name for workflow in versions):
+        raise WorkflowError(f"{kind.name}: every version must have this name")
+    return versions
+
+
+def _joined(workflow: Workflow, agents: Mapping[str, Agent], inquiring: frozenset[str]) -> Workflow:
+    """The workflow, with what its steps must know of their agents. Raises `WorkflowError` if a step names an unknown
+    agent, or one that could not be called twice."""
+    for step in workflow.steps:
+        if step.agent not in agents:
+            raise WorkflowError(f"{workflow.title}: unknown agent {step.agent!r}")
+        if step.key_retention <= 0 and step.agent not in inquiring:
+            raise WorkflowError(
+                f"{workflow.title}: step {step.name!r} has key_retention=0, so its agent {step.agent!r} needs inquire"
+            )
+    steps = tuple(replace(step, can_be_asked=step.agent in inquiring) for step in workflow.steps)
+    return replace(workflow, steps=steps)

@@ -1,0 +1,77 @@
+"""An order on the submission queue: its data, and what every kind of order has, side by side in one object. Pure.
+
+    {"workflow": "fulfil-order", "subject": "", "priority": 5, "reply_to": "", "placed_at": "2026-…", …data}
+
+A submission without `workflow` is of the installation's first kind, as all were before there were several.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from orders.business.reading import BadOrderError, read_moment, read_object, read_text, read_whole
+from orders.engine.contracts import Json
+
+DEFAULT_PRIORITY = 5
+"""In the middle of 0 to 9, so there is room for more and for less urgent orders."""
+LONGEST_SUBJECT = 120
+LONGEST_QUEUE = 120
+RESERVED = ("workflow", "subject", "priority", "reply_to", "placed_at")
+"""The names that data cannot have."""
+GUEST = "guest"
+"""The client of orders that have no account."""
+LARGEST_KEY = 2**31 - 1
+"""The largest key of an account. A larger number would be an error in the database, not just an unknown account."""
+
+
+def compose(
+    data: Json, *, workflow: str, subject: str, priority: int, reply_to: str, placed_at: datetime
+) -> dict[str, Any]:
+    """Returns the body of a submission. Raises `BadOrderError` if the data have a name that is reserved."""
+    for name in RESERVED:
+        if name in data:
+            raise BadOrderError(f"{name} cannot be a name of an order's data.", where=name)
+    return {
+        **data,
+        "workflow": workflow,
+        "subject": read_text(subject, "subject", LONGEST_SUBJECT, lowest=0),
+        "priority": read_priority(priority),
+        "reply_to": reply_to,
+        "placed_at": placed_at.isoformat(),
+    }
+
+
+def read_priority(value: object) -> int:
+    """Reads a priority, 0 to 9. Raises `BadOrderError`, as every function here does."""
+    return read_whole(value, "priority", 0, 9)
+
+
+def read_common(body: object) -> dict[str, Any]:
+    """Reads what every submission has: `subject`, `priority`, `reply_to` and `placed_at`."""
+    order = read_object(body, "the body")
+    return {
+        "subject": read_text(_given(order, "subject", ""), "subject", LONGEST_SUBJECT, lowest=0),
+        "priority": read_priority(_given(order, "priority", DEFAULT_PRIORITY)),
+        "reply_to": read_text(_given(order, "reply_to", ""), "reply_to", LONGEST_QUEUE, lowest=0),
+        "placed_at": read_moment(order.get("placed_at"), "placed_at"),
+    }
+
+
+def data_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a submission."""
+    return {name: value for name, value in body.items() if name not in RESERVED}
+
+
+def read_client(client: str) -> int | None:
+    """Returns the key in `user:<key>`, or None for `guest`."""
+    if client == GUEST:
+        return None
+    kind, _, key = client.partition(":")
+    if kind != "user" or not (key.isascii() and key.isdigit()) or len(key) > 10 or int(key) > LARGEST_KEY:
+        raise BadOrderError(f"the client must be guest or user:<number>, not {client[:60]!a}.")
+    return int(key)
+
+
+def _given(order: Json, name: str, default: object) -> object:
+    value = order.get(name)
+    return default if value is None else value

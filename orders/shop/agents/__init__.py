@@ -1,0 +1,25 @@
+"""The print shop's remote services, one module for each, and their settings."""
+
+from collections.abc import Sequence
+
+from orders.business import Environment
+from orders.engine.contracts import Agent
+from orders.shop.agents.carrier import Carrier
+from orders.shop.agents.mail import Mail
+from orders.shop.agents.payments import Payments
+from orders.shop.agents.warehouse import Warehouse
+from sasweb.environment import next_port
+
+
+def agents(environment: Environment) -> Sequence[Agent]:
+    """Makes the shop's agents. Their services are the sandbox's unless the environment says otherwise."""
+    sandbox = environment.host_port("SANDBOX_BIND", "127.0.0.1:9000")
+    return [
+        Warehouse(environment.url("WAREHOUSE_URL", f"http://{sandbox}/warehouse")),
+        Payments(environment.url("PAYMENTS_URL", f"http://{sandbox}/payments")),
+        Carrier(environment.url("CARRIER_URL", f"http://{sandbox}/carrier")),
+        Mail(
+            environment.url("EMAIL_URL", f"smtp://{next_port(sandbox)}", schemes=("smtp", "smtps")),
+            sender=environment.email("EMAIL_FROM", "Print Shop <orders@localhost>"),
+        ),
+    ]

@@ -1,0 +1,51 @@
+"""Emails to the customer: the confirmation of an order, and the notice that it was cancelled.
+
+Mail servers do not deduplicate, so an email is sent at least once. Its Message-ID is the request's key, so mail
+programs and people can recognise a second copy.
+"""
+
+from collections.abc import Callable
+from email.message import EmailMessage
+
+from orders.agents.smtp import SmtpRemote
+from orders.agents.transport import CALL_TIMEOUT, unknown_operation
+from orders.engine.contracts import Json, Request
+from orders.engine.errors import Refused
+from orders.shop.agents.mail_text import compose_cancellation, compose_confirmation, read_sender
+
+
+class Mail:
+    """The agent of the mail server at `url`. `sender` is who emails come from, as in `Shop <orders@shop.example>`."""
+
+    name = "mail"
+    call_timeout = CALL_TIMEOUT
+    operations = frozenset({"confirm"})
+
+    def __init__(self, url: str, *, sender: str, capacity: int = 50) -> None:
+        self.capacity = capacity
+        self._remote = SmtpRemote(url, timeout=self.call_timeout)
+        self._sender = read_sender(sender)
+
+    async def perform(self, request: Request) -> Json:
+        """Sends the confirmation. Raises `Refused` if the mail server does not take it."""
+        if request.operation != "confirm":
+            raise unknown_operation(request)
+        return await self._send(compose_confirmation, request)
+
+    async def compensate(self, request: Request) -> Json:
+        """Sends the notice that the order was cancelled."""
+        if request.operation != "confirm":
+            raise unknown_operation(request)
+        return await self._send(compose_cancellation, request)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._remote.close()
+
+    async def _send(self, compose: Callable[..., EmailMessage], request: Request) -> Json:
+        try:
+            message = compose(request, sender=self._sender)
+        except ValueError as error:
+            raise Refused("bad_mail", str(error)) from error
+        await self._remote.send(bytes(message), sender=self._sender.address, recipient=message["To"])
+        return {"message_id": message["Message-ID"]}

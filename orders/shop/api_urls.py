@@ -1,0 +1,10 @@
+"""The shop's URLs under /api/v1/."""
+
+from django.urls import path
+
+from orders.shop import rest_catalogue
+
+urlpatterns = [
+    path("products", rest_catalogue.Products.as_view(), name="products"),
+    path("products/<str:sku>", rest_catalogue.ProductDetail.as_view(), name="product"),
+]

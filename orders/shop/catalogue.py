@@ -1,0 +1,253 @@
+"""The catalogue, for the shop's pages and the API.
+
+A *poster* is a product that the catalogue shows. It is sold in *offers*: the poster itself and its variants
+(docs/adr/0010).
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, Count, Q, QuerySet, When
+
+from orders.fields.money import Money
+from orders.selectors.paging import Page, page_of
+from orders.shop.models import Edition, Product
+
+ORDERINGS: Mapping[str, Sequence[str]] = {
+    "featured": ("rank", "sku"),
+    "newest": ("-added_at", "sku"),
+    "price": ("price", "sku"),
+    "-price": ("-price", "sku"),
+    "title": ("title", "sku"),
+}
+"""Each ends with the SKU, so that a poster is on exactly one page."""
+
+MOST_WORDS = 8
+LARGEST_PRICE = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosterFilter:
+    """Which posters to show. Prices are in minor units; `sort` is one of `ORDERINGS`."""
+
+    text: str = ""
+    family: str = ""
+    price_from: int | None = None
+    price_to: int | None = None
+    sort: str = "featured"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosterCard:
+    """A poster in a list. `price` is that of its smallest offer."""
+
+    sku: str
+    title: str
+    artist: str
+    price: Money
+    design: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """A poster in one size and edition, which is what goes into a cart. `size` is (width, height) in cm, if known."""
+
+    sku: str
+    title: str
+    size: tuple[int, int] | None
+    edition: str
+    edition_name: str
+    price: Money
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosterView:
+    """A poster with everything that its page shows. `offers` start with the cheapest."""
+
+    sku: str
+    title: str
+    artist: str
+    description: str
+    family: str
+    design: Any
+    offers: Sequence[Offer]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineProduct:
+    """A product in a cart or on an order line, even if it is no longer for sale."""
+
+    offer: Offer
+    poster: str
+    poster_title: str
+    design: Any
+    is_listed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductView:
+    """A product that is for sale, as the API shows it."""
+
+    sku: str
+    title: str
+    artist: str
+    description: str
+    price: Money
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shelf:
+    """One page of the matching posters, how many match in all, and how many of each family."""
+
+    posters: Sequence[PosterCard]
+    total: int
+    page: int
+    pages: int
+    families: Mapping[str, int]
+
+
+def shelf(*, poster_filter: PosterFilter, page: int, per_page: int, families: Collection[str]) -> Shelf:
+    """A page of posters; the last one if `page` is beyond it. Two statements, whatever the catalogue's size."""
+    matching_posters = _matching_posters(poster_filter)
+    counts: dict[str, int] = dict.fromkeys(families, 0)
+    others = 0
+    # Without order_by() the default ordering would group by title.
+    for family, number in (
+        matching_posters.order_by().values_list("design__family").annotate(number=Count("sku"))
+    ):
+        if isinstance(family, str) and family in counts:
+            counts[family] = number
+        else:
+            others += number
+    total = counts.get(poster_filter.family, 0) if poster_filter.family else sum(counts.values()) + others
+    pages = max(1, -(-total // per_page))
+    page = min(max(1, page), pages)
+    if poster_filter.family:
+        matching_posters = matching_posters.filter(design__family=poster_filter.family)
+    first = (page - 1) * per_page
+    rows = matching_posters.order_by(*ORDERINGS[poster_filter.sort])[first : first + per_page]
+    return Shelf(posters=[_card(row) for row in rows], total=total, page=page, pages=pages, families=counts)
+
+
+def _matching_posters(poster_filter: PosterFilter) -> QuerySet[Product]:
+    posters = Product.objects.filter(is_listed=True, variant_of=None).defer("description")
+    for word in poster_filter.text.replace("\x00", " ").split()[:MOST_WORDS]:
+        posters = posters.filter(
+            Q(title__icontains=word)
+            | Q(artist__icontains=word)
+            | Q(description__icontains=word)
+            | Q(design__family__icontains=word)
+        )
+    if poster_filter.price_from is not None:
+        posters = posters.filter(price__gte=min(poster_filter.price_from, LARGEST_PRICE))
+    if poster_filter.price_to is not None:
+        posters = posters.filter(price__lte=min(poster_filter.price_to, LARGEST_PRICE))
+    return posters
+
+
+def poster(sku: str) -> PosterView | None:
+    """The poster for sale with this SKU, with its offers; None if there is none."""
+    products = list(
+        Product.objects.filter(Q(sku=sku) | Q(variant_of=sku), is_listed=True).order_by("price", "sku")
+    )
+    poster = next((row for row in products if row.sku == sku and row.variant_of_id is None), None)
+    if poster is None:
+        return None
+    return PosterView(
+        sku=poster.sku,
+        title=poster.title,
+        artist=poster.artist,
+        description=poster.description,
+        family=_family(poster.design),
+        design=poster.design,
+        offers=[_offer(row) for row in products],
+    )
+
+
+def poster_of(sku: str) -> str | None:
+    """The SKU of a variant's poster; None if this is not a variant, or not for sale."""
+    variants = Product.objects.filter(sku=sku, is_listed=True, variant_of__is_listed=True)
+    return variants.values_list("variant_of_id", flat=True).first()
+
+
+def beside(poster: PosterView, *, count: int) -> Sequence[PosterCard]:
+    """Other posters to show beside this one: first by its artist, then of its family, then any."""
+    posters = Product.objects.filter(is_listed=True, variant_of=None).exclude(sku=poster.sku)
+    nearness = Case(When(artist=poster.artist, then=0), When(design__family=poster.family, then=1), default=2)
+    rows = posters.defer("description").order_by(nearness, "rank", "sku")[:count]
+    return [_card(row) for row in rows]
+
+
+def design_of(sku: str) -> Any | None:
+    """The design of a product's picture, for sale or not: a variant has its poster's. None if there is none."""
+    row = Product.objects.filter(sku=sku).values_list("variant_of_id", "design", "variant_of__design").first()
+    if row is None:
+        return None
+    variant_of, own, of_poster = row
+    return of_poster if variant_of else own
+
+
+def line_products(skus: Iterable[str]) -> Mapping[str, LineProduct]:
+    """Products by SKU, for a cart or an order. One statement."""
+    storable_skus = {sku for sku in skus if "\x00" not in sku}
+    rows = Product.objects.filter(sku__in=storable_skus).select_related("variant_of")
+    return {
+        row.sku: LineProduct(
+            offer=_offer(row),
+            poster=(row.variant_of or row).sku,
+            poster_title=(row.variant_of or row).title,
+            design=(row.variant_of or row).design,
+            is_listed=row.is_listed,
+        )
+        for row in rows
+    }
+
+
+def product(sku: str) -> ProductView | None:
+    """A product that is for sale; None if there is none with this SKU."""
+    row = Product.objects.filter(sku=sku, is_listed=True).first() if "\x00" not in sku else None
+    return _product(row) if row else None
+
+
+def products(*, after: str, limit: int) -> Page[ProductView]:
+    """The posters for sale with SKUs above `after`, by SKU. Their other sizes and editions are not listed."""
+    posters = Product.objects.filter(is_listed=True, variant_of=None, sku__gt=after)
+    return page_of([_product(row) for row in posters.order_by("sku")[: limit + 1]], limit)
+
+
+def _product(row: Product) -> ProductView:
+    return ProductView(
+        sku=row.sku, title=row.title, artist=row.artist, description=row.description, price=_money(row)
+    )
+
+
+def _card(row: Product) -> PosterCard:
+    return PosterCard(sku=row.sku, title=row.title, artist=row.artist, price=_money(row), design=row.design)
+
+
+def _offer(row: Product) -> Offer:
+    return Offer(
+        sku=row.sku,
+        title=row.title,
+        size=_size(row.size),
+        edition=row.edition,
+        edition_name=str(Edition(row.edition).label) if row.edition in Edition else "",
+        price=_money(row),
+    )
+
+
+def _money(row: Product) -> Money:
+    return Money(amount=row.price, currency=row.currency)
+
+
+def _size(text: str) -> tuple[int, int] | None:
+    """A size written as "30x40"."""
+    width, _, height = text.partition("x")
+    sides = [int(side) for side in (width, height) if side.isascii() and side.isdigit()]
+    return (sides[0], sides[1]) if len(sides) == 2 else None
+
+
+def _family(design: Any) -> str:
+    family = design.get("family") if isinstance(design, dict) else None
+    return family if isinstance(family, str) else ""

@@ -1,0 +1,121 @@
+"""The data of the shop's orders, and the rules for them (S2, S3). Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orders.business.reading import (
+    BadOrderError,
+    read_email,
+    read_letters,
+    read_object,
+    read_text,
+    read_whole,
+    shown,
+)
+from orders.engine.contracts import Json
+
+MOST_LINES = 100
+LARGEST_QUANTITY = 999
+LARGEST_PRICE = 2**31 - 1
+"""In minor units: the largest that fits the column of a price."""
+LONGEST_ADDRESS_PART = 200
+SHIP_TO = ("name", "street", "city", "postal_code", "country")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One product of an order. `unit_price` is what the customer saw, in minor units."""
+
+    sku: str
+    title: str
+    quantity: int
+    unit_price: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """An order as a customer placed it. `total` is in minor units of `currency`."""
+
+    lines: tuple[Line, ...]
+    ship_to: Mapping[str, str]
+    email: str
+    payment_method: str
+    currency: str
+    total: int
+
+
+def parse(data: object) -> Description:
+    """Reads an order's data and leaves out fields it does not know. Raises `BadOrderError`."""
+    order = read_object(data, "the body")
+    lines = _lines(order.get("lines"))
+    total = sum(line.quantity * line.unit_price for line in lines)
+    if read_whole(order.get("total"), "total", 1, 2**63 - 1) != total:
+        raise BadOrderError(
+            f"total must be the sum of the lines, {total}, not {shown(order['total'])}.", where="total"
+        )
+    return Description(
+        lines=lines,
+        ship_to=_ship_to(order.get("ship_to")),
+        email=read_email(order.get("email")),
+        payment_method=read_text(order.get("payment_method"), "payment_method", 64),
+        currency=read_letters(order.get("currency"), "currency", 3),
+        total=total,
+    )
+
+
+def read_field(name: str, value: object) -> Any:
+    """Reads a field that may be edited, by the rules for a whole order. Raises `BadOrderError`."""
+    if name == "ship_to":
+        return dict(_ship_to(value))
+    return read_email(value) if name == "email" else read_text(value, name, 64)
+
+
+def as_json(order: Description) -> Json:
+    """Returns the data that the workflow's steps read."""
+    return {
+        "lines": [
+            {"sku": line.sku, "title": line.title, "quantity": line.quantity, "unit_price": line.unit_price}
+            for line in order.lines
+        ],
+        "ship_to": dict(order.ship_to),
+        "email": order.email,
+        "payment_method": order.payment_method,
+        "currency": order.currency,
+        "total": order.total,
+    }
+
+
+def ship_to(data: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns the parts of an order's address that can be shown. The data may be anything."""
+    address = data.get("ship_to")
+    parts = address if isinstance(address, Mapping) else {}
+    return {part: parts[part] for part in SHIP_TO if isinstance(parts.get(part), str)}
+
+
+def _lines(value: object) -> tuple[Line, ...]:
+    if not isinstance(value, list) or not 1 <= len(value) <= MOST_LINES:
+        raise BadOrderError(f"lines must be a list of 1 to {MOST_LINES} lines.", where="lines")
+    lines = tuple(_line(line, f"lines[{index}]") for index, line in enumerate(value))
+    seen: set[str] = set()
+    for line in lines:
+        if line.sku in seen:
+            raise BadOrderError(f"lines name the product {shown(line.sku)} twice.", where="lines")
+        seen.add(line.sku)
+    return lines
+
+
+def _line(value: object, where: str) -> Line:
+    line = read_object(value, where)
+    return Line(
+        sku=read_text(line.get("sku"), f"{where}.sku", 40),
+        title=read_text(line.get("title"), f"{where}.title", 120),
+        quantity=read_whole(line.get("quantity"), f"{where}.quantity", 1, LARGEST_QUANTITY),
+        unit_price=read_whole(line.get("unit_price"), f"{where}.unit_price", 1, LARGEST_PRICE),
+    )
+
+
+def _ship_to(value: object) -> Mapping[str, str]:
+    address = read_object(value, "ship_to")
+    parts = {name: read_text(address.get(name), f"ship_to.{name}", LONGEST_ADDRESS_PART) for name in SHIP_TO}
+    return {**parts, "country": read_letters(parts["country"], "ship_to.country", 2)}

@@ -1,0 +1,108 @@
+"""How the print shop fulfils an order: the steps, their order, and the data that each agent gets.
+
+    reserve-stock ──────┐
+                        ├─▶ create-shipment ─▶ capture-payment ─▶ send-confirmation
+    authorise-payment ──┘
+
+The `data` functions read what `orders.shop.description` made of an order's data.
+"""
+
+from functools import partial
+from typing import Any
+
+from orders.business import Compensation, Json, Remedy, Step, Workflow
+from orders.shop.time_limits import TimeLimits
+
+NAME = "fulfil-order"
+VERSION = 1
+PAYMENT = "authorise-payment"
+"""The step that a customer can resolve by choosing another way to pay."""
+POINT_OF_NO_RETURN = "capture-payment"
+"""Once this step has been dispatched, the customer can no longer cancel: the money may have been taken."""
+
+MAIL_WAITS = Remedy(extended_waits=3, wait=120.0, then="error")
+"""By now the order is paid for and sent. The email is worth waiting for, but never worth compensating the order
+for."""
+
+
+def fulfil_order(limits: TimeLimits) -> Workflow:
+    """Declares the workflow `fulfil-order`, version 1, with an installation's time limits.
+
+    No remedy here compensates the order. If a remote service keeps failing, an operator decides, while the stock and
+    the money are still held. An order is compensated if its customer does not resolve a declined payment in time, or if
+    the customer or an operator asks for it. A mail server recognises no keys for certain, and cannot be asked; an email
+    that is sent twice does no harm.
+    """
+    timed = partial(Step, complete_by=limits.step_complete_by, patience=limits.patience)
+    keyed = partial(timed, key_retention=limits.key_retention)
+    steps = (
+        keyed(name="reserve-stock", agent="warehouse", operation="reserve", data=reservation),
+        keyed(
+            name=PAYMENT,
+            agent="payments",
+            operation="authorise",
+            data=authorisation,
+            customer_wait=limits.customer_wait,
+            editable=("payment_method",),
+            customer_editable=("payment_method",),
+        ),
+        keyed(
+            name="create-shipment",
+            agent="carrier",
+            operation="create",
+            data=shipment,
+            after=("reserve-stock", PAYMENT),
+            editable=("ship_to",),
+        ),
+        keyed(
+            name=POINT_OF_NO_RETURN,
+            agent="payments",
+            operation="capture",
+            data=amount,
+            after=("create-shipment",),
+            needs=(PAYMENT,),
+            is_point_of_no_return=True,
+            takes_value=True,
+        ),
+        timed(
+            name="send-confirmation",
+            agent="mail",
+            operation="confirm",
+            data=confirmation,
+            after=(POINT_OF_NO_RETURN,),
+            needs=("create-shipment",),
+            remedy=MAIL_WAITS,
+            compensation=Compensation.NOTICE,
+            editable=("email",),
+        ),
+    )
+    return Workflow(name=NAME, version=VERSION, complete_by=limits.order_complete_by, steps=steps)
+
+
+def reservation(order: Json) -> Json:
+    """Returns what the warehouse gets: the products and their quantities."""
+    return {"lines": _quantities(order)}
+
+
+def amount(order: Json) -> Json:
+    """Returns the amount to be paid, in minor units."""
+    return {"amount": order["total"], "currency": order["currency"]}
+
+
+def authorisation(order: Json) -> Json:
+    """Returns what the payment gateway gets: the amount, and the gateway's own token for the payment method."""
+    return {**amount(order), "payment_method": order["payment_method"]}
+
+
+def shipment(order: Json) -> Json:
+    """Returns what the carrier gets: the quantities and the address. No price and no email."""
+    return {"lines": _quantities(order), "ship_to": dict(order["ship_to"])}
+
+
+def confirmation(order: Json) -> Json:
+    """Returns what the emails to the customer say, and where they go."""
+    return {key: order[key] for key in ("email", "lines", "total", "currency", "ship_to")}
+
+
+def _quantities(order: Json) -> list[dict[str, Any]]:
+    return [{"sku": line["sku"], "quantity": line["quantity"]} for line in order["lines"]]

@@ -1,0 +1,67 @@
+"""What REST clients send to order from the shop.
+
+It accepts nothing that the submission process would set aside (`orders.shop.description`).
+"""
+
+from collections import Counter
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from orders.api.fields import MailedText, Strict, Text, Token, Whole
+from orders.fields import email as email_addresses
+from orders.fields.postal_address import LONGEST_PART
+
+PART = {"max_length": LONGEST_PART}
+
+
+class LineIn(Strict):
+    """A product and its quantity."""
+
+    sku = Text(max_length=40)
+    quantity = Whole(min_value=1, max_value=999)
+
+
+class AddressIn(Strict):
+    """Where an order is shipped."""
+
+    name = MailedText(**PART)
+    street = MailedText(**PART)
+    city = MailedText(**PART)
+    postal_code = MailedText(**PART)
+    country = Token(pattern="[A-Za-z]{2}", message="This must be a two-letter country code (ISO 3166).")
+
+    def validate_country(self, country: str) -> str:
+        return country.upper()
+
+
+@extend_schema_field(OpenApiTypes.EMAIL)
+class EmailField(Token):
+    """An email address in ASCII."""
+
+
+class PrintOrderIn(Strict):
+    """A new order. `payment_method` is a token from the payment gateway."""
+
+    lines = LineIn(many=True, min_length=1, max_length=100)  # type: ignore[call-arg]  # many=True takes them
+    ship_to = AddressIn()
+    email = EmailField(
+        pattern=email_addresses.PATTERN,
+        message="This must be an email address in ASCII.",
+        max_length=email_addresses.LONGEST,
+    )
+    payment_method = Token(pattern="[!-~]{1,64}", message="This must be 1 to 64 printable ASCII characters.")
+
+    def validate_lines(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        counts = Counter(line["sku"] for line in lines)
+        seen: set[str] = set()
+        mistakes: list[dict[str, Any]] = []
+        for line in lines:
+            is_again = counts[line["sku"]] > 1 and line["sku"] in seen
+            seen.add(line["sku"])
+            mistakes.append({"sku": ["An earlier line already has this product."]} if is_again else {})
+        if any(mistakes):
+            raise serializers.ValidationError(mistakes)
+        return lines

@@ -1,0 +1,86 @@
+"""The catalogue as REST clients see it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from orders.api.fields import PrintableText
+from orders.api.paging import CURSOR_HELP, PageQuery, read_query, render_page
+from orders.api.problems import OPERATION_PROBLEMS
+from orders.api.representations import LinkOut, MoneyOut, Out, page_of
+from orders.shop import catalogue
+from orders.shop.catalogue import ProductView
+
+
+class ProductOut(Out):
+    """A product for sale."""
+
+    sku = serializers.CharField()
+    title = serializers.CharField()
+    artist = serializers.CharField()
+    description = serializers.CharField()
+    price = MoneyOut()
+    links = serializers.SerializerMethodField()
+
+    @extend_schema_field(LinkOut)
+    def get_links(self, product: ProductView) -> Mapping[str, str]:
+        return {"self": reverse("api:product", args=[product.sku])}
+
+
+ProductPageOut = page_of(ProductOut, "A page of products. `next` is the URL of the following page.")
+
+
+class ProductQuery(PageQuery):
+    """Selects products."""
+
+    cursor = PrintableText(default="", help_text=CURSOR_HELP)
+
+
+LIST_PRODUCTS: dict[str, Any] = {
+    "operation_id": "list_products",
+    "summary": "List products",
+    "tags": ["products"],
+    "parameters": [ProductQuery],
+    "responses": ProductPageOut,
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed"]},
+}
+GET_PRODUCT: dict[str, Any] = {
+    "operation_id": "get_product",
+    "summary": "Retrieve a product",
+    "tags": ["products"],
+    "responses": ProductOut,
+    "extensions": {OPERATION_PROBLEMS: ["not_found"]},
+}
+
+
+class Products(APIView):
+    """The catalogue."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(**LIST_PRODUCTS)
+    def get(self, request: Request) -> Response:
+        query = read_query(ProductQuery, request)
+        page = catalogue.products(after=query["cursor"], limit=query["page_size"])
+        return render_page(ProductPageOut, request, page, key=lambda product: product.sku)
+
+
+class ProductDetail(APIView):
+    """One product."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(**GET_PRODUCT)
+    def get(self, request: Request, sku: str) -> Response:
+        product = catalogue.product(sku)
+        if product is None:
+            raise NotFound
+        return Response(ProductOut.render(product))

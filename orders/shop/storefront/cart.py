@@ -1,0 +1,113 @@
+"""The cart: SKUs and quantities in the session, for guests and accounts alike. Prices always come from the catalogue.
+
+Django keeps a session's content when its owner signs in, and clears it when she signs out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+
+from orders.fields.money import Money
+from orders.shop import catalogue as catalogue_selectors
+from orders.shop.catalogue import LineProduct
+
+KEY = "cart"
+MOST_OF_ONE = 99
+MOST_LINES = 50
+LONGEST_SKU = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class CartLine:
+    """A product in the cart. `sold` is None when the shop no longer knows it."""
+
+    sku: str
+    quantity: int
+    sold: LineProduct | None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it is no longer for sale."""
+        return self.sold is None or not self.sold.is_listed
+
+    @property
+    def price(self) -> Money | None:
+        """What the whole line costs; None if it is gone."""
+        if self.sold is None or self.is_gone:
+            return None
+        unit_price = self.sold.offer.price
+        return Money(amount=unit_price.amount * self.quantity, currency=unit_price.currency)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cart:
+    """What a customer is about to buy, at current prices. `total` is None when nothing in it is for sale."""
+
+    lines: Sequence[CartLine]
+    total: Money | None
+
+    @property
+    def has_gone(self) -> bool:
+        """Whether something in it is no longer for sale."""
+        return any(line.is_gone for line in self.lines)
+
+    @property
+    def count(self) -> int:
+        """How many prints it holds in all."""
+        return sum(line.quantity for line in self.lines)
+
+
+def read(request: HttpRequest) -> Cart:
+    """The cart of this session. One SQL statement."""
+    quantities = quantities_of(request)
+    sold = catalogue_selectors.line_products(quantities) if quantities else {}
+    lines = [CartLine(sku=sku, quantity=quantity, sold=sold.get(sku)) for sku, quantity in quantities.items()]
+    prices = [line.price for line in lines if line.price]
+    total = (
+        Money(amount=sum(price.amount for price in prices), currency=prices[0].currency) if prices else None
+    )
+    return Cart(lines=lines, total=total)
+
+
+def quantities_of(request: HttpRequest) -> Mapping[str, int]:
+    """The quantity of each SKU, in the order in which they were added."""
+    quantities = request.session.get(KEY)
+    return quantities if isinstance(quantities, dict) else {}
+
+
+def count(request: HttpRequest) -> int:
+    """How many prints are in the cart. No SQL statement when there is no session."""
+    return sum(quantities_of(request).values())
+
+
+def add(request: HttpRequest, *, sku: str, quantity: int) -> int | None:
+    """Adds a product; returns its quantity now, at most `MOST_OF_ONE`, or None when the cart is full."""
+    quantities = dict(quantities_of(request))
+    if sku not in quantities and len(quantities) >= MOST_LINES:
+        return None
+    quantities[sku] = min(MOST_OF_ONE, quantities.get(sku, 0) + quantity)
+    request.session[KEY] = quantities
+    return quantities[sku]
+
+
+def change(request: HttpRequest, *, sku: str, quantity: int) -> None:
+    """Sets the quantity of a product in the cart; 0 takes it out. A product that is not in the cart stays out."""
+    quantities = dict(quantities_of(request))
+    if sku not in quantities:
+        return
+    if quantity:
+        quantities[sku] = min(MOST_OF_ONE, quantity)
+    else:
+        del quantities[sku]
+    request.session[KEY] = quantities
+
+
+def empty(request: HttpRequest) -> None:
+    """Empties the cart."""
+    request.session.pop(KEY, None)
+
+
+def for_templates(request: HttpRequest) -> Mapping[str, object]:
+    """Context processor: `cart_count`. Evaluated only by templates that show it, so error pages need no session."""
+    return {"cart_count": lambda: count(request) if hasattr(request, "session") else 0}

@@ -1,0 +1,79 @@
+"""The pages of the cart. Every button is a POST that leads back to a page, so everything works without JavaScript."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from orders.shop import catalogue as catalogue_selectors
+from orders.shop.catalogue import LineProduct
+from orders.shop.storefront import cart
+from orders.shop.storefront.cart_forms import AddForm, ChangeForm, PrintForm
+
+
+@login_not_required
+@require_safe
+@never_cache
+def show_cart(request: HttpRequest) -> HttpResponse:
+    """The cart at current prices."""
+    return render(request, "storefront/cart.html", {"cart": cart.read(request), "most": cart.MOST_OF_ONE})
+
+
+@login_not_required
+@require_POST
+def add(request: HttpRequest) -> HttpResponse:
+    """Puts a print into the cart."""
+    form = AddForm(request.POST)
+    form.full_clean()
+    sold = _for_sale(form)
+    if sold is None:
+        messages.error(request, _("This print is no longer for sale."))
+    elif form.errors:
+        messages.error(request, str(form.errors["quantity"][0]))
+    else:
+        _put_in(request, sold, form.cleaned_data["quantity"])
+    return redirect("shop:cart")
+
+
+def _for_sale(form: PrintForm) -> LineProduct | None:
+    sku = form.cleaned_data.get("sku", "")
+    sold = catalogue_selectors.line_products([sku]).get(sku)
+    return sold if sold and sold.is_listed else None
+
+
+def _put_in(request: HttpRequest, sold: LineProduct, quantity: int) -> None:
+    total = cart.add(request, sku=sold.offer.sku, quantity=quantity)
+    if total is None:
+        text = _("Your cart is full: it holds {most} different prints.")
+        messages.error(request, text.format(most=cart.MOST_LINES))
+    elif total == cart.MOST_OF_ONE:
+        text = _("You now have {most} of this print in your cart, the most you can order.")
+        messages.info(request, text.format(most=cart.MOST_OF_ONE))
+    else:
+        messages.success(request, _("“{title}” is in your cart.").format(title=sold.poster_title))
+
+
+@login_not_required
+@require_POST
+def change(request: HttpRequest) -> HttpResponse:
+    """Changes the quantity of a print in the cart; 0 takes it out."""
+    form = ChangeForm(request.POST)
+    form.full_clean()
+    if "quantity" in form.errors:
+        messages.error(request, str(form.errors["quantity"][0]))
+    elif not form.errors:
+        cart.change(request, **form.cleaned_data)
+    return redirect("shop:cart")
+
+
+@login_not_required
+@require_POST
+def remove(request: HttpRequest) -> HttpResponse:
+    """Takes a print out of the cart."""
+    form = PrintForm(request.POST)
+    if form.is_valid():
+        cart.change(request, sku=form.cleaned_data["sku"], quantity=0)
+    return redirect("shop:cart")

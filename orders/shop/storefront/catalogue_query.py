@@ -1,0 +1,103 @@
+"""The form behind a catalogue's query string. Invalid values are ignored, so a mangled link still shows posters.
+
+?q=sea&family=waves&min=20&max=60&sort=-price&page=2      prices are in whole units of the shop's currency
+"""
+
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from orders.fields.numbers import read_whole_number
+from orders.shop.catalogue import PosterFilter
+from orders.shop.posters import FAMILIES
+
+PER_PAGE = 24
+LONGEST_TEXT = 100
+LARGEST_TYPED, LARGEST_NUMBER = 999_999_999, 1_000_000
+"""Prices and page numbers above the first are ignored; those above the second are lowered to it."""
+FEATURED = "featured"
+
+FAMILY_NAMES: dict[str, str | Promise] = {
+    "waves": _("Waves"),
+    "sun": _("Sun"),
+    "grid": _("Grids"),
+    "contours": _("Contours"),
+    "bauhaus": _("Bauhaus"),
+    "constellation": _("Constellations"),
+}
+SORTS: dict[str, str | Promise] = {
+    FEATURED: _("Featured"),
+    "newest": _("Newest"),
+    "price": _("Price, low to high"),
+    "-price": _("Price, high to low"),
+    "title": _("Title"),
+}
+
+
+class SearchField(forms.CharField):
+    """The words that a poster must have, cut to a sensible length."""
+
+    def to_python(self, value: Any) -> str:
+        """The words with single spaces between them."""
+        return " ".join(str(value or "").split())[:LONGEST_TEXT]
+
+
+class NumberField(forms.Field):
+    """A whole number in digits, or nothing."""
+
+    def to_python(self, value: Any) -> int | None:
+        """The number. Raises `ValidationError` for any other text."""
+        if not value:
+            return None
+        number = read_whole_number(value, largest=LARGEST_TYPED)
+        if number is None:
+            raise forms.ValidationError(_("Enter a whole number."), code="invalid")
+        return min(number, LARGEST_NUMBER)
+
+
+class CatalogueForm(forms.Form):
+    """A catalogue's filters, sorting and page. `cleaned_data` has every field, whatever the query string was."""
+
+    q = SearchField(required=False, initial="")
+    family = forms.ChoiceField(
+        required=False, initial="", choices=[(family, FAMILY_NAMES[family]) for family in FAMILIES]
+    )
+    min = NumberField(required=False)
+    max = NumberField(required=False)
+    sort = forms.ChoiceField(required=False, initial=FEATURED, choices=list(SORTS.items()))
+    page = NumberField(required=False, initial=1)
+
+    def clean(self) -> dict[str, Any]:
+        """Gives the fields that are missing or wrong their initial values."""
+        for name, field in self.fields.items():
+            if self.cleaned_data.get(name) in (None, ""):
+                self.cleaned_data[name] = field.initial
+        return self.cleaned_data
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether it may exclude any posters."""
+        query = self.cleaned_data
+        return bool(query["q"] or query["family"]) or query["min"] is not None or query["max"] is not None
+
+    @property
+    def poster_filter(self) -> PosterFilter:
+        """The filters and the sorting for the selector, with prices in minor units."""
+        query = self.cleaned_data
+        return PosterFilter(
+            text=query["q"],
+            family=query["family"],
+            price_from=None if query["min"] is None else query["min"] * 100,
+            price_to=None if query["max"] is None else query["max"] * 100,
+            sort=query["sort"],
+        )
+
+
+def read(query: QueryDict) -> CatalogueForm:
+    """The form, cleaned."""
+    form = CatalogueForm(query)
+    form.full_clean()
+    return form

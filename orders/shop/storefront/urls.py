@@ -1,0 +1,34 @@
+"""The URLs of the shop."""
+
+from django.urls import path
+
+from orders.shop.storefront import cart_views, checkout, find_order, order_page, views
+
+app_name = "shop"
+
+order_pages = [
+    ("", order_page.show_order, "order"),
+    ("progress/", order_page.show_progress, "order-progress"),
+    ("cancel/", order_page.cancel, "order-cancel"),
+    ("pay/", order_page.pay, "order-pay"),
+]
+
+urlpatterns = [
+    path("", views.show_catalogue, name="catalogue"),
+    path("posters/<slug:sku>.svg", views.show_picture, name="picture"),
+    path("posters/<slug:sku>/", views.show_poster, name="poster"),
+    path("cart/", cart_views.show_cart, name="cart"),
+    path("cart/add/", cart_views.add, name="cart-add"),
+    path("cart/change/", cart_views.change, name="cart-change"),
+    path("cart/remove/", cart_views.remove, name="cart-remove"),
+    path("checkout/", checkout.check_out, name="checkout"),
+    path("orders/find/", find_order.find_order, name="find-order"),
+    *(path(f"orders/<uuid:order_id>/{end}", view, name=name) for end, view, name in order_pages),
+    *(path(f"o/<str:token>/{end}", view, name=f"guest-{name}") for end, view, name in order_pages),
+    path("o/<str:token>/renew/", order_page.renew_link, name="guest-order-renew"),
+    path("design/", views.show_design, name="design"),
+    *(
+        path(f"design/{page}", views.show_design, {"page": page})
+        for page in ("404.html", "500.html", "503.html")
+    ),
+]

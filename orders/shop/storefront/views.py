@@ -1,0 +1,115 @@
+"""The shop's public pages: the catalogue, a poster, a poster's picture."""
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import get_conditional_response
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_safe
+
+from orders.access.public_urls import public_url
+from orders.shop import catalogue as catalogue_selectors
+from orders.shop import posters
+from orders.shop.storefront import catalogue_query
+
+FOR_EVER = "public, max-age=31536000, immutable"
+FOR_A_WHILE = "public, max-age=300"
+
+
+@login_not_required
+@require_safe
+@gzip_page
+def show_catalogue(request: HttpRequest) -> HttpResponse:
+    """The catalogue. Its query string searches, filters, sorts and pages it."""
+    form = catalogue_query.read(request.GET)
+    query = form.cleaned_data
+    shelf = catalogue_selectors.shelf(
+        poster_filter=form.poster_filter,
+        page=query["page"],
+        per_page=catalogue_query.PER_PAGE,
+        families=posters.FAMILIES,
+    )
+    pages = Paginator(range(shelf.total), catalogue_query.PER_PAGE)
+    families = [
+        {"key": key, "name": name, "count": shelf.families[key]}
+        for key, name in catalogue_query.FAMILY_NAMES.items()
+    ]
+    is_opening = not form.is_filtered and shelf.page == 1 and query["sort"] == catalogue_query.FEATURED
+    context = {
+        "query": query,
+        "is_filtered": form.is_filtered,
+        "shelf": shelf,
+        "families": families,
+        "family_name": catalogue_query.FAMILY_NAMES.get(query["family"], ""),
+        "everything": sum(shelf.families.values()),
+        "sorts": catalogue_query.SORTS.items(),
+        "page_numbers": list(pages.get_elided_page_range(shelf.page, on_each_side=1, on_ends=1)),
+        "shows_hero": is_opening,
+        "canonical": public_url("shop:catalogue"),
+    }
+    return render(request, "storefront/catalogue.html", context)
+
+
+@login_not_required
+@require_safe
+@gzip_page
+def show_poster(request: HttpRequest, sku: str) -> HttpResponseBase:
+    """A poster's page; `?choice=` selects one of its offers. The URL of a variant leads to its poster."""
+    poster = catalogue_selectors.poster(sku)
+    if poster is None:
+        poster_sku = catalogue_selectors.poster_of(sku)
+        if poster_sku is None:
+            raise Http404
+        return redirect(f"{reverse('shop:poster', args=[poster_sku])}?choice={sku}")
+    selected_offer = next((offer for offer in poster.offers if offer.sku == request.GET.get("choice")), None)
+    editions = dict.fromkeys(offer.edition for offer in poster.offers)
+    context = {
+        "poster": poster,
+        "family_name": catalogue_query.FAMILY_NAMES.get(poster.family, ""),
+        "editions": [[offer for offer in poster.offers if offer.edition == edition] for edition in editions],
+        "selected_offer": selected_offer or next(offer for offer in poster.offers if offer.sku == poster.sku),
+        "beside": catalogue_selectors.beside(poster, count=4),
+        "canonical": public_url("shop:poster", poster.sku),
+    }
+    return render(request, "storefront/poster.html", context)
+
+
+@login_not_required
+@require_safe
+@gzip_page
+def show_picture(request: HttpRequest, sku: str) -> HttpResponseBase:
+    """A poster's picture. A URL with its fingerprint, which changes with the picture, may be cached for ever."""
+    design = catalogue_selectors.design_of(sku)
+    if design is None:
+        raise Http404
+    mark = posters.fingerprint(design)
+    response: HttpResponseBase | None = get_conditional_response(request, etag=f'W/"{mark}"')
+    response = response or HttpResponse(
+        _drawn(json.dumps(design, sort_keys=True)), content_type="image/svg+xml; charset=utf-8"
+    )
+    response["ETag"] = f'W/"{mark}"'
+    response["Cache-Control"] = FOR_EVER if request.GET.get("v") == mark else FOR_A_WHILE
+    return response
+
+
+@lru_cache(maxsize=1024)
+def _drawn(design: str) -> bytes:
+    raw: Any = json.loads(design)
+    return posters.draw(raw).encode()
+
+
+@login_not_required
+@require_safe
+def show_design(request: HttpRequest, page: str = "storefront/design.html") -> HttpResponse:
+    """The design system on one page, or one of the error pages, for developers. Only in DEBUG."""
+    if not settings.DEBUG:
+        raise Http404
+    return render(request, page)

@@ -1,0 +1,116 @@
+"""What the print shop sells: one kind of order, for posters."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Q
+
+from orders.business import (
+    Draft,
+    Environment,
+    Field,
+    FieldType,
+    Json,
+    Line,
+    Money,
+    OrderKind,
+    Profile,
+    Workflow,
+)
+from orders.shop import description, fulfilment, pricing
+from orders.shop.models import Product
+from orders.shop.time_limits import present_limits, read_limits
+
+if TYPE_CHECKING:
+    from orders.shop.rest import PrintOrderIn
+
+MOST_NAMED = 3
+
+
+class FulfilOrder(OrderKind):
+    """An order for posters: the stock is reserved, the payment taken, the parcel sent, the customer written to."""
+
+    name = fulfilment.NAME
+    label = "print order"
+    fields = (
+        Field(name="payment_method", label="Payment method (the gateway's token)", type=FieldType.TOKEN),
+        Field(name="email", label="Email", type=FieldType.EMAIL),
+        Field(
+            name="ship_to",
+            label="Address",
+            type=FieldType.ADDRESS,
+            parts=(
+                Field(name="name", label="Name"),
+                Field(name="street", label="Street and number"),
+                Field(name="city", label="City"),
+                Field(name="postal_code", label="Postal code"),
+                Field(name="country", label="Country", type=FieldType.COUNTRY),
+            ),
+        ),
+    )
+    personal = ("ship_to.name", "ship_to.street")
+
+    @classmethod
+    def versions(cls, environment: Environment) -> Sequence[Workflow]:
+        return [fulfilment.fulfil_order(read_limits(environment))]
+
+    @classmethod
+    def read(cls, data: Json) -> Json:
+        return description.as_json(description.parse(data))
+
+    @classmethod
+    def profile(cls, data: Json, *, placed_at: datetime) -> Profile:
+        lines = tuple(Line(**line) for line in data["lines"])
+        return Profile(
+            title=_title(lines),
+            value=Money(amount=data["total"], currency=data["currency"]),
+            email=data["email"],
+            promised_by=placed_at + timedelta(seconds=present_limits().order_complete_by),
+            lines=lines,
+        )
+
+    @classmethod
+    def serializer(cls) -> "type[PrintOrderIn]":
+        from orders.shop.rest import PrintOrderIn  # noqa: PLC0415 - the roles need no REST framework
+
+        return PrintOrderIn
+
+    @classmethod
+    def describe(cls, request: Json) -> Json:
+        return pricing.describe(request)
+
+    @classmethod
+    def read_field(cls, name: str, value: object) -> Any:
+        return description.read_field(name, value)
+
+    @classmethod
+    def find_skus(cls, words: str, most: int) -> Sequence[str]:
+        products = Product.objects.filter(Q(sku__iexact=words) | Q(title__icontains=words))
+        return list(products.order_by("sku").values_list("sku", flat=True)[:most])
+
+    @classmethod
+    def refuse(cls, drafts: Sequence[Draft]) -> Sequence[str | None]:
+        skus = {line["sku"] for draft in drafts for line in draft.data["lines"]}
+        currencies = dict(Product.objects.filter(pk__in=skus).values_list("sku", "currency"))
+        return [mismatch(draft.data, currencies) for draft in drafts]
+
+
+def mismatch(data: Json, currencies: Mapping[str, str]) -> str | None:
+    """Says what in an order does not match the catalogue, in one sentence. Returns None if everything does. Pure.
+
+    `currencies` has the currency of each product that exists, listed or not.
+    """
+    for line in data["lines"]:
+        currency = currencies.get(line["sku"])
+        if currency is None:
+            return f"unknown product {line['sku']!a}."
+        if currency != data["currency"]:
+            return f"the product {line['sku']!a} is sold in {currency}, not in {data['currency']}."
+    return None
+
+
+def _title(lines: Sequence[Line]) -> str:
+    """What an order is, in a few words: "2 × Tidal Lines, 1 × First Sun and 3 more"."""
+    named = ", ".join(f"{line.quantity} × {line.title}" for line in lines[:MOST_NAMED])
+    return f"{named} and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else named

@@ -1,0 +1,66 @@
+"""Template tags of all pages: money, moments, icons.
+
+{{ poster.price|money }}                €39.00, as the reader's language writes it
+{{ poster.price|money:"short" }}        €39 when there are no cents
+{{ step.at|moment }}                    "2 minutes ago", with the exact time on the element
+{% icon "cart" %}                       from static/icons.svg, hidden from screen readers
+"""
+
+from datetime import datetime, timedelta
+
+import structlog
+from babel.dates import format_datetime
+from django import template
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from orders.fields.locales import reader_locale
+from orders.fields.money import Money
+from orders.wording import units
+
+register = template.Library()
+
+NOW = timedelta(seconds=10)
+"""A moment this close is shown as "now". `static/js/shop.js` has the same limit."""
+
+
+@register.simple_tag
+def request_id() -> str:
+    """The id under which this request is in the log. It needs no context, so every error page can show it."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
+
+
+@register.filter
+def money(price: Money, form: str = "full") -> str:
+    """A sum as the reader's language writes it."""
+    return units.money(price, locale=reader_locale(), short=form == "short")
+
+
+@register.filter
+def moment(at: datetime) -> SafeString:
+    """A moment as "2 minutes ago". The element has the exact time, which the browser shows in the reader's zone."""
+    locale = reader_locale()
+    away = at - timezone.now()
+    exact = format_datetime(at, "medium", tzinfo=timezone.get_current_timezone(), locale=locale)
+    return format_html(
+        '<time datetime="{}" title="{} {}" data-moment>{}</time>',
+        at.isoformat(),
+        exact,
+        at.tzname() or "",
+        _("now") if abs(away) < NOW else units.relative(away, locale=locale),
+    )
+
+
+@register.simple_tag
+def icon(name: str, size: int = 20) -> SafeString:
+    """An icon of the sprite, hidden from screen readers: the text beside it gives its meaning."""
+    return format_html(
+        '<svg class="icon" width="{}" height="{}" aria-hidden="true"><use href="{}#{}"></use></svg>',
+        size,
+        size,
+        static("icons.svg"),
+        name,
+    )

@@ -1,0 +1,117 @@
+"""Reads and checks variables of the environment, for the project's settings and for those of a business."""
+
+import os
+import re
+from collections.abc import Callable
+from email.utils import parseaddr
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from environs import Env, EnvError
+
+
+class ConfigError(ValueError):
+    """Raised when an environment variable has an invalid value.
+
+    Its text is one line that names the variable, its value and what is expected.
+    """
+
+
+class Environment:
+    """The environment's variables, each with a default. Every method raises `ConfigError` for an invalid value.
+
+    A business's `agents` and `versions` get one, so that its settings are checked when a process starts.
+    """
+
+    def __init__(self, env: Env | None = None) -> None:
+        self._env = env or Env()
+
+    def text(self, name: str, default: str = "") -> str:
+        """Any text."""
+        value: str = self._env.str(name, default=default)
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        """`true` or `false`."""
+        value: bool = self._value(self._env.bool, name, default, "true or false")
+        return value
+
+    def texts(self, name: str, default: list[str], *, of: str) -> list[str]:
+        """Texts separated by commas; `of` says what they are."""
+        value: list[str] = self._value(self._env.list, name, default, f"{of} separated by commas")
+        return value
+
+    def number(self, name: str, default: float, *, lowest: float, highest: float) -> float:
+        """A number from `lowest` to `highest`."""
+        return self._number(self._env.float, name, default, lowest, highest, "a number")
+
+    def whole(self, name: str, default: int, *, lowest: int, highest: int) -> int:
+        """A whole number from `lowest` to `highest`."""
+        return int(self._number(self._env.int, name, default, lowest, highest, "a whole number"))
+
+    def url(self, name: str, default: str = "", *, schemes: tuple[str, ...] = ("http", "https")) -> str:
+        """A URL with one of these schemes, without a slash at its end; may be empty."""
+        value = self.text(name, default)
+        try:
+            parts = urlsplit(value)
+            usable = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if value and not usable:
+            raise invalid(name, value, f"a URL that starts with {' or '.join(schemes)}://")
+        return value.rstrip("/")
+
+    def email(self, name: str, default: str = "") -> str:
+        """An email address, which may have a name before it; may be empty."""
+        value = self.text(name, default)
+        _, email = parseaddr(value)
+        if value and (not re.fullmatch(r"[^@\s]+@[^@\s]+", email) or not value.isprintable()):
+            raise invalid(name, value, "an email, for example Shop <shop@example.org>")
+        return value
+
+    def host_port(self, name: str, default: str) -> str:
+        """HOST:PORT, where the next port up exists as well."""
+        value = self.text(name, default)
+        host, _, port = value.rpartition(":")
+        is_port = re.fullmatch("[0-9]{1,5}", port) and 0 < int(port) < 65_535
+        if not host or not value.isprintable() or not is_port:
+            raise invalid(name, value, f"HOST:PORT, for example {default}")
+        return value
+
+    def folder(self, name: str, default: Path) -> Path:
+        """A folder, which is made if it does not exist, for its owner alone."""
+        value = self.text(name, str(default))
+        folder = Path(value).expanduser().absolute()
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise invalid(name, value, "a folder") from error
+        return folder
+
+    def _number(
+        self, read: Callable[..., Any], name: str, default: float, lowest: float, highest: float, kind: str
+    ) -> float:
+        expected = f"{kind} from {lowest:.10g} to {highest:.10g}"
+        value = float(self._value(read, name, default, expected))
+        if not lowest <= value <= highest:
+            raise invalid(name, os.environ.get(name, ""), expected)
+        return value
+
+    @staticmethod
+    def _value(read: Callable[..., Any], name: str, default: Any, expected: str) -> Any:
+        try:
+            return read(name, default=default)
+        except EnvError as error:
+            raise invalid(name, os.environ.get(name, ""), expected) from error
+
+
+def invalid(name: str, value: str, expected: str) -> ConfigError:
+    """The error of a variable with an invalid value."""
+    return ConfigError(f"{name}={value!r} is not valid; expected {expected}")
+
+
+def next_port(host_port: str) -> str:
+    """The same host and the next port up."""
+    host, _, port = host_port.rpartition(":")
+    return f"{host}:{int(port) + 1}"

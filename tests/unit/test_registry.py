@@ -1,0 +1,144 @@
+"""What is found in the packages of the businesses, and which declarations stop the start (docs/adr/0037)."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from orders.business import Environment, OrderKind, Step, Workflow, registry
+from orders.engine.errors import WorkflowError
+from orders.shop.workflows import FulfilOrder
+from sasweb.environment import ConfigError
+from tests.support.businesses import Bakery, Oven, business
+
+KEYLESS = replace(Bakery.step, key_retention=0.0)
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """Each test finds the businesses anew, and leaves no trace."""
+    yield
+    registry.forget()
+
+
+def test_the_shop_is_the_only_business_by_default() -> None:
+    assert registry.kinds() == (FulfilOrder,)
+    assert [*registry.agent_names()] == ["warehouse", "payments", "carrier", "mail"]
+    assert registry.make_agents().keys() == set(registry.agent_names())
+
+
+def test_steps_know_whether_their_agents_can_ask() -> None:
+    workflow = registry.newest_workflows()["fulfil-order"]
+    assert {step.name for step in workflow.steps if not step.can_be_asked} == {"send-confirmation"}
+
+
+def test_several_businesses_stand_side_by_side(settings: Settings) -> None:
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        assert registry.kinds() == (FulfilOrder, Bakery)
+        assert registry.first_kind() is FulfilOrder
+        assert registry.newest_workflows().keys() == {"fulfil-order", "bake"}
+        assert "oven" in registry.agent_names()
+
+
+def test_new_orders_take_the_newest_version_of_their_own_workflow(settings: Settings) -> None:
+    class Versioned(Bakery):
+        @classmethod
+        def versions(cls, environment: Environment) -> list[Workflow]:
+            return [Workflow(name="bake", version=version, steps=(cls.step,)) for version in (1, 3)]
+
+    with business(settings, kinds=[Versioned], agents=[Oven()]):
+        newest = registry.newest_workflows()
+        assert {name: workflow.version for name, workflow in newest.items()} == {"fulfil-order": 1, "bake": 3}
+        assert {("bake", 1), ("bake", 3)} < registry.workflows().keys()
+
+
+@pytest.mark.pattern("F14")
+def test_services_without_keys_are_used_if_they_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.forget()
+    monkeypatch.setenv("KEY_RETENTION", "0")
+    keyless = {
+        step.agent for step in registry.newest_workflows()["fulfil-order"].steps if not step.key_retention
+    }
+    assert keyless == {"warehouse", "payments", "carrier"}
+
+
+def a_bakery(*steps: Step, name: str = "bake", version: int = 1) -> type[OrderKind]:
+    class Wrong(Bakery):
+        @classmethod
+        def versions(cls, environment: Environment) -> list[Workflow]:
+            return [Workflow(name=name, version=version, steps=steps or (cls.step,))]
+
+    return Wrong
+
+
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        (
+            {"kinds": [a_bakery(KEYLESS)], "agents": [Oven()]},
+            "step 'mix' has key_retention=0, so its agent 'oven'",
+        ),
+        ({"kinds": [Bakery], "agents": []}, "bake v1: unknown agent 'oven'"),
+        ({"kinds": [Bakery], "agents": [Oven(), Oven()]}, "there is an agent 'oven' already"),
+        ({"kinds": [a_bakery(name="brew")], "agents": [Oven()]}, "bake: every version must have this name"),
+        ({"kinds": [FulfilOrder], "agents": []}, "there is a kind of order 'fulfil-order' already"),
+    ],
+)
+def test_a_wrong_declaration_is_refused_in_one_line(
+    settings: Settings, declared: dict[str, Any], message: str
+) -> None:
+    with business(settings, **declared), pytest.raises(WorkflowError, match=message) as refused:
+        registry.check()
+    assert "\n" not in str(refused.value)
+
+
+def test_an_invalid_setting_of_an_agent_is_refused_in_one_line(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OVEN_URL", "oven.example")
+    with (
+        business(settings, kinds=[Bakery], agents=lambda env: [Oven(env.url("OVEN_URL"))]),
+        pytest.raises(
+            ConfigError, match=r"^OVEN_URL='oven.example' is not valid; expected a URL that starts"
+        ),
+    ):
+        registry.check()
+
+
+def test_versions_are_declared_in_the_order_in_which_they_were_made(settings: Settings) -> None:
+    class Backwards(Bakery):
+        @classmethod
+        def versions(cls, environment: Environment) -> list[Workflow]:
+            return [Workflow(name="bake", version=version, steps=(cls.step,)) for version in (2, 1)]
+
+    with (
+        business(settings, kinds=[Backwards], agents=[Oven()]),
+        pytest.raises(WorkflowError, match=r"bake: the versions must be .* the newest last, not \[2, 1\]"),
+    ):
+        registry.check()
+
+
+def test_a_package_without_an_order_kind_is_refused(settings: Settings) -> None:
+    settings.BUSINESSES = ("tests.support.empty_business",)
+    module = ModuleType("tests.support.empty_business.workflows")
+    sys.modules[module.__name__] = module
+    agents = ModuleType("tests.support.empty_business.agents")
+    agents.agents = lambda environment: []  # type: ignore[attr-defined]
+    sys.modules[agents.__name__] = agents
+    registry.forget()
+    with pytest.raises(
+        WorkflowError, match=r"no kind of order is declared in the workflows of tests\.support\.empty"
+    ):
+        registry.check()
+
+
+@pytest.mark.pattern("F35")
+def test_every_service_but_the_mail_server_can_be_reconciled_and_asked() -> None:
+    agents = registry.make_agents().items()
+    listing = {name for name, agent in agents if hasattr(agent, "list_effects")}
+    asking = {name for name, agent in agents if hasattr(agent, "inquire")}
+    assert listing == asking == {"warehouse", "payments", "carrier"}
