@@ -1,0 +1,34 @@
+"""What the author of an agent needs, from one place: transports, messages and faults.
+
+    from orders.agents import CALL_TIMEOUT, Json, Remote, Request, unknown_operation
+
+`Remote` calls a service over HTTP, `SmtpRemote` sends emails. An agent takes a `Request`, returns a result (`Json`) and
+raises a fault; the protocols that it follows are `Agent`, `InquiringAgent` and `ListingAgent` in
+`orders.engine.contracts`. `orders.testing` proves that it does.
+"""
+
+from orders.agents.listing import list_effects
+from orders.agents.smtp import SmtpRemote
+from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
+from orders.engine.contracts import Done, Effect, EffectPage, Finding, Json, NotDone, Request, Unknown
+from orders.engine.errors import Declined, Refused, Transient, Unresolved
+
+__all__ = [
+    "CALL_TIMEOUT",
+    "Declined",
+    "Done",
+    "Effect",
+    "EffectPage",
+    "Finding",
+    "Json",
+    "NotDone",
+    "Refused",
+    "Remote",
+    "Request",
+    "SmtpRemote",
+    "Transient",
+    "Unknown",
+    "Unresolved",
+    "list_effects",
+    "unknown_operation",
+]

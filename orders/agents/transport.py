@@ -1,22 +1,23 @@
-"""HTTP for agents: one try of one call, bounded in time and size. `classify` says what each failure means.
+"""HTTP for agents: one try of one call, bounded in time and size. `answers.classify` says what each failure means.
 
 Nothing is retried here. The agent host retries, within the complete-by time; it may, because every call carries an
 idempotency key (A3).
 """
 
-import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import unquote, urlencode, urlsplit
 
 import aiohttp
 
+from orders.agents.answers import classify as classify
+from orders.agents.answers import read_error, read_object, retry_after_seconds
+from orders.agents.tls import client_tls
 from orders.engine.contracts import Done, Finding, Json, NotDone, Request, Unknown
-from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
+from orders.engine.errors import Refused, Transient, Unresolved
 
 CALL_TIMEOUT = 5.0
 """Seconds that one call may take, from waiting for a connection to the last byte of the answer. A step's complete-by
@@ -33,160 +34,15 @@ LARGEST_ANSWER = 64 * 1024
 """The most bytes that are read of an answer. An agent keeps a few hundred of them; a gigabyte must not fill our
 memory."""
 
-LONGEST_RETRY_AFTER = 3_600.0
-"""The longest, in seconds, that a remote service can make us wait, whatever its `Retry-After` says."""
+FORM = "application/x-www-form-urlencoded"
+"""The media type of a form."""
 
-TRANSIENT_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-OVER_STATUSES = frozenset({425, 429, 500, 503})
-"""Answers after which the service is no longer working on the call. Those of a gateway (502, 504) say nothing of the
-service behind it."""
-SETUP_STATUSES = frozenset({401, 403, 404, 405, 407})
-KEY_REUSED = "idempotency_key_reused"
-"""The code of a service that has seen the key with another body."""
-
-_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-_CODE = re.compile(r"[^a-z0-9_.-]+")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RemoteError:
-    """A remote service's own account of a failure. `code` has at most 60 characters, `message` at most 300."""
-
-    code: str = ""
-    message: str = ""
-
-
-NO_DETAILS = RemoteError()
-
-
-def classify(
-    cause: int | Exception, *, details: RemoteError = NO_DETAILS, retry_after: float | None = None
-) -> Fault:
-    """Returns the fault that an HTTP status or a call's exception stands for.
-
-    | cause                                           | fault      | because                                      |
-    |-------------------------------------------------|------------|----------------------------------------------|
-    | no connection, DNS, TLS handshake, certificate  | Transient  | nothing was sent, and outages end            |
-    | connection cut, timeout                         | Transient  | a retry with the same key finds out          |
-    | broken HTTP                                     | Transient  | a retry with the same key finds out          |
-    | 408, 425, 429, 500, 502, 503, 504               | Transient  | the service says so; Retry-After is honoured |
-    | 409                                             | Transient  | the first call with this key is still going  |
-    | 402                                             | Declined   | the customer can fix it                      |
-    | 401, 403, 404, 405, 407                         | Unresolved | our set-up is wrong: code `misconfigured`    |
-    | 4xx with the code `idempotency_key_reused`      | Unresolved | the key's first call may have had its effect |
-    | invalid url                                     | Refused    | our set-up is wrong, and nothing was sent    |
-    | other 4xx                                       | Refused    | a definite no; the service's code is kept    |
-    | 3xx, 501, 505, any other                        | Unresolved | nobody knows whether it was done             |
-
-    A certificate that does not verify is an outage like any other: the call was never sent, so a retry is safe. It
-    reveals nothing about earlier tries, which may have taken effect.
-    """
-    if isinstance(cause, Exception):
-        return _classify_exception(cause)
-    message = details.message or f"the remote service answered {cause}"
-    if cause in TRANSIENT_STATUSES:
-        code = details.code or f"http_{cause}"
-        return Transient(code, message, retry_after=retry_after, is_over=cause in OVER_STATUSES)
-    if cause == 402:
-        return Declined(details.code or "http_402", message)
-    if cause in SETUP_STATUSES:
-        # Not `Refused`: the service answered before it looked at the key, and an earlier try may have taken effect.
-        return Unresolved(
-            "misconfigured", f"answer {cause}: check the url and the credentials. {details.message}".strip()
-        )
-    if details.code == KEY_REUSED:
-        # Not `Refused`: a next generation would do again what was done with this key.
-        return Unresolved(KEY_REUSED, message)
-    if 400 <= cause < 500:
-        return Refused(details.code or f"http_{cause}", message)
-    if 300 <= cause < 400:
-        return Unresolved("redirected", f"the remote service answered {cause}; redirects are not followed")
-    return Unresolved(details.code or f"http_{cause}", message)
-
-
-def _classify_exception(error: Exception) -> Fault:
-    kind = type(error).__name__
-    match error:
-        case aiohttp.InvalidURL():
-            return Refused("misconfigured", "the remote service's url is not valid")
-        case TimeoutError():
-            return Transient("timeout", "no answer in time")
-        case aiohttp.ClientConnectorCertificateError():
-            return _unsent("certificate", "the remote service's certificate does not verify")
-        case aiohttp.ClientConnectorDNSError():
-            return _unsent("dns", "the remote service's host name was not found")
-        case aiohttp.ClientSSLError():
-            return _unsent("tls", "no TLS connection to the remote service")
-        case aiohttp.ClientConnectorError():
-            return _unsent("unreachable", "no connection to the remote service")
-        case aiohttp.ClientResponseError():
-            return Transient("bad_answer", f"the answer is not valid HTTP ({kind})")
-    return Transient("connection_lost", f"the connection was lost before the answer was complete ({kind})")
-
-
-def _unsent(code: str, message: str) -> Transient:
-    return Transient(code, message, is_over=True)
-
-
-def retry_after_seconds(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """Returns the wait that `Retry-After` asks for, 0 to `LONGEST_RETRY_AFTER` seconds; None if it asks for none.
-
-    A date is measured from the service's own `Date` header if it has one, so the two clocks need not agree.
-    """
-    value = headers.get("Retry-After", "").strip()
-    if value.isascii() and value.isdigit():
-        return min(float(value[:9]), LONGEST_RETRY_AFTER) if len(value) < 10 else LONGEST_RETRY_AFTER
-    until = _http_date(value)
-    if until is None:
-        return None
-    wait = (until - (_http_date(headers.get("Date", "")) or now)).total_seconds()
-    return min(max(wait, 0.0), LONGEST_RETRY_AFTER)
-
-
-def _http_date(value: str) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):
-        return None
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
-
-
-def read_object(raw: bytes) -> dict[str, Any]:
-    """Reads an answer's JSON object. Raises `ValueError` if it is not one, or if the state store cannot keep it.
-
-    PostgreSQL's `jsonb` takes no NUL character, no lone surrogate, and no infinite number or NaN.
-    """
-    try:
-        answer = json.loads(raw)
-        text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
-        text.encode()
-    except RecursionError as error:
-        raise ValueError("the answer is nested too deeply") from error
-    if not isinstance(answer, dict):
-        raise ValueError("the answer is not a JSON object")
-    if _ESCAPED_NUL.search(text):
-        raise ValueError("the answer contains a NUL character")
-    return answer
-
-
-def read_error(raw: bytes) -> RemoteError:
-    """Reads `{"error": {"code", "message"}}`, trimmed and without control characters; empty if it is not there."""
-    try:
-        error = read_object(raw).get("error")
-    except ValueError:
-        return NO_DETAILS
-    if not isinstance(error, dict):
-        return NO_DETAILS
-    code, message = error.get("code"), error.get("message")
-    return RemoteError(
-        code=_CODE.sub("_", code[:60].lower()) if isinstance(code, str) else "",
-        message=_one_line(message) if isinstance(message, str) else "",
-    )
-
-
-def _one_line(text: str) -> str:
-    printable = "".join(letter if letter.isprintable() else " " for letter in text[:1_000])
-    return " ".join(printable.split())[:300]
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OWN_HEADERS = frozenset(
+    {"accept", "accept-encoding", "authorization", "content-length", "content-type", "host"}
+)
+_TELLING = (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, aiohttp.ClientResponseError)
+"""The errors that hold a url or headers with their credentials, so they must not be in a traceback."""
 
 
 def unknown_operation(request: Request) -> Refused:
@@ -197,20 +53,57 @@ def unknown_operation(request: Request) -> Refused:
 class Remote:
     """One remote service over HTTP, for one event loop.
 
-    `base_url` may carry credentials (http://user:password@host). Connections are made on first use and shared; `close`
-    closes them.
+    `base_url` may carry credentials (http://user:password@host); `token` is sent as a bearer token instead. Neither
+    appears in a fault, even if the service repeats it.
+
+    The idempotency key is in the header `key_header`, or, if `key_field` is named, in that field of the body.
+
+    `certificate` and `key_file` are the paths of a client certificate and its key, `ca` that of the certificates to
+    trust in place of the system's (see `client_tls`). They are read once, here.
+
+    Connections are made on first use and shared; `close` closes them. Raises `ValueError` for settings that cannot
+    work; its message names the setting, and no secret.
     """
 
-    def __init__(self, base_url: str, *, timeout: float = CALL_TIMEOUT) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        timeout: float = CALL_TIMEOUT,
+        token: str = "",
+        key_header: str = "Idempotency-Key",
+        key_field: str = "",
+        certificate: str = "",
+        key_file: str = "",
+        ca: str = "",
+    ) -> None:
         if not timeout > 0 or not math.isfinite(timeout):
             raise ValueError(f"timeout={timeout!r}: must be a number of seconds above 0")
+        if not _HEADER_NAME.fullmatch(key_header) or key_header.lower() in _OWN_HEADERS:
+            raise ValueError(
+                f"key_header={key_header!r}: must be the name of a header that is free for the key"
+            )
         self._base_url = base_url.rstrip("/")
         self._timeout = aiohttp.ClientTimeout(total=timeout)
+        self._key_header = key_header
+        self._key_field = key_field
+        self._tls = client_tls(certificate=certificate, key_file=key_file, ca=ca)
+        if self._tls is not None and not base_url.lower().startswith("https://"):
+            raise ValueError("certificate, key_file and ca need a url that starts with https://")
+        self._headers, self._secrets = _credentials(base_url, token)
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, path: str, *, key: str, body: Json) -> dict[str, Any]:
-        """Makes one call and returns the answer's JSON object. Raises a `Fault` if it fails (see `classify`)."""
-        return await self._call("POST", path, json=dict(body), headers={"Idempotency-Key": key})
+    async def post(self, path: str, *, key: str, body: Json, as_form: bool = False) -> dict[str, Any]:
+        """Makes one call and returns the answer's JSON object. Raises a `Fault` if it fails (see `classify`).
+
+        The body is JSON, or a form if `as_form`; a form's values are texts, numbers, truth values, or lists of them.
+        An answer without content (204) is an empty object.
+        """
+        return await self._send("POST", path, key=key, body=body, as_form=as_form)
+
+    async def put(self, path: str, *, key: str, body: Json, as_form: bool = False) -> dict[str, Any]:
+        """As `post`, with the method PUT."""
+        return await self._send("PUT", path, key=key, body=body, as_form=as_form)
 
     async def get(self, path: str, **params: str) -> dict[str, Any]:
         """Reads something and returns the answer's JSON object. Raises a `Fault` if it fails (see `classify`)."""
@@ -227,44 +120,100 @@ class Remote:
             return Done(result=first_answer)
         return NotDone() if result == "not_done" else Unknown(reason=f"the service says {result!r:.60}")
 
-    async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        url = f"{self._base_url}/{path}"
-        try:
-            async with self._connections().request(method, url, allow_redirects=False, **options) as response:
-                raw = await _read_capped(response)
-        except (aiohttp.ClientError, OSError) as error:
-            raise classify(error) from error
-        if not 200 <= response.status < 300:
-            raise classify(
-                response.status,
-                details=read_error(raw or b""),
-                retry_after=retry_after_seconds(response.headers, now=datetime.now(UTC)),
-            )
-        if raw is None:
-            raise Unresolved("answer_too_large", f"the answer is larger than {LARGEST_ANSWER} bytes")
-        try:
-            return read_object(raw)
-        except ValueError as error:
-            raise Transient("bad_answer", "the answer is not a JSON object that can be kept") from error
-
     async def close(self) -> None:
         """Closes the connections. A later call opens new ones."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
+    async def _send(self, method: str, path: str, *, key: str, body: Json, as_form: bool) -> dict[str, Any]:
+        """Makes a call that carries the key. Raises `ValueError` if the body has the key's own field already."""
+        content, headers = dict(body), {}
+        if not self._key_field:
+            headers[self._key_header] = key
+        elif self._key_field in content:
+            raise ValueError(f"the body has a field {self._key_field!r}, which is for the key")
+        else:
+            content[self._key_field] = key
+        if as_form:
+            headers["Content-Type"] = FORM
+            return await self._call(method, path, data=write_form(content), headers=headers)
+        return await self._call(method, path, json=content, headers=headers)
+
+    async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        url = f"{self._base_url}/{path}"
+        try:
+            async with self._connections().request(method, url, allow_redirects=False, **options) as response:
+                raw = await _read_capped(response)
+        except _TELLING as error:
+            raise classify(error) from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise classify(error) from error
+        if not 200 <= response.status < 300:
+            raise classify(
+                response.status,
+                details=read_error(self._without_secrets(raw or b"")),
+                retry_after=retry_after_seconds(response.headers, now=datetime.now(UTC)),
+            )
+        if raw is None:
+            raise Unresolved("answer_too_large", f"the answer is larger than {LARGEST_ANSWER} bytes")
+        if response.status == 204:
+            return {}
+        try:
+            return read_object(raw)
+        except ValueError as error:
+            raise Transient("bad_answer", "the answer is not a JSON object that can be kept") from error
+
+    def _without_secrets(self, raw: bytes) -> bytes:
+        for secret in self._secrets:
+            raw = raw.replace(secret, b"(secret)")
+        return raw
+
     def _connections(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=IDLE_CONNECTION),
+                connector=aiohttp.TCPConnector(
+                    limit=MOST_CONNECTIONS, keepalive_timeout=IDLE_CONNECTION, ssl=self._tls or True
+                ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=self._timeout,
                 # A compressed answer may be small on the wire and a gigabyte in memory, so we neither ask for one nor
                 # unpack one.
                 auto_decompress=False,
-                headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "sasweb"},
+                headers=self._headers,
             )
         return self._session
+
+
+def write_form(fields: Json) -> str:
+    """Writes fields as a form; a list repeats its field. Raises `TypeError` for a value that a form cannot carry."""
+    pairs = [
+        (name, _form_text(name, item))
+        for name, value in fields.items()
+        for item in (value if isinstance(value, list | tuple) else [value])
+    ]
+    return urlencode(pairs)
+
+
+def _form_text(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise TypeError(f"a form cannot carry the field {name!r}, which is a {type(value).__name__}")
+
+
+def _credentials(base_url: str, token: str) -> tuple[Mapping[str, str], list[bytes]]:
+    """The headers of every call, and the secrets that no error may show. Raises `ValueError` for an unusable token."""
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "sasweb"}
+    password = urlsplit(base_url).password
+    if token:
+        if not token.isascii() or not token.isprintable() or " " in token:
+            raise ValueError("token: must be printable ASCII without spaces")
+        if password is not None:
+            raise ValueError("token: the url has a password already, and a call can carry only one of them")
+        headers["Authorization"] = f"Bearer {token}"
+    return headers, [secret.encode() for secret in {token, password or "", unquote(password or "")} if secret]
 
 
 async def _read_capped(response: aiohttp.ClientResponse) -> bytes | None:

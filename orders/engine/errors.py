@@ -10,7 +10,7 @@
     ├── StateConflict          a locked row has changed since it was read
     └── LeadershipLost         a leader has been replaced by another instance
 
-`orders.agents.transport.classify` maps HTTP answers and exceptions to faults.
+`orders.agents.answers.classify` maps HTTP answers and exceptions to faults.
 """
 
 

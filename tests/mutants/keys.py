@@ -36,7 +36,7 @@ KEYS = (
     ),
     Mutant(
         name="a-reused-key-is-a-refusal",
-        path="orders/agents/transport.py",
+        path="orders/agents/answers.py",
         old="if details.code == KEY_REUSED:",
         new="if not details.code:",
         test="tests/unit/test_transport_faults.py"

@@ -12,7 +12,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from orders.agents.transport import CALL_TIMEOUT, classify, read_error, read_object, retry_after_seconds
+from orders.agents.answers import classify, read_error, read_object, retry_after_seconds
+from orders.agents.transport import CALL_TIMEOUT
 from orders.engine.contracts import Agent, Done, Finding, Json, NotDone, Unknown
 from orders.engine.errors import Transient
 from sandbox import ledger

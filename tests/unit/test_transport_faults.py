@@ -9,15 +9,15 @@ from typing import Any
 import aiohttp
 import pytest
 
-from orders.agents.transport import (
+from orders.agents.answers import (
     LONGEST_RETRY_AFTER,
-    Remote,
     RemoteError,
     classify,
     read_error,
     read_object,
     retry_after_seconds,
 )
+from orders.agents.transport import Remote
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 
 NOW = datetime(2030, 1, 1, 12, 0, 0, tzinfo=UTC)
