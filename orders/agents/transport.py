@@ -147,6 +147,8 @@ class Remote:
                 raw = await _read_capped(response)
         except _TELLING as error:
             raise classify(error) from None
+        except _LostConnection as lost:
+            raise classify(lost.error) from lost.error
         except (aiohttp.ClientError, OSError) as error:
             raise classify(error) from error
         if not 200 <= response.status < 300:
@@ -181,6 +183,7 @@ class Remote:
                 # unpack one.
                 auto_decompress=False,
                 headers=self._headers,
+                middlewares=[_send_once],
             )
         return self._session
 
@@ -214,6 +217,26 @@ def _credentials(base_url: str, token: str) -> tuple[Mapping[str, str], list[byt
             raise ValueError("token: the url has a password already, and a call can carry only one of them")
         headers["Authorization"] = f"Bearer {token}"
     return headers, [secret.encode() for secret in {token, password or "", unquote(password or "")} if secret]
+
+
+class _LostConnection(aiohttp.ClientError):
+    """Raised when a connection is lost once something may have been sent."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+async def _send_once(
+    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keeps aiohttp from sending a GET or PUT again by itself when its connection is lost."""
+    try:
+        return await send(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _LostConnection(error) from error
 
 
 async def _read_capped(response: aiohttp.ClientResponse) -> bytes | None:

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from orders.agents.transport import Remote
-from orders.engine.contracts import Agent, Done, Finding, InquiringAgent, NotDone, Request, Unknown
+from orders.engine.contracts import Agent, Finding, InquiringAgent, NotDone, Request, Unknown
 from orders.engine.errors import Declined, Fault, Refused, Transient
 from orders.shop.agents.carrier import Carrier
 from orders.shop.agents.payments import Payments
@@ -75,15 +75,6 @@ def http_agent(case: Case, sandbox: Sandbox) -> Agent:
     return case.agent(f"http://127.0.0.1:{sandbox.port}/{case.service}")
 
 
-def inquire(case: Case, sandbox: Sandbox, request: Request) -> Finding:
-    agent = case.agent(f"http://127.0.0.1:{sandbox.port}/{case.service}")
-
-    async def work() -> Finding:
-        return await agent.inquire(request)
-
-    return run(agent, work)
-
-
 def effects(sandbox: Sandbox, service: str, request: Request) -> list[str]:
     """The operations that the ledger has for one order."""
     order_id = str(request.order_id)
@@ -130,19 +121,6 @@ def test_a_retry_with_the_same_key_gets_the_lost_reply(case: Case, sandbox: Sand
     (answer,) = perform(http_agent(case, sandbox), request)
     assert answer[case.gives]
     assert effects(sandbox, case.service, request) == [case.effect]
-
-
-@pytest.mark.pattern("A7", "F14")
-@each_case
-def test_what_has_become_of_a_call_is_found_by_asking(case: Case, sandbox: Sandbox) -> None:
-    request = forward(case.step)
-    assert inquire(case, sandbox, request) == NotDone()
-    (answer,) = perform(http_agent(case, sandbox), request)
-    assert inquire(case, sandbox, request) == Done(result=answer)
-    reversal = reversal_of(request)
-    assert inquire(case, sandbox, reversal) == NotDone()
-    (answer,) = compensate(http_agent(case, sandbox), reversal)
-    assert inquire(case, sandbox, reversal) == Done(result=answer)
 
 
 def test_a_call_under_way_has_no_outcome_yet(sandbox: Sandbox) -> None:

@@ -70,6 +70,7 @@ ROOMS = {
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
     ),
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
+    "orders.testing": ("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime.text"),
     "orders.selectors": (
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime.sql", "orders.engine.rows", "orders.engine.circuits.rules"),
@@ -334,6 +335,14 @@ def test_the_project_package_knows_nothing_of_the_pattern() -> None:
 def test_the_sandbox_is_no_part_of_the_product() -> None:
     assert offences(within("sandbox"), is_wrong=never("orders", "sasweb")) == []
     assert offences(within("orders", "sasweb"), is_wrong=never("sandbox")) == []
+
+
+def test_the_kit_for_tests_is_no_part_of_the_product() -> None:
+    """It needs pytest, which an installation need not have."""
+    product = [module for module in modules() if not is_within(module, "orders.testing")]
+    assert len(product) < len(modules())
+    assert offences(product, is_wrong=never("orders.testing", "pytest", "_pytest")) == []
+    assert offences(within("orders.testing"), is_wrong=never("django")) == []
 
 
 @pytest.mark.parametrize("module", sorted(modules()))

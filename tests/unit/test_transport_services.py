@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote
 import pytest
 from aiohttp import web
 
-from orders.agents import Refused, Remote, Unresolved
+from orders.agents import Refused, Remote, Transient, Unresolved
 from orders.engine.errors import Fault
 from tests.support.remote import BOUND, Handler, answering, serving
 
@@ -53,6 +53,23 @@ def test_a_put_carries_its_key_and_keeps_a_quoted_path() -> None:
     )
     assert (request.method, request.raw_path) == ("PUT", "/bookings/order%2Fstep%2F1")
     assert (request.headers["Idempotency-Key"], body) == (KEY, '{"room": 7}')
+
+
+@pytest.mark.parametrize("method", ["get", "post", "put"])
+def test_a_call_that_is_cut_off_is_sent_once(method: str) -> None:
+    """Its host tries again, when it is time, and knows of each try."""
+    methods: list[str] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        methods.append(request.method)
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    options: dict[str, Any] = {} if method == "get" else {"key": KEY, "body": {}}
+    with pytest.raises(Transient):
+        use(handler, lambda remote: getattr(remote, method)("book", **options))
+    assert methods == [method.upper()]
 
 
 @pytest.mark.parametrize("method", ["post", "put"])

@@ -1,0 +1,52 @@
+"""The shop's agents that call over HTTP keep the contract, against the sandbox (A1, A2, A3, A5, A7, C10)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from orders.shop.agents.carrier import Carrier
+from orders.shop.agents.payments import Payments
+from orders.shop.agents.warehouse import Warehouse
+from orders.engine.contracts import Agent, Request
+from orders.testing import AgentContract
+from tests.agents.calls import forward
+from tests.sandbox.process import Sandbox
+
+pytestmark = pytest.mark.pattern("A1", "A2", "A3", "A5", "A7", "C10", "F14", "F15")
+
+
+class SandboxContract(AgentContract):
+    """An agent of the shop, with the requests of the shop's workflow."""
+
+    service_name: str
+    agent: Callable[[str], Agent]
+
+    @pytest.fixture
+    def service(self, sandbox: Sandbox) -> str:
+        self.sandbox = sandbox
+        return f"http://127.0.0.1:{sandbox.port}/{self.service_name}"
+
+    def make_agent(self, url: str) -> Agent:
+        return type(self).agent(url)
+
+    def make_request(self) -> Request:
+        return forward(self.step)
+
+    def effects(self) -> list[str]:
+        return [entry["key"] for entry in self.sandbox.ledger(self.service_name)]
+
+
+class TestReserving(SandboxContract):
+    step, operation, service_name, agent = "reserve-stock", "reserve", "warehouse", Warehouse
+
+
+class TestAuthorising(SandboxContract):
+    step, operation, service_name, agent = "authorise-payment", "authorise", "payments", Payments
+
+
+class TestCapturing(SandboxContract):
+    step, operation, service_name, agent = "capture-payment", "capture", "payments", Payments
+
+
+class TestShipping(SandboxContract):
+    step, operation, service_name, agent = "create-shipment", "create", "carrier", Carrier
