@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from orders.agents import Finding, Json, NotDone, Refused, Request, Transient
-from orders.shop.agents.warehouse import Warehouse
 from orders.engine.errors import Fault
+from orders.shop.agents.warehouse import Warehouse
 from tests.agents.test_contract_against_sandbox import SandboxContract
 
 
