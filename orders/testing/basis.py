@@ -19,7 +19,7 @@ LARGEST_RESULT = 64 * 1024
 """Characters that a result may have as JSON."""
 PAUSE = 0.02
 """Seconds between two tries of a call that is tried until it succeeds."""
-SETTLED_WITHIN = 0.5
+SETTLED_WITHIN = 2.0
 """Seconds in which an agent must have put away what a call has left behind."""
 
 FAULTS = (Transient, Refused, Declined, Unresolved)
