@@ -109,7 +109,10 @@ def _read_free(kind: type[OrderKind], body: Any) -> dict[str, Any]:
         raise ValidationError("This must be an object.")
     common = CommonIn.read({name: value for name, value in body.items() if name in RESERVED})
     try:
-        return {**kind.read({name: value for name, value in body.items() if name not in RESERVED}), **common}
+        return {
+            **kind.accept({name: value for name, value in body.items() if name not in RESERVED}),
+            **common,
+        }
     except BadOrderError as error:
         raise invalid(str(error), pointer=_pointer(error.where)) from error
 

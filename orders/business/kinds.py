@@ -102,11 +102,19 @@ class OrderKind:
 
     @classmethod
     def serializer(cls) -> type[Any] | None:
-        """Returns the Django REST framework serializer of what REST clients send, a subclass of `Strict`.
+        """Returns the Django REST framework serializer of what clients send, a subclass of `orders.api.fields.Strict`.
 
-        It checks their orders and documents them. With None, the API takes an object that `read` accepts.
+        It checks their orders and documents them. With None, they send what `read` accepts.
         """
         return None
+
+    @classmethod
+    def accept(cls, body: Json) -> Json:
+        """Returns what a client asks for with this body, checked. Raises `BadOrderError`, or `ValidationError` of
+        Django REST framework if there is a serializer."""
+        serializer = cls.serializer()
+        request: Json = serializer.read(body) if serializer else cls.read(body)
+        return request
 
     @classmethod
     def describe(cls, request: Json) -> Json:

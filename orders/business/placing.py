@@ -36,10 +36,12 @@ class KeyReusedError(SaswebError):
 
 @dataclass(frozen=True, kw_only=True)
 class NewOrder:
-    """An order to be placed. `request` is what `OrderKind.accept` made of what the client sent."""
+    """An order to be placed. `request` is what its client asks for, checked; `OrderKind.describe` makes its data of
+    that, unless it `is_described` already."""
 
     kind: type[OrderKind]
     request: Json
+    is_described: bool = False
     subject: str = ""
     priority: int = DEFAULT_PRIORITY
     reply_to: str = ""
@@ -95,6 +97,7 @@ def start(
     order = NewOrder(
         kind=kind,
         request=kind.read(data),
+        is_described=True,
         subject=subject_text(subject),
         priority=priority,
         reply_to=reply_to,
@@ -136,7 +139,7 @@ def _replayed(record: submissions.IdempotencyRecord, body_hash: str) -> PostedOr
 def _body(order: NewOrder) -> dict[str, Any]:
     """The message: everything about the order, as `describe` completes it today."""
     return compose(
-        order.kind.describe(order.request),
+        order.request if order.is_described else order.kind.describe(order.request),
         workflow=order.kind.name,
         subject=order.subject,
         priority=order.priority,

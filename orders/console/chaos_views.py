@@ -17,7 +17,7 @@ from django.shortcuts import redirect, render
 from orders.access.levels import ADMINISTER
 from orders.console.forms.faults import FaultsForm
 from orders.console.guards import act, actor, page
-from orders.console.sandbox_client import SERVICES, Sandbox
+from orders.console.sandbox_client import Sandbox
 from orders.selectors.database_clock import now
 from orders.selectors.desk.overview import count_queued, recent_counts
 from orders.services import audit
@@ -53,12 +53,12 @@ def _chaos_page(
         wrong
         if wrong is not None and wrong.service == service
         else FaultsForm(initial=FaultsForm.initial_of(faults[service]), service=service)
-        for service in SERVICES
+        for service in faults
     ]
     context = {
         "forms": forms,
         "workers": {role: len(running.pids_of(role, var_dir=var_dir)) for role in running.KILLABLE},
-        "effects": sandbox.effects(),
+        "effects": sandbox.effects(faults),
         "orders": {"queued": count_queued(), **recent_counts(now=now(), within=timedelta(hours=1))},
     }
     return render(request, "console/system/chaos.html", context, status=422 if wrong else 200)
@@ -70,7 +70,7 @@ def set_faults(
     request: HttpRequest, sandbox: Sandbox, faults: Mapping[str, Any], *, service: str
 ) -> HttpResponse:
     """Sets the faults of one service."""
-    if service not in SERVICES:
+    if service not in faults:
         raise Http404
     form = FaultsForm(request.POST, service=service)
     if not form.is_valid():

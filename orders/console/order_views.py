@@ -38,7 +38,7 @@ MOST_EXPORTED = 20_000
 EVENTS_SHOWN = 200
 COLUMNS = (
     *("order", "state", "standing", "goal", "step", "failures", "priority", "age_seconds"),
-    *("total", "currency", "email", "alert_code", "archived"),
+    *("total", "currency", "email", "alert_code", "archived", "workflow", "title", "subject"),
 )
 
 
@@ -139,6 +139,9 @@ def _csv_row(match: OrderRow) -> tuple[Any, ...]:
         match.email,
         order.code,
         "yes" if match.is_archived else "no",
+        match.workflow,
+        match.title,
+        match.subject,
     )
 
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from orders.access.levels import OPERATE
 from orders.console.flash import show_result
-from orders.console.forms.step_request import EditForm, label_of
+from orders.console.forms.step_request import EditForm, inputs
 from orders.console.guards import act, actor, ask_then_act, needs
 from orders.console.order_lookup import read_page, step_named
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep
@@ -85,12 +85,13 @@ def _comparison_page(
     rows = [
         {
             "name": name,
-            "label": label_of(name.rpartition(".")[2]),
+            "label": part.label,
             "before": before[name],
             "after": after[name],
             "differs": before[name] != after[name],
         }
-        for name in after
+        for field in fields
+        for name, part in inputs(field)
     ]
     context = {
         "console_order": order,

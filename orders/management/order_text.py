@@ -56,9 +56,15 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
     summary = standings.summary(order.standing, now=now, code=code)
     yield "state", summary if summary.startswith(order.state) else f"{summary} ({order.state})"
     yield "goal", "compensate: cancel and refund the order" if order.goal == Goal.COMPENSATE else order.goal
+    if order.profile.title:
+        yield order.profile.label, order.profile.title
+    if order.profile.subject:
+        yield "subject", order.profile.subject
     yield "workflow", f"{order.workflow}, version {order.version}; priority {order.priority}"
     placed_at = order.placed_at or order.created_at
     yield "placed", f"{placed_at:%Y-%m-%d %H:%M:%S} UTC, {duration((now - placed_at).total_seconds())} ago"
+    if order.profile.promised_by:
+        yield "promised by", _relative(order.profile.promised_by, now)
     if order.finished_at:
         yield "took", duration((order.finished_at - detail.began).total_seconds())
     if order.state == ProcessState.PROCESSING and order.complete_by:
@@ -70,6 +76,8 @@ def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[s
         yield "failures", f"{order.failure_count}{overran}"
     if order.total is not None and order.currency is not None:
         yield "total", plain_money(Money(amount=order.total, currency=order.currency))
+    for attribute in order.profile.attributes:
+        yield attribute.label.lower(), attribute.text
     if order.email:
         yield "customer", order.email + (f" ({order.customer})" if order.customer else " (guest)")
     if order.reply_to:

@@ -105,7 +105,7 @@ ROOMS = {
         *("sasweb.limits", "sasweb.refusals", "sasweb.sealing"),
     ),
     "orders.api": (*BELOW_FACES, "orders.business", "sasweb.shutdown"),
-    "orders.console": (*BELOW_FACES, "sasweb.launcher"),
+    "orders.console": (*BELOW_FACES, "orders.business", "sasweb.launcher"),
     "orders.live": (*BELOW_FACES, "orders.engine.channels.wakeups", "orders.engine.runtime.listener"),
     "orders.watchdog": (
         *("orders.engine.role_health", "orders.engine.runtime", "orders.services.operators.notifications"),

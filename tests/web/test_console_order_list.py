@@ -251,6 +251,9 @@ def test_the_exported_orders_run_no_formula_and_the_export_is_in_the_audit_log(d
         "email": "'=cmd|' /C calc'!A0",
         "alert_code": "'@SUM(1)",
         "archived": "no",
+        "workflow": "fulfil-order",
+        "title": "",
+        "subject": "",
     }
     entry = AuditEntry.objects.get(act="export")
     assert entry.result == "exported orders in state processing"

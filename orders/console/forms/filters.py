@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from orders.business import registry
 from orders.console.forms.fields import Key, exact_input, select, text_input
 from orders.selectors.desk import audit
 from orders.selectors.desk.filters import LEAST_PART, LEAST_WORDS, LONGEST, NAMES, NOTHING_DONE, OrderFilter
@@ -45,6 +46,7 @@ class OrderFilterForm(forms.Form):
         widget=select(),
         error_messages={"invalid_choice": "Unknown standing %(value)s. Choose one from the list."},
     )
+    workflow = forms.CharField(label="Workflow", required=False, max_length=60, widget=select())
     step = forms.CharField(label="Step", required=False, max_length=LONGEST, widget=select())
     agent = forms.CharField(label="Agent", required=False, max_length=LONGEST, widget=select())
     waiting = forms.CharField(label="Waiting", required=False, max_length=LONGEST, widget=select())
@@ -74,15 +76,20 @@ class OrderFilterForm(forms.Form):
         super().__init__(query, auto_id="f-%s", label_suffix="")
 
     def offer(self, *, steps: Sequence[str], agents: Sequence[str]) -> None:
-        """Fills the drop-down lists of steps and agents. The selected name is always among them."""
+        """Fills the drop-down lists of workflows, steps and agents. The selected name is always among them."""
+        workflows = [kind.name for kind in registry.kinds()]
+        if len(workflows) == 1 and not self.filter.workflow:
+            del self.fields["workflow"]
         for name, present, first in (
+            ("workflow", workflows, [ANY]),
             ("step", steps, [ANY]),
             ("agent", agents, [ANY]),
             ("waiting", agents, [ANY, (NOTHING_DONE, "for anything")]),
         ):
             selected = getattr(self.filter, name)
             names = present if selected in ("", NOTHING_DONE, *present) else [*present, selected]
-            self.fields[name].widget.choices = [*first, *((item, item) for item in names)]
+            if name in self.fields:
+                self.fields[name].widget.choices = [*first, *((item, item) for item in names)]
 
     def clean_q(self) -> str:
         """Takes an email, an order ID or a part of one, a total, or words."""

@@ -6,21 +6,11 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from orders.business import Field, FieldType
 from orders.console.forms.fields import Reason, select, text_input
 from orders.fields import countries
 from orders.fields.validators import validate_email, validate_one_line
-from orders.services.operators.editing import Field, FieldType
 
-LABELS = {
-    "payment_method": "Payment method (the gateway's token)",
-    "email": "Email",
-    "ship_to": "Address",
-    "name": "Name",
-    "street": "Street and number",
-    "postal_code": "Postal code",
-    "city": "City",
-    "country": "Country",
-}
 LONGEST = {FieldType.EMAIL: 254, FieldType.TOKEN: 64}
 
 
@@ -69,17 +59,11 @@ def inputs(field: Field) -> list[tuple[str, Field]]:
     return [(f"{field.name}.{part.name}", part) for part in field.parts] or [(field.name, field)]
 
 
-def label_of(name: str) -> str:
-    """Returns a field's label."""
-    return str(LABELS.get(name, name.replace("_", " ")))
-
-
 def _form_field(field: Field) -> forms.Field:
-    label = label_of(field.name)
     if field.type is FieldType.COUNTRY:
-        return forms.ChoiceField(label=label, choices=countries.choices, widget=select())
+        return forms.ChoiceField(label=field.label, choices=countries.choices, widget=select())
     return forms.CharField(
-        label=label,
+        label=field.label,
         max_length=LONGEST.get(field.type, 200),
         validators=[validate_email if field.type is FieldType.EMAIL else validate_one_line],
         widget=text_input(spellcheck="false"),

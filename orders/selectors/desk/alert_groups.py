@@ -61,7 +61,7 @@ _FACTS = """
       ) AS resolved ON true
 """
 _VALUES = """
-    SELECT g.id, o.currency, sum(o.total), count(DISTINCT lower(o.email))
+    SELECT g.id, o.currency, sum(o.total), count(DISTINCT nullif(lower(o.email), ''))
       FROM unnest(%s::bigint[]) AS g(id)
      CROSS JOIN LATERAL (
            SELECT order_id FROM orders_alert
@@ -234,9 +234,10 @@ def _values(groups: Sequence[OpenAlerts]) -> dict[int, ValueAtRisk]:
     values: dict[int, ValueAtRisk] = {}
     for group_id, currency, total, customers in fetch(_VALUES, [list(counts), most]):
         value = values.get(group_id, ValueAtRisk(more=counts[group_id] > most))
+        money = value.money if total is None else {**value.money, currency: int(total)}
         values[group_id] = ValueAtRisk(
             customers=value.customers + customers,
-            money={**value.money, currency: int(total)},
+            money=money,
             more=value.more,
         )
     return values

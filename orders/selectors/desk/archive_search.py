@@ -134,7 +134,7 @@ def _matching(order_filter: OrderFilter, now: datetime) -> list[QuerySet[Archive
         state, _ = search.STATE_OF.get(StandingKind(order_filter.kind), ("", ""))
         states = [each for each in states if each == state]
     under_way = (order_filter.step, order_filter.agent, order_filter.code, order_filter.waiting)
-    if order_filter.priority or any(under_way) or not states:
+    if order_filter.priority or order_filter.workflow or any(under_way) or not states:
         return []
     matches = ArchivedOrder.objects.exclude(placed_at=None)
     if (age := order_filter.age) is not None:

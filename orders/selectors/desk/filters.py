@@ -23,16 +23,17 @@ _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 class OrderFilter:
     """Which orders to select; an empty field selects all. `problems` has a sentence for each invalid one.
 
-    `step` and `agent` are of a step that is under way, waits or failed; `code` is of the order's open alert; `waiting`
-    is an agent that one of their steps waits for, or `1` for all orders that only wait; `older` is an age as in 90s,
-    30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, an email, a total such as 39.00, an
-    attribute such as city=Delft, or else a SKU, words of a title, a subject or an account's name. A filter with a
-    problem matches nothing.
+    `workflow` is the name of one; `step` and `agent` are of a step that is under way, waits or failed; `code` is of the
+    order's open alert; `waiting` is an agent that one of their steps waits for, or `1` for all orders that only wait;
+    `older` is an age as in 90s, 30m, 2h, 3d. `q` is an order's id, a part of its end or its beginning, an email, a
+    total such as 39.00, an attribute such as city=Delft, or else a SKU, words of a title, a subject or an account's
+    name. A filter with a problem matches nothing.
     """
 
     q: str = ""
     state: str = ""
     kind: str = ""
+    workflow: str = ""
     step: str = ""
     agent: str = ""
     code: str = ""
@@ -101,6 +102,7 @@ def describe(order_filter: OrderFilter) -> str:
         "q": "matching %(value)s",
         "state": "in state %(value)s",
         "kind": "with standing %(value)s",
+        "workflow": "of workflow %(value)s",
         "step": "at step %(value)s",
         "agent": "at agent %(value)s",
         "code": "with an open alert %(value)s",

@@ -1,13 +1,15 @@
 """Everything about one order."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from orders.models import Alert, Event, Order, OrderProcess, SubmissionMessage
+from orders.models import Alert, Event, Order, OrderLine, OrderProcess, SubmissionMessage
 from orders.selectors import archived_orders
 from orders.selectors.desk.bounds import bounded_count
 from orders.selectors.desk.history import EventFacts, TimeSpent, moment, time_spent
+from orders.selectors.desk.order_profile import OrderProfile, order_profile
 from orders.selectors.desk.order_rows import process_facts, step_facts, steps_of
 from orders.selectors.desk.set_aside import SetAsideSubmission, set_aside_submission
 from orders.selectors.desk.standing import RetryLimits, Standing, StepFacts, order_standing
@@ -57,6 +59,7 @@ class OrderFacts:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    profile: OrderProfile
     email: str | None
     customer: str | None
     total: int | None
@@ -81,10 +84,11 @@ class Detail:
 
 
 def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) -> Detail | None:
-    """Everything about the order or the submission with this id; None if there is none. Eight or nine queries."""
+    """Everything about the order or the submission with this id; None if there is none. Nine or ten queries."""
     queued, set_aside = submission_of(order_id)
     process = OrderProcess.objects.filter(order_id=order_id).first()
     placed = Order.objects.select_related("customer").filter(pk=order_id).first()
+    lines = list(OrderLine.objects.filter(order_id=order_id).order_by("pk"))
     steps = steps_of([order_id], now)[order_id]
     events = [_event(event) for event in Event.objects.filter(order_id=order_id).order_by("id")]
     if process is None and queued is None and set_aside is None:
@@ -95,7 +99,7 @@ def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) ->
     began = _began(queued or set_aside, process, events, now)
     return Detail(
         order_id=order_id,
-        order=None if process is None else _order(process, placed, steps, retry_limits, now),
+        order=None if process is None else _order(process, placed, lines, steps, retry_limits, now),
         steps=steps,
         alert=_alert(order_id),
         queued=queued,
@@ -109,6 +113,7 @@ def order_detail(order_id: UUID, *, retry_limits: RetryLimits, now: datetime) ->
 def _order(
     process: OrderProcess,
     placed: Order | None,
+    lines: Sequence[OrderLine],
     steps: list[StepFacts],
     retry_limits: RetryLimits,
     now: datetime,
@@ -130,6 +135,7 @@ def _order(
         created_at=process.created_at,
         started_at=process.started_at,
         finished_at=process.finished_at,
+        profile=order_profile(process.workflow, placed, lines),
         email=placed.email if placed else None,
         customer=customer.get_username() if customer else None,
         total=placed.total if placed else None,
@@ -147,7 +153,7 @@ def _archived(archived: archived_orders.Archived, retry_limits: RetryLimits, now
     began = _began(None, process, events, now)
     return Detail(
         order_id=process.order_id,
-        order=_order(process, archived.order, steps, retry_limits, now),
+        order=_order(process, archived.order, archived.lines, steps, retry_limits, now),
         steps=steps,
         alert=None,
         queued=None,

@@ -33,6 +33,7 @@ class OrderProgress:
     """Where an order stands. `seconds` is its age, or how long it took; `code` is the error of its open alert."""
 
     order_id: UUID
+    workflow: str
     state: str
     standing: Standing
     seconds: float
@@ -64,9 +65,12 @@ class PendingAct:
 
 @dataclass(frozen=True, kw_only=True)
 class OrderRow:
-    """An order in a list. `total` is in minor units; `group` is the group of its open alert."""
+    """An order in a list. `title` is what it is, `total` is in minor units, `group` is the group of its open alert."""
 
     order: OrderProgress
+    workflow: str
+    subject: str
+    title: str
     total: int | None
     currency: str
     email: str
@@ -93,6 +97,7 @@ def _progress(
     standing, current = order_standing(process_facts(process), steps, retry_limits=retry_limits, now=now)
     return OrderProgress(
         order_id=process.order_id,
+        workflow=process.workflow,
         state=process.process_state,
         standing=standing,
         seconds=((process.finished_at or now) - process.created_at).total_seconds(),
@@ -132,6 +137,9 @@ def _row(
 ) -> OrderRow:
     return OrderRow(
         order=replace(progress, code=alert.code if alert else ""),
+        workflow=progress.workflow,
+        subject=placed.subject if placed else "",
+        title=placed.title if placed else "",
         total=placed.total if placed else None,
         currency=placed.currency if placed else "",
         email=placed.email if placed else "",

@@ -214,7 +214,11 @@ def _states(order_filter: OrderFilter) -> Sequence[str]:
         states = UNDER_WAY
     elif order_filter.code:
         states = (ProcessState.ERROR.value,)
-    elif order_filter.step or order_filter.agent or (order_filter.priority and not order_filter.state):
+    elif (
+        order_filter.step
+        or order_filter.agent
+        or ((order_filter.priority or order_filter.workflow) and not order_filter.state)
+    ):
         states = UNFINISHED
     else:
         states = ()
@@ -237,6 +241,8 @@ def _matching_orders(order_filter: OrderFilter, now: datetime, state: str) -> Qu
     if order_filter.code:
         alerts = Alert.objects.filter(code=order_filter.code, closed_at__isnull=True, order_id__isnull=False)
         orders = orders.filter(order_id__in=alerts.values("order_id"))
+    if order_filter.workflow:
+        orders = orders.filter(workflow=order_filter.workflow)
     if order_filter.priority:
         orders = orders.filter(priority=int(order_filter.priority))
     if (age := order_filter.age) is not None:

@@ -1,0 +1,70 @@
+"""What an order is, as its kind says of it: for its page, whatever business it belongs to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from orders.business import registry
+from orders.fields.money import Money
+from orders.models import Order, OrderLine
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileLine:
+    """A line of an order. `price` is that of one; None if the order has no value."""
+
+    sku: str
+    title: str
+    quantity: int
+    price: Money | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileAttribute:
+    """Something that an order is found by; `query` finds it."""
+
+    label: str
+    text: str
+    query: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderProfile:
+    """What people see of an order. `label` is what such orders are called."""
+
+    label: str
+    title: str = ""
+    subject: str = ""
+    promised_by: datetime | None = None
+    lines: Sequence[ProfileLine] = ()
+    attributes: Sequence[ProfileAttribute] = ()
+
+
+def order_profile(workflow: str, order: Order | None, lines: Sequence[OrderLine]) -> OrderProfile:
+    """The profile of an order, wherever its rows were read. `order` is None for one that is only in the state store."""
+    kind = registry.find_kind(workflow)
+    label = (kind.label if kind else "") or workflow
+    if order is None:
+        return OrderProfile(label=label)
+    labels = {attribute.name: attribute.label for attribute in (kind.attributes if kind else ())}
+    return OrderProfile(
+        label=label,
+        title=order.title,
+        subject=order.subject,
+        promised_by=order.promised_by,
+        lines=[
+            ProfileLine(
+                sku=line.sku,
+                title=line.title,
+                quantity=line.quantity,
+                price=Money(amount=line.unit_price, currency=order.currency) if order.currency else None,
+            )
+            for line in lines
+        ],
+        attributes=[_attribute(text, labels) for text in order.attributes],
+    )
+
+
+def _attribute(stored: str, labels: dict[str, str]) -> ProfileAttribute:
+    name, _, text = stored.partition("=")
+    return ProfileAttribute(label=labels.get(name, name), text=text, query=stored)

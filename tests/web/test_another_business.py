@@ -1,0 +1,229 @@
+"""A second business beside the shop: console, search and API know its orders from their profile alone."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from orders.business import registry
+from orders.business.intake import OrderIntake
+from orders.engine.submission import Submitter, SubmitterConfig
+from orders.models import AlertGroup, Order, OrderProcess, StepState
+from orders.services.audit import Actor
+from orders.services.operators.erasure import erase
+from tests.commands.running import run
+from tests.support.businesses import Bakery, Oven, business
+from tests.support.factories import ago, make_alert
+from tests.support.order_bodies import order_body
+from tests.web.console_places import make_places
+
+pytestmark = [pytest.mark.django_db, pytest.mark.pattern("C4")]
+Desk = Callable[[str], Client]
+ORDERS = "/api/v1/orders"
+
+
+@pytest.fixture(autouse=True)
+def bakery(settings: Any) -> Iterator[None]:
+    """The bakery, beside the shop."""
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        yield
+
+
+def take_in() -> None:
+    """Runs the submission role once, as it is wired."""
+    newest = registry.newest_workflows()
+    workflows = {(workflow.name, workflow.version): workflow for workflow in newest.values()}
+    config = SubmitterConfig(instance="submission:a")
+    Submitter(config=config, intake=OrderIntake(), workflows=workflows).run_once()
+
+
+def a_cake(**values: Any) -> UUID:
+    """An order of the bakery, inserted."""
+    data = {"cake": "walnut", "icing": "lemon", "for": "Grace Hopper", **values.pop("data", {})}
+    order_id = Bakery.start(values.pop("subject", "table 7"), data, **values)
+    take_in()
+    return order_id
+
+
+def a_burnt_cake() -> UUID:
+    """An order of the bakery in Error, with its alert."""
+    order_id = a_cake()
+    StepState.objects.filter(process_id=order_id).update(
+        state="failed",
+        attempt=1,
+        answered=1,
+        outcome="refused",
+        error={"code": "burnt", "message": "too hot"},
+    )
+    OrderProcess.objects.filter(pk=order_id).update(process_state="error", failure_count=1)
+    make_alert(order_id, code="burnt", agent="oven", step="mix")
+    return order_id
+
+
+def test_both_businesses_orders_take_their_own_workflow(ada: APIClient) -> None:
+    cake, posters = a_cake(), ada.post(ORDERS, order_body()).json()["id"]
+    take_in()
+    assert dict(OrderProcess.objects.values_list("pk", "workflow")) == {
+        cake: "bake",
+        UUID(posters): "fulfil-order",
+    }
+
+
+def test_the_profile_is_stored_and_no_value_is_needed() -> None:
+    order = Order.objects.get(pk=a_cake())
+    assert (order.subject, order.title, order.attributes) == ("table 7", "walnut cake", ["icing=lemon"])
+    assert (order.total, order.currency, order.email, order.customer) == (None, "", "", None)
+    assert order.promised_by is not None and order.promised_by > order.placed_at
+
+
+def test_it_is_ordered_over_rest(ada: APIClient) -> None:
+    body = {"workflow": "bake", "cake": "walnut", "subject": "table 9", "priority": 2}
+    answer = ada.post(ORDERS, body, headers={"Idempotency-Key": "k"})
+    assert answer.status_code == 202
+    order = answer.json()
+    assert {name: order[name] for name in ("workflow", "subject", "title", "total", "lines", "state")} == {
+        "workflow": "bake",
+        "subject": "table 9",
+        "title": "walnut cake",
+        "total": None,
+        "lines": [],
+        "state": "pending",
+    }
+    again = ada.post(ORDERS, body, headers={"Idempotency-Key": "k"})
+    assert (again.json()["id"], again["Idempotent-Replayed"]) == (order["id"], "true")
+    assert ada.post(ORDERS, {**body, "cake": "rye"}, headers={"Idempotency-Key": "k"}).status_code == 422
+    take_in()
+    stored = ada.get(f"{ORDERS}/{order['id']}").json()
+    assert [step["name"] for step in stored["steps"]] == ["mix"]
+    assert {name: stored[name] for name in ("workflow", "subject", "title", "total", "lines")} == {
+        name: order[name] for name in ("workflow", "subject", "title", "total", "lines")
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"workflow": "bake"}, "/cake"),
+        ({"workflow": "bake", "cake": "a\nb"}, "/cake"),
+        ({"workflow": "brew", "cake": "walnut"}, "/workflow"),
+        ({"workflow": ["bake"], "cake": "walnut"}, "/workflow"),
+        ({"workflow": "bake", "cake": "walnut", "placed_at": "2030-01-01T00:00:00Z"}, "/placed_at"),
+        ({"workflow": "bake", "cake": "walnut", "priority": 10}, "/priority"),
+        ({"workflow": "bake", "cake": "walnut", "subject": "x" * 121}, "/subject"),
+    ],
+)
+def test_a_mistake_is_shown_at_its_place(ada: APIClient, body: dict[str, Any], pointer: str) -> None:
+    answer = ada.post(ORDERS, body)
+    assert answer.status_code == 400
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+
+
+def test_the_document_of_the_api_has_the_orders_of_both(ada: APIClient) -> None:
+    schema = json.loads(
+        ada.get("/api/schema/", headers={"Accept": "application/vnd.oai.openapi+json"}).content
+    )
+    body = schema["paths"]["/api/v1/orders"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body == {"$ref": "#/components/schemas/NewOrderRequest"}
+    parts = [
+        part["$ref"].rpartition("/")[2]
+        for part in schema["components"]["schemas"]["NewOrderRequest"]["oneOf"]
+    ]
+    assert len(parts) == 2 and all(name in schema["components"]["schemas"] for name in parts)
+
+
+@pytest.mark.parametrize("query", ["icing=lemon", "table 7"])
+def test_an_order_is_found_by_its_attribute_and_its_subject(desk: Desk, query: str) -> None:
+    order_id, _ = a_cake(), a_cake(subject="table 8", data={"icing": "none"})
+    page = desk("viewer").get("/console/orders/", {"q": query}).content.decode()
+    assert f'data-key-id="{order_id}"' in page
+    assert page.count("data-key-id=") == 1
+
+
+def test_the_list_has_one_workflow_if_asked(desk: Desk, ada: APIClient) -> None:
+    order_id = a_cake()
+    ada.post(ORDERS, order_body())
+    take_in()
+    page = desk("viewer").get("/console/orders/", {"workflow": "bake"}).content.decode()
+    assert f'data-key-id="{order_id}"' in page and page.count("data-key-id=") == 1
+    assert "of workflow bake" in page
+
+
+def test_the_page_of_an_order_shows_its_profile(desk: Desk) -> None:
+    order_id = a_burnt_cake()
+    page = desk("admin").get(f"/console/orders/{order_id}/").content.decode()
+    for text in ("walnut cake", "table 7", "Icing", "lemon", "Promised by"):
+        assert text in page, text
+    assert "Ship" not in page
+
+
+def test_every_page_of_the_console_shows_orders_without_a_value(desk: Desk) -> None:
+    places = make_places()
+    another = OrderProcess.objects.get()
+    cake, group = a_burnt_cake(), AlertGroup.objects.get(code="burnt")
+    admin = desk("admin")
+    for name, path in places.items():
+        of_cake = path.replace(str(another.pk), str(cake)).replace("/groups/1/", f"/groups/{group.pk}/")
+        assert admin.get(of_cake).status_code < 500, name
+    assert "burnt" in admin.get("/console/alerts/").content.decode()
+
+
+def test_an_operator_edits_what_the_kind_declares(desk: Desk) -> None:
+    order_id = a_burnt_cake()
+    url = f"/console/orders/{order_id}/steps/mix/edit/"
+    operator = desk("operator")
+    assert "Cake" in operator.get(url).content.decode()
+    comparison = operator.post(url, {"cake": "rye", "reason": "no walnuts"})
+    seen = comparison.context["seen"]
+    done = operator.post(url, {"cake": "rye", "reason": "no walnuts", "seen": seen, "confirm": "1"})
+    assert done.status_code == 302
+    assert StepState.objects.get(process_id=order_id).request == {"cake": "rye"}
+
+
+def test_it_is_compensated_without_a_sum(desk: Desk) -> None:
+    order_id = a_burnt_cake()
+    page = desk("operator").get(f"/console/orders/{order_id}/compensate/").content.decode()
+    assert "cancel" in page and "refunded" not in page
+
+
+def test_commands_show_and_start_it() -> None:
+    started = run("start_order", "bake", "--data", '{"cake": "rye"}', "--subject", "table 3", "--key", "k")
+    assert started.code == 0
+    assert (
+        run("start_order", "bake", "--data", '{"cake": "rye"}', "--subject", "table 3", "--key", "k")
+        == started
+    )
+    take_in()
+    shown = run("order", started.out.strip()).words
+    assert "rye cake" in shown and "table 3" in shown and "bake, version 1" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["brew"], "there is no workflow 'brew'; the workflows are fulfil-order, bake"),
+        (["bake"], "cake must be a text of 1 to 40 characters, not nothing."),
+        (["bake", "--data", "[]"], "--data must be a JSON object"),
+        (["bake", "--data", "{"], "--data is not a JSON object"),
+        (["bake", "--data", '{"cake": "rye"}', "--customer", "nobody"], "there is no account 'nobody'"),
+        (["fulfil-order", "--data", "{}"], "the data do not describe an order"),
+    ],
+)
+def test_the_command_says_what_is_wrong(arguments: list[str], line: str) -> None:
+    ran = run("start_order", *arguments)
+    assert (ran.code, ran.err.startswith(line)) == (2, True), ran.err
+
+
+def test_what_names_a_person_is_erased_as_the_kind_says(ada: APIClient) -> None:
+    order_id = a_cake(customer_id=ada.user.pk)
+    Order.objects.filter(pk=order_id).update(
+        email="grace@example.com", placed_at=ago(9), title="Grace Hopper cake"
+    )
+    OrderProcess.objects.filter(pk=order_id).update(process_state="processed", finished_at=ago(1))
+    erase(email="grace@example.com", actor=Actor(name="olga"), reason="she asked")
+    order = Order.objects.get(pk=order_id)
+    assert (order.data, order.attributes) == ({}, [])
+    assert "Grace" not in order.title
