@@ -23,6 +23,7 @@ from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.sql import DATABASE_TROUBLE, drop_if_stuck, log_trouble, ran_out_of_time, run
 from orders.engine.supervisor.role import Supervisor
 from orders.outbox import queue
+from orders.services import announcements
 from orders.services.operators import bulk_runner, erasure, notifications
 from orders.vocabulary import MessageChannel
 from sasweb.launcher.jobs_cluster import is_stopping
@@ -52,6 +53,7 @@ JOBS: Mapping[str, Job] = {
     "alert_shift": Job(cluster=SUPERVISION, first=("first alert shift",)),
     "desk_shift": Job(cluster=GENERAL, first=("first desk shift",)),
     "outbox_shift": Job(cluster=GENERAL, first=("first outbox shift",)),
+    "announcement_shift": Job(cluster=GENERAL, first=("first announcement shift",)),
     "archive_orders": Job(cluster=GENERAL),
     "delete_old_records": Job(cluster=GENERAL, minutes=60),
     "continue_erasures": Job(cluster=GENERAL),
@@ -74,6 +76,10 @@ OUTBOX_SHIFT = 110.0
 a bulk action."""
 OUTBOX_POLL = 1.0
 """Seconds between two passes over customers' emails."""
+ANNOUNCEMENT_SHIFT = 110.0
+"""Seconds that an announcement shift lasts. It is a separate job, since a business's receivers may take long."""
+ANNOUNCEMENT_POLL = 0.5
+"""Seconds between two looks for what businesses are to be told."""
 
 
 def prepare(cluster: str) -> None:
@@ -157,6 +163,11 @@ def _notify_by(channel: MessageChannel, seconds: float) -> None:
 def outbox_shift(seconds: float = OUTBOX_SHIFT) -> None:
     """Sends customers' emails that are due in the outbox. Two shifts at once share the work."""
     _work(queue.deliver_customers_emails, seconds=seconds, pause=OUTBOX_POLL)
+
+
+def announcement_shift(seconds: float = ANNOUNCEMENT_SHIFT) -> None:
+    """Tells businesses what has become of their orders. Two shifts at once share the work."""
+    _work(announcements.announce_due, seconds=seconds, pause=ANNOUNCEMENT_POLL)
 
 
 def _work(

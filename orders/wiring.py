@@ -1,15 +1,18 @@
 """Makes the roles, with the businesses' workflows and agents and an installation's settings."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.conf import settings
 
 from orders.business.intake import OrderIntake
-from orders.business.registry import make_agents, newest_workflows, workflows
+from orders.business.registry import kinds, make_agents, workflows
+from orders.business.signals import has_receivers
 from orders.engine.agent_host.records import HostConfig
 from orders.engine.agent_host.role import AgentHost
 from orders.engine.channels.wakeups import Topic
 from orders.engine.circuits.rules import BreakerRules
+from orders.engine.contracts import Workflows
 from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.engine.runtime.loop import instance_id
@@ -19,9 +22,18 @@ from orders.engine.submission import Submitter, SubmitterConfig
 from orders.engine.supervisor.role import Supervisor, SupervisorConfig
 
 
+def followed_workflows() -> Workflows:
+    """Every workflow. Those whose business has receivers of signals announce what becomes of their orders."""
+    followed = {kind.name for kind in kinds() if has_receivers(kind)}
+    return {
+        (name, version): replace(workflow, announces=name in followed)
+        for (name, version), workflow in workflows().items()
+    }
+
+
 def submission() -> Submitter:
     """Makes a submission process. New orders take the newest version of the workflow that they name."""
-    newest = newest_workflows()
+    newest = {name: workflow for (name, _), workflow in followed_workflows().items()}
     return Submitter(
         config=SubmitterConfig(instance=instance_id("submission")),
         intake=OrderIntake(newest=newest),
@@ -34,7 +46,7 @@ def scheduler() -> Scheduler:
     config = SchedulerConfig(
         instance=instance_id("scheduler"), retries=settings.CONFIG.retry_budget, breaker=_breaker()
     )
-    return Scheduler(config=config, workflows=workflows())
+    return Scheduler(config=config, workflows=followed_workflows())
 
 
 def agent_host(names: list[str]) -> AgentHost:

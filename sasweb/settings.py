@@ -108,7 +108,7 @@ LISTEN_PARAMETERS = database.parameters(CONFIG.listen_database_url) if CONFIG.li
 Q_CLUSTER = {
     "name": "sasweb",
     "orm": "default",
-    "workers": 6,
+    "workers": 8,
     "ALT_CLUSTERS": {"supervision": {"workers": 6}},
     "bulk": 1,
     "poll": 0.5,

@@ -94,6 +94,8 @@ class Workflow:
     version: int
     steps: tuple[Step, ...]
     complete_by: float = 600.0
+    announces: bool = False
+    """Whether the business is told what becomes of its orders, on a queue of its own. The wiring fills this in."""
 
     def __post_init__(self) -> None:
         earlier: dict[str, set[str]] = {}
@@ -148,6 +150,11 @@ class Workflow:
         """The name and the version, to be read by people."""
         return title_of((self.name, self.version))
 
+    def queues(self, reply_to: str) -> tuple[str, ...]:
+        """The response queues of one of its orders (Q3): the one that the order names, and the business's own."""
+        own = (announcement_queue(self.name),) if self.announces else ()
+        return (reply_to, *own) if reply_to else own
+
     @cached_property
     def dependents(self) -> dict[str, tuple[str, ...]]:
         """For each step, all the steps that depend on it, directly or through others."""
@@ -160,6 +167,11 @@ class Workflow:
 
 WorkflowKey: TypeAlias = tuple[str, int]
 Workflows: TypeAlias = Mapping[WorkflowKey, Workflow]
+
+
+def announcement_queue(name: str) -> str:
+    """The response queue on which a business is told what becomes of the orders of one of its workflows."""
+    return f"workflow:{name}"
 
 
 def title_of(key: WorkflowKey) -> str:

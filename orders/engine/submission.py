@@ -100,7 +100,9 @@ class Submitter:
         if accepted:
             state_store.create_processes(accepted)
         status.post(
-            status.Status(new.reply_to, new.submission.order_id, StatusKind.RECEIVED) for new in accepted
+            status.Status(queue, new.submission.order_id, StatusKind.RECEIVED)
+            for new in accepted
+            for queue in new.workflow.queues(new.reply_to)
         )
         state_store.record_events(
             [

@@ -163,6 +163,10 @@ class StatusMessage(models.Model):
     kind = models.CharField(max_length=16)
     body = models.JSONField(default=dict)
     posted_at = models.DateTimeField(db_default=Now())
+    failures = models.PositiveIntegerField(
+        db_default=0, help_text="how often the business's own receivers have failed"
+    )
+    not_before = models.DateTimeField(null=True, help_text="when they are told again after a failure")
 
     class Meta:
         indexes = [

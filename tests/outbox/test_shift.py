@@ -54,6 +54,7 @@ def test_the_clusters_start_with_the_jobs_of_this_release_and_no_others() -> Non
     )
     queued = sorted((job.key, job.func()) for job in OrmQ.objects.all())
     assert queued == [
+        ("sasweb", "orders.jobs.announcement_shift"),
         ("sasweb", "orders.jobs.desk_shift"),
         ("sasweb", "orders.jobs.outbox_shift"),
         ("supervision", "orders.jobs.alert_shift"),

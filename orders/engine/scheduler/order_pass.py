@@ -255,4 +255,5 @@ class OrderPass(OrderRecord):
         self._note(kind, started, key=key, agent=step.agent)
 
     def _tell(self, kind: StatusKind, **body: Any) -> None:
-        self.statuses.append(Status(self.row.reply_to, self.row.order_id, kind, body))
+        queues = self._workflow.queues(self.row.reply_to)
+        self.statuses += [Status(queue, self.row.order_id, kind, body) for queue in queues]

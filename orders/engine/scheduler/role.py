@@ -25,7 +25,7 @@ from orders.engine.circuits.retry_budget import charge_retries, reserve_retries
 from orders.engine.circuits.store import Viewpoint, send_supplies
 from orders.engine.contracts import Workflows
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
-from orders.engine.rows import Actor, EventRow
+from orders.engine.rows import Actor, EventRow, ProcessRow
 from orders.engine.runtime.batch import AdaptiveBatch
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
@@ -207,8 +207,16 @@ class Scheduler:
             replies.delete_orphans(start=self._replies.start)
             rows = state_store.unannounced(limit, self.workflows())
             state_store.write_processes([row._replace(announced=True) for row in rows])
-            status.post(status.Status(row.reply_to, row.order_id, StatusKind.FAILED) for row in rows)
+            status.post(self._failures(rows))
         return handed_back > 0
+
+    def _failures(self, rows: Iterable[ProcessRow]) -> list[status.Status]:
+        """What tells the applications of these orders that they are in Error."""
+        return [
+            status.Status(queue, row.order_id, StatusKind.FAILED)
+            for row in rows
+            for queue in self.workflows()[row.workflow, row.version].queues(row.reply_to)
+        ]
 
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
         """Puts the order that no pass can handle into Error, and keeps its unread replies in its history."""
@@ -225,7 +233,7 @@ class Scheduler:
                 alerts.open_alerts(
                     [alerts.NewAlert(row.order_id, "unprocessable", type(error).__name__, reason)]
                 )
-                status.post([status.Status(row.reply_to, row.order_id, StatusKind.FAILED)])
+                status.post(self._failures([row]))
                 detail = {"reason": reason, "unread_replies": [reply._asdict() for reply in unread]}
                 state_store.record_events(
                     [

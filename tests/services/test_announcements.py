@@ -1,0 +1,198 @@
+"""A business is told what has become of its orders: after it has happened, and at least once."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import transaction
+from django.dispatch import Signal
+
+from orders import jobs, wiring
+from orders.business import registry, signals
+from orders.models import Bucket, OrderProcess, StatusMessage
+from orders.services.act_results import ResultStatus
+from orders.services.announcements import announce_due
+from orders.services.audit import Actor
+from orders.services.operators.order_acts import compensate
+from tests.support.businesses import Bakery, Oven, business
+from tests.support.factories import ago, make_reply, step_of
+from tests.support.roles import drain, in_thread, staff
+from tests.support.wait import until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("Q3")]
+News = list[tuple[str, UUID, str]]
+Follow = Callable[[Signal, Callable[..., None]], None]
+
+
+@pytest.fixture(autouse=True)
+def bakery(settings: Any) -> Iterator[None]:
+    """The bakery, beside the shop."""
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        yield
+
+
+@pytest.fixture
+def follow() -> Iterator[Follow]:
+    """Connects a receiver to a signal of the bakery, until the test ends."""
+    connected: list[tuple[Signal, Callable[..., None]]] = []
+
+    def connect(signal: Signal, receiver: Callable[..., None]) -> None:
+        signal.connect(receiver, sender=Bakery, weak=False)
+        connected.append((signal, receiver))
+
+    yield connect
+    for signal, receiver in connected:
+        signal.disconnect(receiver, sender=Bakery)
+
+
+@pytest.fixture
+def news(follow: Follow) -> News:
+    """What the bakery has been news: the signal, the order and its subject."""
+    calls: News = []
+    for word, signal in signals.SIGNALS.items():
+        follow(
+            signal,
+            lambda word=word, **about: calls.append((word.value, about["order_id"], about["subject"])),
+        )
+    return calls
+
+
+def start(subject: str = "table 7") -> UUID:
+    """Starts an order, whose first step is then under way."""
+    staff(registry.workflows())
+    order_id = Bakery.start(subject, {"cake": "walnut"})
+    drain(wiring.submission())
+    drain(wiring.scheduler())
+    return order_id
+
+
+def bake(outcome: str = "done") -> UUID:
+    """An order that has got that far."""
+    order_id = start()
+    make_reply(step_of(order_id, "mix"), outcome)
+    drain(wiring.scheduler())
+    return order_id
+
+
+def test_it_is_told_of_an_order_from_its_insertion_to_its_end(news: News) -> None:
+    order_id = bake()
+    assert announce_due() == 3, "of the start, for which there is no signal, too"
+    assert news == [("received", order_id, "table 7"), ("completed", order_id, "table 7")]
+    assert announce_due() == 0
+    assert not StatusMessage.objects.exists()
+
+
+def test_it_is_told_of_an_error_and_of_a_compensation(news: News) -> None:
+    order_id = bake("refused")
+    announce_due()
+    assert news[-1] == ("failed", order_id, "table 7")
+    assert compensate(order_id=order_id, actor=Actor(name="olga"), reason="burnt").status is ResultStatus.DONE
+    drain(wiring.scheduler())
+    announce_due()
+    assert news[-1] == ("compensated", order_id, "table 7")
+
+
+def test_it_is_told_of_an_error_that_the_supervisor_found(news: News) -> None:
+    order_id = start()
+    announce_due()
+    OrderProcess.objects.filter(pk=order_id).update(
+        process_state="error", announced=False, locked_by=None, complete_by=None
+    )
+    drain(wiring.scheduler())
+    announce_due()
+    assert news[-1] == ("failed", order_id, "table 7")
+
+
+def test_a_receiver_gets_the_data_and_what_is_wrong(follow: Follow) -> None:
+    calls: list[dict[str, Any]] = []
+    follow(signals.order_in_error, lambda **about: calls.append(about))
+    bake("refused")
+    announce_due()
+    (call,) = calls
+    assert call["sender"] is Bakery
+    assert call["data"] == {"cake": "walnut", "icing": "none", "for": "anybody"}
+    assert call["detail"] == {"step": "mix", "code": "no"}
+
+
+def test_nothing_is_kept_for_a_business_without_receivers() -> None:
+    bake()
+    assert not StatusMessage.objects.exists()
+
+
+def test_the_applications_own_queue_is_told_as_well(news: News) -> None:
+    Bakery.start("table 7", {"cake": "walnut"}, reply_to="app/queue")
+    drain(wiring.submission())
+    queues = StatusMessage.objects.filter(kind="received").values_list("queue", flat=True)
+    assert sorted(queues) == ["app/queue", "workflow:bake"]
+    announce_due()
+    assert [*StatusMessage.objects.values_list("queue", flat=True)] == ["app/queue"]
+
+
+def test_what_a_receiver_writes_and_the_message_go_together(follow: Follow) -> None:
+    """It fails after it has written, once: then nothing of the first time is left, and it is told again."""
+    calls: list[UUID] = []
+
+    def write(*, order_id: UUID, **_: Any) -> None:
+        Bucket.objects.create(key=f"told {order_id}", full_at=ago(0))
+        calls.append(order_id)
+        if len(calls) == 1:
+            raise ValueError("the printer is out of paper")
+
+    follow(signals.order_processed, write)
+    order_id = bake()
+    announce_due()
+    assert (calls, Bucket.objects.count()) == ([order_id], 0)
+    message = StatusMessage.objects.get()
+    assert message.failures == 1
+    assert message.not_before is not None
+    StatusMessage.objects.update(not_before=ago(1))
+    assert announce_due() == 1
+    assert (calls, Bucket.objects.count()) == ([order_id] * 2, 1)
+    assert not StatusMessage.objects.exists()
+
+
+def test_a_receiver_that_fails_holds_up_no_other_order(news: News, follow: Follow) -> None:
+    def refuse(*, subject: str, **_: Any) -> None:
+        if subject == "table 7":
+            raise ValueError("no such table")
+
+    follow(signals.order_received, refuse)
+    start("table 7")
+    other = start("table 8")
+    announce_due()
+    assert ("received", other, "table 8") in news
+    assert [*StatusMessage.objects.values_list("kind", flat=True)] == ["received"]
+
+
+def test_two_processes_tell_of_each_message_once(news: News, follow: Follow) -> None:
+    first, second = threading.Event(), threading.Event()
+
+    def wait(**_: Any) -> None:
+        first.set()
+        assert second.wait(30)
+
+    follow(signals.order_received, wait)
+    start()
+    slow = in_thread(announce_due)
+    assert first.wait(30)
+    announce_due()
+    second.set()
+    slow.result(timeout=30)
+    assert [word for word, _, _ in news] == ["received"]
+
+
+def test_an_order_that_is_rolled_back_is_never_told_of(news: News) -> None:
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        Bakery.start("table 7", {"cake": "walnut"})
+        raise ZeroDivisionError
+    drain(wiring.submission())
+    assert (announce_due(), news) == (0, [])
+
+
+def test_the_job_tells_within_a_moment(news: News) -> None:
+    shift = in_thread(lambda: jobs.announcement_shift(5.0))
+    order_id = bake()
+    until(lambda: ("completed", order_id, "table 7") in news, what="the announcement")
+    shift.result(timeout=30)
