@@ -174,7 +174,7 @@ def test_a_dotted_name_in_the_documents_exists() -> None:
 
 
 def test_the_example_of_a_step_has_the_defaults_of_a_step() -> None:
-    text = (ROOT / "docs/agents.md").read_text()
+    text = (ROOT / "docs/your-business.md").read_text()
     for name in ("complete_by", "settle", "key_retention", "patience", "customer_wait"):
         (value,) = re.findall(rf"^    {name}=([\d._* ]+),", text, re.MULTILINE)
         product = 1.0
@@ -259,10 +259,14 @@ FIGURES = [
     ("docs/operations.md", r"lets requests wait \(`Prefer: wait`\) \| (\d+)", settings.WEB_THREADS // 2),
     ("docs/operations.md", r", of which (\d+) of one account", settings.WEB_THREADS // 8),
     ("docs/operations.md", r"warnings and errors of one kind \| (\d+) a minute", logs.MOST_OF_A_KIND),
-    ("docs/agents.md", r"has at most (\d+) KB", transport.LARGEST_ANSWER / 1024),
+    ("docs/your-business.md", r"has at most (\d+) KB", transport.LARGEST_ANSWER / 1024),
     ("docs/sandbox.md", r"oldest first, (\d+) a page", PAGE),
     ("docs/sandbox.md", r"`card_slow` \((\d+) s\)", SLOW_SECONDS),
-    ("docs/agents.md", r"Keys have at most (\d+) characters", AgentRequest._meta.get_field("key").max_length),
+    (
+        "docs/your-business.md",
+        r"Keys have at most (\d+) characters",
+        AgentRequest._meta.get_field("key").max_length,
+    ),
     ("docs/state-machines.md", r"── (\d+) failures in a window", BREAKER.least_failures),
     ("docs/state-machines.md", r"may fail (twice) as often", RetryRules().compensation_patience),
     ("README.md", r"after (\w+) failed calls it waits", BREAKER.least_failures),

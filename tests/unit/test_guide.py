@@ -1,21 +1,50 @@
-"""The snippets of the guide for agents run, one after another, as a reader would paste them."""
+"""The snippets of the guide for a business of one's own run, one after another, as a reader would paste them."""
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
-from orders.engine.contracts import Workflow
-from orders.shop.time_limits import TimeLimits
+import pytest
+
+from orders.business import registry
+from orders.business.intake import OrderIntake
+from orders.business.signals import order_processed
+from orders.engine.submission import Submitter, SubmitterConfig
+from orders.models import Order, StepState
 from tests.architecture.source import ROOT
+from tests.support.businesses import business
 
 
-def test_the_guides_step_and_workflow_are_valid() -> None:
-    guide = (ROOT / "docs" / "agents.md").read_text()
-    namespace: dict[str, object] = {}
-    for snippet in re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL):
+@pytest.fixture
+def guide() -> Iterator[dict[str, Any]]:
+    """What the snippets define."""
+    text = (ROOT / "docs" / "your-business.md").read_text()
+    namespace: dict[str, Any] = {"__name__": "guide"}
+    for snippet in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         exec(snippet, namespace)
-    fulfil_order_2 = namespace["fulfil_order_2"]
-    assert callable(fulfil_order_2)
-    workflow = fulfil_order_2(TimeLimits(customer_wait=60.0))
-    assert isinstance(workflow, Workflow)
-    assert (workflow.name, workflow.version) == ("fulfil-order", 2)
-    assert workflow.by_name["wrap"].agent == "wrapping"
-    assert "wrap" in workflow.by_name["create-shipment"].after
+    yield namespace
+    order_processed.disconnect(namespace["write_label"], sender=namespace["WrapGift"])
+
+
+@pytest.mark.django_db
+def test_the_business_of_the_guide_can_be_installed_and_takes_orders(
+    guide: dict[str, Any], settings: Any
+) -> None:
+    kind = guide["WrapGift"]
+    with business(settings, kinds=[kind], agents=guide["agents"]):
+        registry.check()
+        assert "wrapping" in registry.agent_names()
+        guide["order_gift"]("a kite", number="7")
+        guide["order_gift"]("a kite", number="7")
+        workflow = registry.newest_workflows()["wrap-gift"]
+        config = SubmitterConfig(instance="submission:a")
+        workflows = {("wrap-gift", 1): workflow}
+        Submitter(config=config, intake=OrderIntake(), workflows=workflows).run_once()
+        order = Order.objects.get()
+    assert (order.title, order.subject, order.attributes) == ("a kite", "counter 4", ["paper=plain"])
+    assert StepState.objects.get().request == {"lines": ["a kite"]}
+
+
+def test_the_guides_step_is_valid(guide: dict[str, Any]) -> None:
+    assert guide["WRAP"].agent == "wrapping"
+    assert guide["order_processed"].has_listeners(guide["WrapGift"])
