@@ -28,11 +28,23 @@ class StepStatus(StrEnum):
 
     NOT_STARTED = "not_started"
     RUNNING = "running"
+    AWAITING = "awaiting"
+    """Parked: it waits for an answer from outside, or for a time, and nothing is under way for it."""
     COMPLETED = "completed"
     FAILED = "failed"
     SKIPPED = "skipped"
     COMPENSATING = "compensating"
     COMPENSATED = "compensated"
+
+
+class WaitKind(StrEnum):
+    """What an awaiting step waits for."""
+
+    DECISION = "decision"
+    EVENT = "event"
+    DELAY = "delay"
+    ANSWER = "answer"
+    """Of the remote service, which has taken the call and answers later."""
 
 
 class Outcome(StrEnum):
@@ -56,6 +68,8 @@ class ReplyOutcome(StrEnum):
     """It is unknown whether the effect happened."""
     DEFERRED = "deferred"
     """The agent cannot be used at present: ask again when it can."""
+    PENDING = "pending"
+    """The remote service has taken the call, and answers later."""
     ABANDONED = "abandoned"
     """The complete-by passed: nothing is posted, and the request is deleted."""
 
@@ -88,6 +102,8 @@ class EventKind(StrEnum):
     REPLY_IGNORED = "reply_ignored"
     WAITING = "waiting"
     WAITING_FOR_AGENT = "waiting_for_agent"
+    AWAITING = "awaiting"
+    WAIT_ENDED = "wait_ended"
     ORDER_OVERRAN = "order_overran"
     PROCESSED = "processed"
     COMPENSATED = "compensated"
@@ -109,6 +125,8 @@ class Reason(StrEnum):
     CUSTOMER_CANCELLED = "customer_cancelled"
     CUSTOMER_DID_NOT_RESOLVE = "customer_did_not_resolve"
     """A step was declined, and the customer did not resolve it in time."""
+    DECIDED = "decided"
+    """A person decided so, or the default of a decision that nobody made."""
     STEP_REMEDY = "step_remedy"
     """A step failed for good, and its remedy is to compensate the order."""
     OPERATOR_REQUESTED = "operator_requested"

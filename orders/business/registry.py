@@ -155,6 +155,8 @@ def _joined(workflow: Workflow, agents: Mapping[str, Agent], inquiring: frozense
     """The workflow, with what its steps must know of their agents. Raises `WorkflowError` if a step names an unknown
     agent, or one that could not be called twice."""
     for step in workflow.steps:
+        if step.waits_for is not None:
+            continue
         if step.agent not in agents:
             raise WorkflowError(f"{workflow.title}: unknown agent {step.agent!r}")
         if step.key_retention <= 0 and step.agent not in inquiring:

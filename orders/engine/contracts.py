@@ -15,7 +15,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 from uuid import UUID
 
 from orders.engine.errors import WorkflowError
+from orders.engine.waits import Decision, Delay, OutsideEvent, Pending, Wait
 
+__all__ = ["Decision", "Delay", "OutsideEvent", "Pending", "Wait"]
 Json: TypeAlias = Mapping[str, Any]
 
 
@@ -45,15 +47,16 @@ class Remedy:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step of a workflow.
+    """One step of a workflow: it has either an agent, which carries out an `operation`, or something it `waits_for`.
 
     `data` picks what the agent needs out of the order's description, once, when the order is inserted.
     """
 
     name: str
-    agent: str
-    operation: str
-    data: Callable[[Json], Json]
+    agent: str = ""
+    operation: str = ""
+    data: Callable[[Json], Json] = lambda _: {}
+    waits_for: Wait | None = None
     after: tuple[str, ...] = ()
     """The steps that must be completed, or skipped, before this one starts."""
     needs: tuple[str, ...] = ()
@@ -110,6 +113,10 @@ class Workflow:
             earlier[step.name] = set(step.after).union(*(earlier[other] for other in step.after))
             if missing := set(step.needs) - earlier[step.name]:
                 raise self._error(f"step {step.name!r} needs {sorted(missing)}, which it does not come after")
+            if (step.waits_for is None) == (not (step.agent and step.operation)):
+                raise self._error(f"step {step.name!r} has either an agent with an operation, or a wait")
+            if step.waits_for is not None and step.compensation is not Compensation.NONE:
+                raise self._error(f"step {step.name!r} waits, which has no effect: use Compensation.NONE")
         if not self.steps:
             raise WorkflowError(f"{self.title} has no steps")
 
@@ -135,6 +142,7 @@ class Workflow:
                 "needs": sorted(step.needs),
                 "compensation": step.compensation.value,
                 "remedy": step.remedy.then,
+                **({} if step.waits_for is None else {"waits_for": step.waits_for.definition}),
             }
             for step in self.steps
         }
@@ -174,6 +182,11 @@ def announcement_queue(name: str) -> str:
     return f"workflow:{name}"
 
 
+def agents_of(workflows: Workflows) -> list[str]:
+    """The names of the agents that these workflows need."""
+    return sorted({step.agent for workflow in workflows.values() for step in workflow.steps if step.agent})
+
+
 def title_of(key: WorkflowKey) -> str:
     """The name and the version of a workflow, to be read by people."""
     name, version = key
@@ -186,7 +199,8 @@ class Request:
 
     `data` is the step's own, `results` are those of the steps it needs. A request that `compensates` names in
     `reverses` the key of the forward call, which may or may not have taken effect. `seconds_left` is the time to
-    complete-by as it was when the request was claimed; the host stops the agent by then.
+    complete-by as it was when the request was claimed; the host stops the agent by then. `reference` is that of the
+    step's last `Pending`; empty if there was none.
     """
 
     order_id: UUID
@@ -199,13 +213,21 @@ class Request:
     compensates: bool
     reverses: str
     seconds_left: float
+    reference: str = ""
+    issue_token: Callable[[], str] = field(default=lambda: "", repr=False, compare=False)
+
+    @property
+    def callback_token(self) -> str:
+        """What the remote service needs to answer later, once, by `POST /callbacks/{token}`. Made when it is read."""
+        return self.issue_token()
 
 
 class Agent(Protocol):
     """Wraps one remote service (A1). Its host retries, keeps the time and posts the reply.
 
     `perform` and `compensate` return what should be kept of the answer, and raise a `Fault` if the call did not
-    succeed. Each call is one try: it may be cancelled at any moment, and repeated with the same key (A7).
+    succeed. They return a `Pending` instead if the service has taken the call and answers later. Each call is one try:
+    it may be cancelled at any moment, and repeated with the same key (A7).
 
     An agent with several operations may name them in `operations`, a collection of strings. Then its host leaves
     requests for others, of a later release, to hosts of that release (rule 10).
@@ -215,10 +237,10 @@ class Agent(Protocol):
     capacity: int
     call_timeout: float
 
-    async def perform(self, request: Request) -> Json:
+    async def perform(self, request: Request) -> Json | Pending:
         """Performs the step's effect, at most once per `request.key`."""
 
-    async def compensate(self, request: Request) -> Json:
+    async def compensate(self, request: Request) -> Json | Pending:
         """Reverses the effect of `request.reverses`, or makes sure that it can no longer happen."""
 
     async def close(self) -> None:
@@ -244,7 +266,7 @@ class Unknown:
     reason: str
 
 
-Finding: TypeAlias = Done | NotDone | Unknown
+Finding: TypeAlias = Done | NotDone | Unknown | Pending
 
 
 class InquiringAgent(Agent, Protocol):

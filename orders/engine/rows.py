@@ -54,6 +54,8 @@ class StepRow(NamedTuple):
     sent_at: datetime | None = None
     wanted_since: datetime | None = None
     compensation_sent_at: datetime | None = None
+    awaits: dict[str, Any] | None = None
+    awaits_until: datetime | None = None
 
     def key(self) -> str:
         """The idempotency key of the forward effect: the same for every try of one generation (A3)."""

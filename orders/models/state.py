@@ -140,6 +140,10 @@ class StepState(models.Model):
         help_text="since when the step has waited for its agent, probes included; its patience is counted from here",
     )
     priority = models.PositiveSmallIntegerField(default=5, help_text="the order's priority")
+    awaits = models.JSONField(null=True, help_text="what the step waits for, or last waited for")
+    awaits_until = models.DateTimeField(
+        null=True, help_text="until when a delay lasts, or the answer to the present generation may come"
+    )
     request = models.JSONField(default=dict)
     original = models.JSONField(
         null=True, help_text="the request as it was before an operator first edited it"
@@ -169,7 +173,7 @@ class StepState(models.Model):
             models.UniqueConstraint(fields=["process", "name"], name="one_state_per_step"),
             models.CheckConstraint(
                 condition=Q(state="running", complete_by__isnull=False)
-                | Q(state="compensating")
+                | Q(state__in=["compensating", "awaiting"])
                 | (~Q(state="running") & Q(complete_by__isnull=True)),
                 name="in_flight_has_a_complete_by",
             ),
@@ -186,14 +190,21 @@ class StepState(models.Model):
                 condition=~Q(state="completed") | Q(outcome="done"), name="completed_means_done"
             ),
             models.CheckConstraint(
-                condition=Q(waiting_since__isnull=True) | Q(complete_by__isnull=True),
+                condition=Q(waiting_since__isnull=True)
+                | Q(complete_by__isnull=True)
+                | Q(
+                    state="awaiting"
+                ),  # it waits for its agent to ask again, and an answer may come all the same
                 name="what_waits_is_not_in_flight",
             ),
             models.CheckConstraint(
                 condition=~Q(state="running") | Q(outcome="unknown"), name="running_means_unknown"
             ),
             models.CheckConstraint(
-                condition=~Q(state__in=["running", "completed", "compensating", "compensated"])
+                condition=~Q(state="awaiting") | Q(awaits__isnull=False), name="awaiting_says_what_for"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["running", "awaiting", "completed", "compensating", "compensated"])
                 | Q(attempt__gt=0),
                 name="dispatched_means_attempted",
             ),

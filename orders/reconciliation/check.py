@@ -12,6 +12,7 @@ from orders.engine.contracts import (
     Effect,
     EffectPage,
     NotDone,
+    Pending,
     Request,
     Unknown,
     Workflows,
@@ -198,6 +199,8 @@ class _Check:
         for request, finding in zip(requests, self._asker.inquire(requests), strict=True):
             if isinstance(finding, Unknown):
                 self._note_unclear(finding.reason)
+            elif isinstance(finding, Pending):
+                self._note_unclear("it is still under way there")
             elif isinstance(finding, NotDone):
                 missing.append(by_key[request.key])
         self._report.steps = (self._report.steps or 0) + len(requests)

@@ -11,7 +11,7 @@ from orders.selectors.desk.reconciliation import KnownStep
 from orders.vocabulary import DiscrepancyKind, Goal, Outcome, ProcessState, StepStatus
 
 UNDER_WAY = (ProcessState.PENDING, ProcessState.PROCESSING)
-OPEN = (StepStatus.NOT_STARTED, StepStatus.RUNNING, StepStatus.FAILED)
+OPEN = (StepStatus.NOT_STARTED, StepStatus.RUNNING, StepStatus.AWAITING, StepStatus.FAILED)
 """The states from which a step may get to a later generation."""
 
 

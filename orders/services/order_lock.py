@@ -34,7 +34,12 @@ def reset_step(step: StepRow, goal: str) -> StepRow:
     back it keeps its generation: it is not performed again, and the key of a notice about it stays the same.
     """
     reset = step._replace(
-        failure_count=0, compensation_failure_count=0, extended_waits=0, not_before=None, wanted_since=None
+        failure_count=0,
+        compensation_failure_count=0,
+        extended_waits=0,
+        not_before=None,
+        wanted_since=None,
+        awaits_until=None,
     )
     if goal == Goal.COMPENSATE and step.outcome in (Outcome.DONE, Outcome.UNKNOWN):
         return reset._replace(state=StepStatus.COMPENSATING)

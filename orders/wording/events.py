@@ -12,7 +12,7 @@ from typing import Any
 from orders.selectors.desk.history import EventFacts, moment
 from orders.selectors.desk.standing import RetryLimits
 from orders.selectors.desk.timeline import retry_after
-from orders.vocabulary import EventKind, Reason
+from orders.vocabulary import EventKind, Reason, WaitKind
 from orders.wording.units import counted, duration
 
 LONGEST_QUOTE = 300
@@ -23,6 +23,7 @@ LONGEST_DETAIL = 4_000
 REASONS: Mapping[str, str] = {
     Reason.CUSTOMER_CANCELLED: "the customer cancelled",
     Reason.CUSTOMER_DID_NOT_RESOLVE: "the customer did not choose another way to pay in time",
+    Reason.DECIDED: "that was decided",
     Reason.STEP_REMEDY: "a step failed for good, and its remedy is to cancel the order",
 }
 """Why an order is cancelled and refunded, unless an operator gave a reason."""
@@ -34,7 +35,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.REPLAYED: "The submission was put back on the queue",
     EventKind.CLAIMED: "Claimed by a scheduler",
     EventKind.STEP_STARTED: "Step {step} started, attempt {attempt}",
-    EventKind.STEP_COMPLETED: "Step {step} completed{calls}",
+    EventKind.STEP_COMPLETED: "Step {step} completed{calls}{default}",
     EventKind.STEP_REFUSED: "Step {step} was refused{error}",
     EventKind.STEP_DECLINED: "Step {step} was declined{error}; the customer has {wait} to resolve it",
     EventKind.STEP_FAILED: "Step {step} failed, and its outcome is unknown{error}",
@@ -55,6 +56,8 @@ SENTENCES: Mapping[str, str] = {
     EventKind.REPLY_IGNORED: "A late or repeated reply to attempt {attempt} of {step} was ignored{outcome}",
     EventKind.WAITING: "Waiting; next attempt in {wait}",
     EventKind.WAITING_FOR_AGENT: "Step {step} is waiting until {agent} can take it",
+    EventKind.AWAITING: "Step {step} is waiting for {awaited}{until}",
+    EventKind.WAIT_ENDED: "Step {step} no longer waits{wait_ruling}",
     EventKind.ORDER_OVERRAN: "The order missed its own complete-by time ({overruns} of {limit})",
     EventKind.PROCESSED: "Processed: every step is completed",
     EventKind.COMPENSATED: "Cancelled and refunded: every step that had an effect is compensated",
@@ -71,7 +74,12 @@ SENTENCES: Mapping[str, str] = {
 }
 """`_parts` fills in the names in braces from the event."""
 
-FINDINGS: Mapping[str, str] = {"done": "it was", "not_done": "it was not", "unknown": "it is unknown"}
+FINDINGS: Mapping[str, str] = {
+    "done": "it was",
+    "not_done": "it was not",
+    "pending": "it is still under way",
+    "unknown": "it is unknown",
+}
 """What a remote service said when it was asked what had become of a call."""
 
 RULINGS: Mapping[str, str] = {
@@ -80,9 +88,25 @@ RULINGS: Mapping[str, str] = {
     "compensate": ": {failure}; the order will be cancelled and refunded",
     "fail": ": {failure}; no further attempt",
     "defer": ": it waits until its agent is available, and no failure is counted",
+    "default": ": its default is taken",
     "settle": ": it will be compensated once its call can no longer take effect",
 }
 """What the supervisor decided about a step that timed out."""
+
+AWAITED: Mapping[str, str] = {
+    WaitKind.DECISION: "somebody's decision",
+    WaitKind.EVENT: "an outside event",
+    WaitKind.DELAY: "its time",
+    WaitKind.ANSWER: "an answer that comes later",
+}
+"""What a step waits for."""
+
+WAIT_RULINGS: Mapping[str, str] = {
+    "fail": ": no answer came in time",
+    "compensate": ": the order is cancelled and refunded",
+    "settle": ": the order is cancelled and refunded",
+}
+"""How a wait ended without an answer."""
 
 TONES: Mapping[str, str] = {
     **dict.fromkeys((EventKind.STEP_COMPLETED, EventKind.PROCESSED, EventKind.SETTLED_DONE), "good"),
@@ -198,9 +222,13 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "client": f" from {shorten(detail['by'])}" if detail.get("by") else "",
         "queued": _queued(event),
         "calls": _calls(detail.get("calls")),
+        "default": " by default, because no answer came in time" if "default" in detail else "",
         "finding": finding_text(detail),
         "took": _took(detail.get("seconds")),
         "outcome": f" ({detail['outcome']})" if detail.get("outcome") else "",
+        "awaited": AWAITED.get(str(detail.get("kind")), "an answer"),
+        "until": f", for {wait} at most" if detail.get("until") else "",
+        "wait_ruling": WAIT_RULINGS.get(str(detail.get("ruling")), ""),
         "ruling": _ruling(event, limit, wait),
         "error": _after_colon(_error(event), template),
         "cause": _after_colon(error_text(detail.get("cause")), template),

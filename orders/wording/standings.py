@@ -13,10 +13,13 @@ STANDINGS: Mapping[str, Pill] = {
     StandingKind.OVERDUE: Pill("bad", "warning", "overdue"),
     StandingKind.AT_RISK: Pill("warn", "warning", "at risk"),
     StandingKind.CUSTOMER: Pill("warn", "person", "waiting for customer"),
+    StandingKind.DECISION: Pill("warn", "person", "waiting for a decision"),
     StandingKind.EXTENDED_WAIT: Pill("warn", "retry", "long wait before a retry"),
     StandingKind.RETRYING: Pill("warn", "retry", "retrying"),
     StandingKind.AGENT: Pill("idle", "clock", "waiting for agent"),
     StandingKind.SETTLING: Pill("idle", "clock", "waiting for a call to settle"),
+    StandingKind.ANSWER: Pill("idle", "clock", "waiting for an answer"),
+    StandingKind.DELAY: Pill("idle", "clock", "waiting for its time"),
     StandingKind.RUNNING: Pill("busy", "running", "running"),
     StandingKind.SCHEDULER: Pill("idle", "clock", "waiting for a scheduler"),
     StandingKind.COMPENSATED: Pill("idle", "undo", "compensated"),
@@ -29,10 +32,13 @@ _SENTENCES: Mapping[str, str] = {
     StandingKind.OVERDUE: "It has passed its complete-by time. The supervisor recovers it at its next sweep.",
     StandingKind.AT_RISK: "It will probably miss its complete-by time. Then it is tried again.",
     StandingKind.CUSTOMER: "It is waiting for the customer. There is nothing for you to do.",
+    StandingKind.DECISION: "It is waiting for somebody's decision about {agent}.",
     StandingKind.EXTENDED_WAIT: "{agent} failed several times, so the next attempt follows after a longer wait.",
     StandingKind.RETRYING: "A call to {agent} did not succeed. It is being retried automatically.",
     StandingKind.AGENT: "It is waiting until {agent} can take it. There is nothing for you to do here.",
     StandingKind.SETTLING: "It is waiting until an unanswered call can no longer take effect. {then}",
+    StandingKind.ANSWER: "It is waiting for an answer to {agent}, which comes later. There is nothing for you to do.",
+    StandingKind.DELAY: "It is waiting for its time. There is nothing for you to do.",
     StandingKind.RUNNING: "It is being processed.",
     StandingKind.SCHEDULER: "It is waiting for a scheduler.",
     StandingKind.COMPENSATED: "Everything that it did has been compensated.",
@@ -49,7 +55,7 @@ def sentence(standing: Standing) -> str:
     """Says what is being done about an order, and whether an operator has to act."""
     text = _SENTENCES[standing.kind]
     if not standing.on:
-        text = text.replace(" at {agent}", "")
+        text = text.replace(" at {agent}", "").replace(" about {agent}", "").replace(" to {agent}", "")
     then = (
         "Then it is compensated."
         if standing.compensating
@@ -87,6 +93,10 @@ def _remaining(standing: Standing, now: datetime) -> str:
 
 def _until(standing: Standing, now: datetime) -> str:
     return f", {_remaining(standing, now)}"
+
+
+def _while_it_lasts(standing: Standing, now: datetime) -> str:
+    return _until(standing, now) if standing.until else ""
 
 
 def _since(standing: Standing, now: datetime) -> str:
@@ -130,6 +140,9 @@ _DETAILS: Mapping[str, Callable[[Standing, datetime], str]] = {
     StandingKind.OVERDUE: _overdue,
     StandingKind.AT_RISK: _at_risk,
     StandingKind.CUSTOMER: _until,
+    StandingKind.DECISION: _while_it_lasts,
+    StandingKind.ANSWER: _while_it_lasts,
+    StandingKind.DELAY: _while_it_lasts,
     StandingKind.EXTENDED_WAIT: _next,
     StandingKind.RETRYING: _retrying,
     StandingKind.AGENT: _for_agent,

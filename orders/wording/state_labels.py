@@ -35,6 +35,7 @@ ORDER_STATES: Mapping[str, Pill] = {
 STEP_STATES: Mapping[str, Pill] = {
     StepStatus.NOT_STARTED: Pill("idle", "clock", "not started"),
     StepStatus.RUNNING: Pill("busy", "running", "running"),
+    StepStatus.AWAITING: Pill("idle", "clock", "awaiting"),
     StepStatus.COMPLETED: Pill("good", "done", "completed"),
     StepStatus.FAILED: Pill("bad", "error", "failed"),
     StepStatus.SKIPPED: Pill("idle", "chevron-right", "skipped"),

@@ -13,6 +13,7 @@ CAUSES: Mapping[str, str] = {
     Cause.BACKOFF: "backoff before the next try",
     Cause.CUSTOMER: "the customer",
     Cause.OPERATOR: "an operator",
+    Cause.OUTSIDE: "a decision, an event, a time or a later answer",
     Cause.SETTLING: "unanswered calls to settle",
 }
 

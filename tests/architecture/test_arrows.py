@@ -23,7 +23,7 @@ PURE = [
     *(
         f"orders.engine.{name}"
         for name in (
-            *("errors", "contracts", "rows", "retry_rules"),
+            *("errors", "contracts", "waits", "rows", "parking", "retry_rules"),
             *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
@@ -85,8 +85,8 @@ ROOMS = {
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
-        *("orders.engine.errors", "orders.engine.rows", "orders.outbox", "orders.access"),
-        "orders.business",
+        *("orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
+        *("orders.outbox", "orders.access", "orders.business"),
     ),
     "orders.outbox": (
         *("sasweb.mail_server", "sasweb.webhooks", "orders.access", "orders.wording", "orders.selectors"),

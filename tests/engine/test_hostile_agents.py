@@ -9,12 +9,12 @@ import pytest
 
 from orders.engine.agent_host.storable import (
     LARGEST_ANSWER,
-    LONGEST_CODE,
     LONGEST_MESSAGE,
     LONGEST_WAIT,
 )
 from orders.engine.contracts import Request
 from orders.engine.errors import Declined, Refused, Transient, Unresolved
+from orders.engine.runtime.text import LONGEST_CODE
 from orders.models import AgentReply, AgentRequest, Alert, Circuit, Event
 from tests.support.agents import ScriptedAgent
 from tests.support.hosts import QUICK, a_reply, a_request

@@ -252,7 +252,7 @@ MUTANTS = (
     Mutant(
         name="failure-counted-while-waiting",
         path=f"{ENGINE}/supervisor/remedies.py",
-        old="if not is_available and (goal == Goal.COMPLETE or step.state == StepStatus.COMPENSATING):",
+        old="if not is_available and (goal == Goal.COMPLETE or backward):",
         new="if False:",
         test="tests/unit/test_order_machine.py",
     ),

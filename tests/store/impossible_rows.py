@@ -170,6 +170,12 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
     ("dispatched_means_attempted", "completed unasked", step(state="completed", outcome="done", attempt=0)),
     ("dispatched_means_attempted", "compensating unasked", step(state="compensating", attempt=0)),
     ("dispatched_means_attempted", "compensated unasked", step(state="compensated", attempt=0)),
+    (
+        "dispatched_means_attempted",
+        "awaiting unasked",
+        step(state="awaiting", awaits={"kind": "event"}, attempt=0),
+    ),
+    ("awaiting_says_what_for", "awaiting nothing", step(state="awaiting", complete_by=in_30_s)),
     ("step_state_is_known", "a step nowhere", step(state="lost")),
     ("outcome_is_known", "perhaps", step(outcome="perhaps")),
     ("answered_only_what_was_asked", "an answer too many", step(attempt=1, answered=2)),

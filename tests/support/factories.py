@@ -30,6 +30,7 @@ def ahead(seconds: float) -> datetime:
 LEGAL: Mapping[str, Mapping[str, Any]] = {
     "not_started": {},
     "running": {"attempt": 1, "outcome": "unknown"},
+    "awaiting": {"attempt": 1, "awaits": {"kind": "event"}},
     "completed": {"attempt": 1, "answered": 1, "outcome": "done", "result": {"ok": True}},
     "failed": {"attempt": 1, "answered": 1, "outcome": "refused", "error": {"code": "no", "message": "no"}},
     "skipped": {},
@@ -60,6 +61,8 @@ def make_order(
             legal |= {"complete_by": ahead(30), "started_at": ago(1)}
         if state == "running":
             legal["settles_at"] = ahead(35)
+        if state == "awaiting":
+            legal |= {"complete_by": ahead(3_600), "started_at": ago(1)}
         rows.append(
             StepState(
                 process=order,

@@ -41,7 +41,7 @@ ONCE_AN_ATTEMPT = frozenset(
 GRANTS = frozenset(
     {
         *("resubmitted", "paid_again", "step_timed_out", "compensation_timed_out", "step_recalled"),
-        "step_deferred",
+        *("step_deferred", "awaiting"),
     }
 )
 """The events that allow another attempt. A compensation's first attempt is also allowed, and one after an order's own
@@ -154,6 +154,11 @@ def attempts_only_grow(acknowledged: Collection[UUID]) -> None:
         for kind, step, attempt in events:
             if kind in ("step_started", "compensation_started"):
                 assert attempt == last[step] + 1, f"I4: {order_id} {step} went from {last[step]} to {attempt}"
+                last[step] = attempt
+            elif kind == "awaiting":
+                assert attempt in (last[step], last[step] + 1), (
+                    f"I4: {order_id} {step} awaits {attempt} after {last[step]}"
+                )
                 last[step] = attempt
             elif kind in (
                 "step_completed",

@@ -12,6 +12,7 @@ REFUSED = "failed, nothing done"
 """A failed step that has nothing to compensate. It is stored as failed."""
 STEPS = {
     "step_started": "running",
+    "awaiting": "awaiting",
     "step_completed": "completed",
     "step_refused": REFUSED,
     "step_declined": REFUSED,
@@ -79,14 +80,18 @@ def after(order: OrderState, kind: str, step: str, attempt: int, detail: dict[st
     if not step:
         return OrderState(state, goal, order.steps)
     is_now, attempts = order.steps.get(step, ("not_started", 0))
-    if kind in ("step_started", "compensation_started"):
+    if kind in ("step_started", "compensation_started", "awaiting"):
         attempts = attempt
     if kind in ("step_timed_out", "compensation_timed_out"):
         next_state = "not_started" if kind == "step_timed_out" else "compensating"
         is_now = "failed" if detail["ruling"] in ("fail", "compensate") else next_state
+        is_now = "awaiting" if detail.get("parked_until") else is_now
+    elif kind == "wait_ended":
+        is_now = "not_started" if detail["ruling"] == "settle" else "failed"
     elif kind == "step_deferred":
         if not detail.get("counts"):  # otherwise the supervisor counts it as a time-out
             is_now = "compensating" if is_now == "compensating" else "not_started"
+        is_now = "awaiting" if detail.get("parked_until") else is_now
     elif kind == "resubmitted":
         is_now = "compensating" if goal == "compensate" and is_now == "failed" else "not_started"
     else:

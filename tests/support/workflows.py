@@ -5,7 +5,17 @@ mix ───────┐               ┌─▶ decorate ─┐
 heat-oven ─┘               └─▶ box ──────┘
 """
 
-from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
+from orders.engine.contracts import (
+    Compensation,
+    Decision,
+    Delay,
+    Json,
+    OutsideEvent,
+    Remedy,
+    Step,
+    Wait,
+    Workflow,
+)
 
 
 def _portion(description: Json) -> Json:
@@ -31,6 +41,26 @@ CAKE = Workflow(
     ),
 )
 CAKES = {(CAKE.name, CAKE.version): CAKE}
+
+
+def _wait(name: str, waits_for: Wait, **declared: object) -> Step:
+    return Step(name=name, waits_for=waits_for, compensation=Compensation.NONE, **declared)  # type: ignore[arg-type]
+
+
+FEAST = Workflow(
+    name="cook-feast",
+    version=1,
+    complete_by=600.0,
+    steps=(
+        _step("plan", "kitchen"),
+        _wait("approve", Decision(within=3_600.0), after=("plan",)),
+        _wait("supplies", OutsideEvent(within=600.0, default={"came": False}), after=("plan",)),
+        _wait("rest", Delay(seconds=60.0), after=("plan",)),
+        _step("cook", "oven", after=("approve", "supplies", "rest"), needs=("approve", "supplies")),
+    ),
+)
+"""plan ─▶ approve (a person), supplies (an outside event), rest (a time) ─▶ cook"""
+FEASTS = {(FEAST.name, FEAST.version): FEAST}
 
 BAKED = {"mix": "completed", "heat-oven": "completed", "bake": "completed"}
 PACKED = {**BAKED, "decorate": "completed", "box": "completed"}

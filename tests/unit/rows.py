@@ -69,6 +69,8 @@ def step_row(
         legal["complete_by"] = at(30)
     if values.get("state") == "running":
         legal["settles_at"] = at(35)
+    if values.get("state") == "awaiting":
+        legal["complete_by"] = at(3_600)
     names = [step.name for step in workflow.steps]
     identity = {"id": names.index(name) + 1, "name": name, "agent": workflow.by_name[name].agent}
     return NEW._replace(**(identity | legal | values | fields))

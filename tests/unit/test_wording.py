@@ -21,6 +21,7 @@ from orders.vocabulary import (
     Outcome,
     ProcessState,
     StepStatus,
+    WaitKind,
 )
 from orders.wording import events, standings, state_labels, waits
 from orders.wording.events import calls_sentence, event_sentence
@@ -43,6 +44,7 @@ from orders.wording.state_labels import pill_of
         (state_labels.MESSAGE_KINDS, MessageKind),
         (standings.STANDINGS, StandingKind),
         (events.SENTENCES, EventKind),
+        (events.AWAITED, WaitKind),
         (events.RULINGS, [ruling.name.lower() for ruling in Ruling]),
     ],
 )

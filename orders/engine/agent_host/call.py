@@ -7,16 +7,33 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import Any, TypeAlias, TypeVar, cast
 
 import structlog
 
 from orders.engine.agent_host.circuit_view import CircuitView
 from orders.engine.agent_host.doubt import CannotAsk, Doubt, Undecided
 from orders.engine.agent_host.statistics import CallStats
-from orders.engine.agent_host.storable import LONGEST_MESSAGE, answer_text, make_storable, safe_text
+from orders.engine.agent_host.storable import (
+    LONGEST_MESSAGE,
+    answer_text,
+    make_storable,
+    pending_text,
+    safe_text,
+)
+from orders.engine.callbacks import issue_token
 from orders.engine.channels.leases import Answer, GivenBack, Lease
-from orders.engine.contracts import Agent, Done, Finding, InquiringAgent, NotDone, Request, Unknown
+from orders.engine.contracts import (
+    Agent,
+    Done,
+    Finding,
+    InquiringAgent,
+    NotDone,
+    Pending,
+    Request,
+    Unknown,
+)
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.clock import Deadline
@@ -24,6 +41,8 @@ from orders.vocabulary import EventKind, ReplyOutcome
 
 log = structlog.get_logger()
 Returned = TypeVar("Returned")
+Answered: TypeAlias = tuple[ReplyOutcome, str]
+"""That the request is done, or is answered later; and the result, or what is said of the answer, as JSON."""
 
 FIRST_BACKOFF = 0.2
 BACKOFF_CAP = 5.0
@@ -38,7 +57,7 @@ LAST_TRY = 0.5
 NOTES_KEPT = 20
 """The most failed tries and inquiries of one attempt that go into the order's history: the first ones tell the
 story."""
-FINDINGS = {Done: "done", NotDone: "not_done", Unknown: "unknown"}
+FINDINGS = {Done: "done", NotDone: "not_done", Pending: "pending", Unknown: "unknown"}
 """What the remote service said when it was asked, as the history stores it."""
 
 
@@ -99,7 +118,7 @@ class Call:
             self._tries += 1
             began = time.monotonic()
             try:
-                result = await self._try(request)
+                answered = await self._try(request)
             except Transient as fault:
                 self._note(fault, began)
                 self._count(None if isinstance(fault, Undecided) else fault)
@@ -115,13 +134,13 @@ class Call:
                 self._note(fault, began)
                 self._count()  # it answered
                 if late_result := await self._find_result(request, fault):
-                    return self._ended(ReplyOutcome.DONE, late_result)
+                    return self._ended(*late_result)
                 error = {"code": fault.code, "message": fault.message}
                 return self._ended(_outcome(fault), json.dumps(error))
             else:
                 self._stats.record(seconds=time.monotonic() - began, failed=False)
                 self._count()
-                return self._ended(ReplyOutcome.DONE, result)
+                return self._ended(*answered)
         return self._ended(ReplyOutcome.ABANDONED, "{}")
 
     def _asks_for_time(self, fault: Transient) -> bool:
@@ -141,11 +160,11 @@ class Call:
         await asyncio.sleep(wait)
         return not self._circuit.is_usable or await self._circuit.retry(within=self._complete_by.left())
 
-    async def _try(self, request: Request) -> str:
-        """Makes one try; returns the answer as JSON. Asks first whether it is done already, if it may be."""
+    async def _try(self, request: Request) -> Answered:
+        """Makes one try. Asks first whether it is done already, if it may be."""
         if self._doubt.must_ask:
             finding = await self._ask(request)
-            if isinstance(finding, str):
+            if isinstance(finding, tuple):
                 return finding
             self._doubt.weigh(finding)
         self._doubt.note_call()
@@ -155,12 +174,15 @@ class Call:
             self._doubt.note_fault(fault)
             raise
 
-    async def _send(self, request: Request) -> str:
+    async def _send(self, request: Request) -> Answered:
         method = self._agent.compensate if request.compensates else self._agent.perform
-        return answer_text(await method(request))
+        answer = await method(request)
+        if isinstance(answer, Pending):
+            return ReplyOutcome.PENDING, pending_text(answer)
+        return ReplyOutcome.DONE, answer_text(answer)
 
-    async def _ask(self, request: Request) -> str | NotDone | Unknown:
-        """Asks the remote service what has become of the request. If it is done, returns the result as JSON.
+    async def _ask(self, request: Request) -> Answered | NotDone | Unknown:
+        """Asks the remote service what has become of the request.
 
         If it cannot be asked, or the inquiry fails for good, it is unknown, and a service that does not recognise the
         key cannot be called again. Raises a `Fault` then, never `Refused`: the service refused the inquiry, not the
@@ -176,23 +198,27 @@ class Call:
             else:
                 raise CannotAsk(fault.code, fault.message) from fault
         self._note_finding(finding, result)
-        return result if isinstance(finding, Done) else finding
+        if isinstance(finding, Done):
+            return ReplyOutcome.DONE, result
+        return (ReplyOutcome.PENDING, result) if isinstance(finding, Pending) else finding
 
     async def _inquire(self, request: Request) -> tuple[Finding, str]:
-        """What the remote service says, and the result as JSON if it is done."""
+        """What the remote service says, and the result as JSON if it is done, or what it says of the answer."""
         if not self._doubt.can_ask:
             raise Unresolved("cannot_ask", f"{self._agent.name} cannot ask whether this has been done")
         finding: Finding = await cast(InquiringAgent, self._agent).inquire(request)
         match finding:
             case Done():
                 return finding, answer_text(finding.result)
+            case Pending():
+                return finding, pending_text(finding)
             case Unknown():
                 return Unknown(reason=safe_text(finding.reason)[:LONGEST_MESSAGE]), ""
             case NotDone():
                 return finding, ""
-        raise TypeError(f"inquire returned {type(finding).__name__}, not Done, NotDone or Unknown")
+        raise TypeError(f"inquire returned {type(finding).__name__}, not Done, NotDone, Pending or Unknown")
 
-    async def _find_result(self, request: Request, fault: Fault) -> str | None:
+    async def _find_result(self, request: Request, fault: Fault) -> Answered | None:
         """The result of a request whose outcome the remote service left open, if it says that it is done after all."""
         is_open = isinstance(fault, Unresolved) and not isinstance(fault, CannotAsk)
         if not is_open or not self._doubt.can_ask or self._complete_by.left() <= 0:
@@ -201,7 +227,7 @@ class Call:
             finding = await self._ask(request)
         except Fault:
             return None
-        return finding if isinstance(finding, str) else None
+        return finding if isinstance(finding, tuple) else None
 
     async def _bounded(self, work: Callable[[Request], Awaitable[Returned]], request: Request) -> Returned:
         """Runs an agent's method in bounded time. All that an agent says is made storable here.
@@ -246,6 +272,8 @@ class Call:
             compensates=lease.compensates,
             reverses=lease.reverses,
             seconds_left=lease.seconds_left,
+            reference=lease.body.get("reference", ""),
+            issue_token=partial(issue_token, lease.key),
         )
 
     def _deferred(self, fault: Fault | None = None) -> Answer:

@@ -2,22 +2,27 @@
 
 from typing import Any
 
+from orders.engine.contracts import Pending
 from orders.engine.errors import Fault, Transient
-from orders.engine.runtime.text import keepable, strict_json
+from orders.engine.runtime.text import keepable, short_code, strict_json
 
-LONGEST_CODE = 60
-"""Characters of a fault's code; the width of its column."""
 LONGEST_MESSAGE = 2_000
 """Characters of a fault's message that are kept."""
 LONGEST_WAIT = 3_600.0
 """Seconds that an agent can make a step wait at once. It may ask again."""
+LONGEST_PENDING = 366 * 86_400.0
+"""Seconds that a remote service can take to answer later."""
+SHORTEST_POLL = 1.0
+"""Seconds. What is answered sooner is not worth being parked."""
+LONGEST_REFERENCE = 200
+"""Characters of what a remote service calls a matter."""
 LARGEST_ANSWER = 1_000_000
 """Characters of an answer as JSON."""
 
 
 def make_storable(fault: Fault) -> None:
     """Bounds and cleans a fault's code and message, and the wait that it asks for."""
-    fault.code = "_".join(safe_text(fault.code)[:LONGEST_CODE].split()) or "unknown"
+    fault.code = short_code(safe_text(fault.code))
     message = safe_text(fault.message)
     fault.message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
     if isinstance(fault, Transient):
@@ -37,6 +42,23 @@ def answer_text(answer: Any) -> str:
     if len(text) > LARGEST_ANSWER:
         raise ValueError(f"the answer has more than {LARGEST_ANSWER:,} characters")
     return text
+
+
+def pending_text(pending: Pending) -> str:
+    """What an agent says of an answer that comes later, as JSON. Raises `ValueError` if it cannot be kept like that."""
+    within, poll_after = pending.within, pending.poll_after
+    if not _is_number(within) or not 0 < within <= LONGEST_PENDING:
+        raise ValueError(f"within is a time of at most {LONGEST_PENDING:.0f} s")
+    if poll_after is not None and (not _is_number(poll_after) or not poll_after >= SHORTEST_POLL):
+        raise ValueError(f"poll_after is a time of at least {SHORTEST_POLL:.0f} s")
+    if len(pending.reference) > LONGEST_REFERENCE:
+        raise ValueError(f"the reference has more than {LONGEST_REFERENCE} characters")
+    polls = poll_after if poll_after is not None and poll_after < within else None
+    return strict_json({"within": within, "reference": pending.reference, "poll_after": polls})
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def safe_text(value: object) -> str:

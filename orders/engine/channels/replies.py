@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from typing import cast
 from uuid import UUID
 
-from orders.engine.rows import ReplyRow
+from orders.engine.rows import ReplyRow, StepRow
 from orders.engine.runtime.sql import run
 from orders.engine.runtime.statements import Cursor, Sent, array, known, rows_of, send
+from orders.vocabulary import ReplyOutcome
 
 BATCH = 500
 """Replies that `delete_orphans` examines in one statement, so that its transaction stays short."""
+LONGEST_INSTANCE = 80
+"""Characters of the name of who replies; the width of its column."""
 _COLUMNS = ", ".join(ReplyRow._fields)
 
 
@@ -48,6 +51,20 @@ def send_read(reply_ids: Sequence[int]) -> Sent[list[ReplyRow]]:
         f"SELECT {_COLUMNS} FROM orders_agentreply WHERE id = ANY(%s::bigint[]) ORDER BY id",
         [array(reply_ids)],
         _replies_of,
+    )
+
+
+def post_from_outside(step: StepRow, *, compensates: bool, outcome: ReplyOutcome, body: str, by: str) -> None:
+    """Posts an answer to the step's present attempt that no agent host gives: a person's, or a remote service's.
+
+    The caller has locked the order, and has seen that the answer is still waited for. It wakes the schedulers.
+    """
+    send(
+        """
+        INSERT INTO orders_agentreply (order_id, step_id, attempt, compensates, outcome, body, calls, instance)
+        VALUES (%s, %s, %s, %s, %s, %s::jsonb, 0, %s)
+        """,
+        [step.order_id, step.id, step.attempt, compensates, outcome.value, body, by[:LONGEST_INSTANCE]],
     )
 
 

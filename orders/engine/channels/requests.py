@@ -38,7 +38,7 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
     """Posts requests of the scheduler `by`.
 
     Attempt, data and complete-by are copied from the step's row, so they cannot differ from it.
-    The `results` in the body are those of the steps named in `needs`.
+    The `results` in the body are those of the steps named in `needs`, and `reference` is that of the last `Pending`.
     """
     if not new_requests:
         return
@@ -57,7 +57,8 @@ def post(new_requests: Sequence[NewRequest], *, by: str = "") -> None:
                         WHERE needed.order_id = step.order_id
                           AND needed.name = ANY(string_to_array(new.needs, ','))
                    ) END
-               ),
+               ) || CASE WHEN step.awaits ? 'reference'
+                         THEN jsonb_build_object('reference', step.awaits -> 'reference') ELSE '{}'::jsonb END,
                step.complete_by, new.priority, 0, %(by)s::text, new.is_repeat, new.key_is_known
           FROM json_to_recordset(%(rows)s::json)
             AS new(step_id bigint, operation text, needs text, compensates boolean, key text, reverses text,

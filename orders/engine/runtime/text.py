@@ -7,6 +7,9 @@ from typing import Any
 LONGEST_PATTERN = 200
 """Characters of a message that distinguish causes; the width of the column."""
 
+LONGEST_CODE = 60
+"""Characters of an error's code; the width of its column."""
+
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\b", re.IGNORECASE)
 _HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|\u2018[^\u2019]*\u2019|\u201c[^\u201d]*\u201d")
@@ -29,6 +32,11 @@ def keepable_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [keepable_json(inner) for inner in value]
     return value
+
+
+def short_code(text: str) -> str:
+    """What a remote service or an agent calls an error, as one short word; `unknown` if that leaves nothing."""
+    return "_".join(keepable(text)[:LONGEST_CODE].split()) or "unknown"
 
 
 def strict_json(value: Any) -> str:

@@ -8,6 +8,7 @@ first, because it may still take effect. Notices are sent last.
 from collections.abc import Iterable
 from datetime import datetime
 
+from orders.engine import parking
 from orders.engine.contracts import Compensation, Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import StepRow
@@ -34,6 +35,7 @@ def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: d
     reversals_open = {name for name in open_steps if not _is_notice(rows[name], workflow.by_name[name])}
     start: list[tuple[StepRow, Step]] = []
     waits: list[datetime] = []
+    parked: list[datetime] = []
     in_flight = False
     for name in open_steps:
         row, declared = rows[name], workflow.by_name[name]
@@ -44,6 +46,11 @@ def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: d
             row.state == StepStatus.COMPENSATING and row.complete_by is not None
         ):
             in_flight = True
+        elif parking.is_backward(row) and row.state == StepStatus.AWAITING:
+            if parking.is_due(row, now):
+                start.append((row, declared))
+            else:
+                parked.append(parking.parked_until(row, now))
         elif not blockers:
             due = _due_at(row, declared, now)
             if due is None or due <= now:
@@ -57,6 +64,7 @@ def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: d
         start=start,
         in_flight=in_flight,
         wake_at=min(waits, default=None),
+        parked_until=min(parked, default=None),
     )
 
 

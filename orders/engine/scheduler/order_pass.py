@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from orders.engine import parking
 from orders.engine.alerts import NewAlert
 from orders.engine.channels.requests import NewRequest
 from orders.engine.channels.status import Status
-from orders.engine.contracts import Step, Workflow
+from orders.engine.contracts import Delay, Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.scheduler import dispatch
@@ -65,7 +66,7 @@ class OrderPass(OrderRecord):
             step.agent
             for step in self.steps.values()
             if dispatch.is_retry(step, self.row.goal)
-            and step.complete_by is None
+            and (step.complete_by is None or step.state == StepStatus.AWAITING)
             and step.state not in FINISHED
         ]
 
@@ -89,8 +90,7 @@ class OrderPass(OrderRecord):
         if self._is_open(now) and self._failed_compensation is None:
             self._next = self._moves(now)
             if self._next.decision is Decision.COMPENSATE:
-                self.row = self.row._replace(goal=Goal.COMPENSATE)
-                self._note(EventKind.COMPENSATION_REQUESTED, None, why=Reason.CUSTOMER_DID_NOT_RESOLVE)
+                self._compensate(None, Reason.CUSTOMER_DID_NOT_RESOLVE)
                 self._next = None
 
     def advance(self, now: datetime, take_credit: dispatch.TakeCredit = dispatch.unlimited) -> None:
@@ -133,8 +133,17 @@ class OrderPass(OrderRecord):
         return row.process_state == ProcessState.PENDING
 
     def _moves(self, now: datetime) -> Moves:
+        if self.row.goal == Goal.COMPENSATE:
+            self._end_waits()
         decide = next_moves if self.row.goal == Goal.COMPLETE else next_compensation_moves
         return decide(self._workflow, self.steps.values(), now)
+
+    def _end_waits(self) -> None:
+        """Ends what steps wait for on the way forward, since the order is being compensated."""
+        for step in list(self.steps.values()):
+            if step.state == StepStatus.AWAITING and not parking.is_backward(step):
+                self.steps[step.name] = parking.end_wait(step)
+                self._note(EventKind.WAIT_ENDED, step, ruling="settle")
 
     def _finish(self) -> None:
         completed = self.row.goal == Goal.COMPLETE
@@ -152,9 +161,16 @@ class OrderPass(OrderRecord):
         self._tell(StatusKind.FAILED, step=step.name, code=code)
 
     def _go_on(self, moves: Moves, now: datetime, take_credit: dispatch.TakeCredit) -> None:
-        waits = [] if moves.wake_at is None else [moves.wake_at]
+        waits = [wait for wait in (moves.wake_at, moves.parked_until) if wait is not None]
         in_flight = moves.in_flight
         for step, declared in moves.start:
+            if declared.waits_for is not None:
+                waiting = self._await(step, declared, now)
+                if waiting is None:  # it is over at once, and others may be ready now
+                    self._advance(now, take_credit)
+                    return
+                waits.append(parking.parked_until(waiting, now))
+                continue
             wanted_since = step.wanted_since or now
             due = wanted_since + timedelta(seconds=declared.patience)
             error = dispatch.key_expiry_error(step, declared, self.row.goal, now)
@@ -184,6 +200,19 @@ class OrderPass(OrderRecord):
         else:
             raise WorkflowError("no step is under way, waits or can be started")
 
+    def _await(self, step: StepRow, declared: Step, now: datetime) -> StepRow | None:
+        """Parks a step that waits for something other than an agent. Returns it; None if its delay is over."""
+        if step.state != StepStatus.AWAITING:
+            step = self.steps[step.name] = parking.begin_wait(step, declared, now)
+            self._note_wait(step)
+        if not (isinstance(declared.waits_for, Delay) and parking.is_due(step, now)):
+            return step
+        self.steps[step.name] = parking.complete_wait(step)
+        self._results[step.name] = "{}"
+        self._note(EventKind.STEP_COMPLETED, step)
+        self._next = None
+        return None
+
     def _wait(self, step: StepRow, now: datetime) -> None:
         """Makes a step that is ready wait for its agent, with no complete-by and no failure counted (rule 9)."""
         if step.waiting_since is None:
@@ -195,7 +224,12 @@ class OrderPass(OrderRecord):
     def _give_up(self, step: StepRow, declared: Step, error: dict[str, Any]) -> None:
         """Applies the remedy of a step that is no longer sent automatically (V4)."""
         failed = step._replace(
-            state=StepStatus.FAILED, error=error, not_before=None, waiting_since=None, wanted_since=None
+            state=StepStatus.FAILED,
+            error=error,
+            complete_by=None,
+            not_before=None,
+            waiting_since=None,
+            wanted_since=None,
         )
         self.steps[step.name] = failed
         self._next = None
@@ -204,8 +238,7 @@ class OrderPass(OrderRecord):
         if self.row.goal == Goal.COMPENSATE:
             self._failed_compensation = failed
         elif declared.remedy.then == "compensate" and error["code"] != "key_expired":
-            self.row = self.row._replace(goal=Goal.COMPENSATE)
-            self._note(EventKind.COMPENSATION_REQUESTED, step, why=Reason.STEP_REMEDY)
+            self._compensate(step, Reason.STEP_REMEDY)
 
     def _hold(self, wake_at: datetime | None, now: datetime) -> None:
         """Takes charge of the order: claims it if it is free, or takes it over from another instance."""
@@ -231,11 +264,15 @@ class OrderPass(OrderRecord):
             waiting_since=None,
         )
         if compensates:
-            sent_at = step.compensation_sent_at or now
-            started = started._replace(state=StepStatus.COMPENSATING, compensation_sent_at=sent_at)
+            if (
+                step.compensation_sent_at is None
+            ):  # the reference stays, for the agent to find what it reverses
+                started = started._replace(compensation_sent_at=now, awaits_until=None)
+            started = started._replace(state=StepStatus.COMPENSATING)
         else:
-            sent_at = step.sent_at or now
-            started = started._replace(state=StepStatus.RUNNING, outcome=Outcome.UNKNOWN, sent_at=sent_at)
+            if step.sent_at is None:
+                started = started._replace(sent_at=now, awaits=None, awaits_until=None)
+            started = started._replace(state=StepStatus.RUNNING, outcome=Outcome.UNKNOWN)
         self.steps[step.name] = started
         key = step.compensation_key() if compensates else step.key()
         self.new_requests.append(

@@ -5,12 +5,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from orders.engine import parking
 from orders.engine.contracts import Workflow
 from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow, StepRow
 from orders.engine.scheduler import dispatch
 from orders.engine.scheduler.progress import FAILURES, answers
 from orders.engine.state_store.writes import StepWrite
-from orders.vocabulary import ActorKind, EventKind, Outcome, ReplyOutcome, StepStatus
+from orders.engine.waits import asks_to_compensate
+from orders.vocabulary import (
+    ActorKind,
+    EventKind,
+    Goal,
+    Outcome,
+    ProcessState,
+    Reason,
+    ReplyOutcome,
+    StepStatus,
+)
 
 NEVER: Mapping[str, datetime | None] = {}
 
@@ -31,6 +42,8 @@ class OrderRecord:
         self._workflow = workflow
         self._actor = Actor(ActorKind.SCHEDULER, instance)
         self._failed_compensation: StepRow | None = None
+        self.is_resolved = False
+        """Whether a person's decision ends the order's Error."""
 
     def step_writes(self) -> Iterator[StepWrite]:
         """The steps that this pass changed."""
@@ -51,9 +64,12 @@ class OrderRecord:
         `succeeded_at` says when a call of each agent last succeeded.
         """
         step = self.steps.get(self._names.get(reply.step_id, ""))
-        if step is None or not answers(reply, step):
+        if step is None or not answers(reply, step) or not _finds_under_way(reply, step):
             detail = {"outcome": reply.outcome, "instance": reply.instance, "posted_at": reply.posted_at}
             self._note(EventKind.REPLY_IGNORED, step, attempt=reply.attempt, **detail)
+            return
+        if reply.outcome == ReplyOutcome.PENDING:
+            self._park(step, json.loads(reply.body), now)
             return
         step = step._replace(answered=step.attempt, complete_by=None, not_before=None)
         if reply.outcome == ReplyOutcome.DEFERRED:
@@ -79,6 +95,32 @@ class OrderRecord:
             )
             self._results[step.name] = reply.body
             self._note(EventKind.STEP_COMPLETED, step, **call)
+            self._decide(step, reply)
+
+    def _decide(self, step: StepRow, reply: ReplyRow) -> None:
+        """Has the order compensated if that is what a person has decided, even if it is in Error meanwhile."""
+        wait = self._workflow.by_name[step.name].waits_for
+        if wait is None or self.row.goal == Goal.COMPENSATE:
+            return
+        if asks_to_compensate(wait, json.loads(reply.body)):
+            self._compensate(step, Reason.DECIDED)
+            if self.row.process_state == ProcessState.ERROR:
+                self.is_resolved = True
+                self.row = self.row._replace(process_state=ProcessState.PENDING)
+
+    def _compensate(self, step: StepRow | None, why: Reason) -> None:
+        """Turns the goal: from now on the order is compensated."""
+        self.row = self.row._replace(goal=Goal.COMPENSATE)
+        self._note(EventKind.COMPENSATION_REQUESTED, step, why=why)
+
+    def _park(self, step: StepRow, pending: dict[str, Any], now: datetime) -> None:
+        parked = self.steps[step.name] = parking.park(step, pending, now)
+        self._note_wait(parked)
+
+    def _note_wait(self, step: StepRow) -> None:
+        """Records what a step waits for, and until when."""
+        detail = {**(step.awaits or {}), "until": step.complete_by or step.not_before}
+        self._note(EventKind.AWAITING, step, **detail)
 
     def _failed(self, step: StepRow, reply: ReplyRow, call: dict[str, Any], now: datetime) -> None:
         error = json.loads(reply.body)
@@ -123,6 +165,8 @@ class OrderRecord:
         if wait := cause.get("retry_after"):
             step = step._replace(not_before=now + timedelta(seconds=wait))
             detail["until"] = step.not_before
+        step = parking.resume(step, self._read_steps[step.name].answered, now)
+        detail |= parking.parked_detail(step)
         self.steps[step.name] = step
         self._note(EventKind.STEP_DEFERRED, step, **detail)
 
@@ -142,8 +186,15 @@ class OrderRecord:
         self._note(EventKind.COMPENSATION_FAILED, step, error=error, **call)
 
     def _note(
-        self, kind: EventKind, step: StepRow | None, *, attempt: int | None = None, **detail: Any
+        self, kind: EventKind, step: StepRow | None, /, *, attempt: int | None = None, **detail: Any
     ) -> None:
         name = step.name if step else ""
         number = attempt if attempt is not None else (step.attempt if step else 0)
         self.events.append(EventRow(self.row.order_id, kind, self._actor, name, number, detail))
+
+
+def _finds_under_way(reply: ReplyRow, step: StepRow) -> bool:
+    """Whether a reply that says that the answer comes later still has something to park."""
+    if reply.outcome != ReplyOutcome.PENDING:
+        return True
+    return step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING, StepStatus.NOT_STARTED)

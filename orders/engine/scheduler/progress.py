@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
+from orders.engine import parking
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import ReplyRow, StepRow
@@ -42,13 +43,14 @@ class Moves:
     """What to do with an order now.
 
     `start` are the steps to dispatch. `in_flight` says that some step is under way already, and `wake_at` is when the
-    earliest wait is over.
+    earliest wait for another try is over. `parked_until` is when a step that awaits something is to be looked at again.
     """
 
     decision: Decision
     start: Sequence[tuple[StepRow, Step]] = ()
     in_flight: bool = False
     wake_at: datetime | None = None
+    parked_until: datetime | None = None
 
 
 def answers(reply: ReplyRow, step: StepRow) -> bool:
@@ -75,6 +77,7 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
         raise WorkflowError(f"the stored steps {sorted(rows)} are not those of {workflow.title}")
     start: list[tuple[StepRow, Step]] = []
     waits: list[datetime] = []
+    parked: list[datetime] = []
     in_flight, failed, unfinished = False, False, False
     for name, row in rows.items():
         if row.state in FINISHED:
@@ -83,6 +86,11 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
         declared = workflow.by_name[name]
         if row.state == StepStatus.RUNNING:
             in_flight = True
+        elif row.state == StepStatus.AWAITING:
+            if parking.is_due(row, now):
+                start.append((row, declared))
+            else:
+                parked.append(parking.parked_until(row, now))
         elif row.state == StepStatus.FAILED:
             if row.not_before is None:
                 failed = True
@@ -105,4 +113,5 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
         start=start,
         in_flight=in_flight,
         wake_at=min(waits, default=None),
+        parked_until=min(parked, default=None),
     )

@@ -23,7 +23,7 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.circuits.credit import Credit, charge_credit, credit_of
 from orders.engine.circuits.retry_budget import charge_retries, reserve_retries
 from orders.engine.circuits.store import Viewpoint, send_supplies
-from orders.engine.contracts import Workflows
+from orders.engine.contracts import Workflows, agents_of
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow, ProcessRow
 from orders.engine.runtime.batch import AdaptiveBatch
@@ -51,7 +51,7 @@ class Scheduler:
     def __init__(self, *, config: SchedulerConfig, workflows: Workflows) -> None:
         self._config = config
         self._admission = Admission(workflows)
-        self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
+        self._agents = agents_of(workflows)
         self._isolation = Isolation(config.batch)
         self._tidying = AdaptiveBatch(config.batch)
         self.health = RoleHealth(
@@ -168,6 +168,8 @@ class Scheduler:
         new_requests = [new for order in orders for new in order.new_requests]
         requests.discard([step_id for order in orders for step_id in order.superseded])
         requests.post(new_requests, by=self._config.instance)
+        if resolved := [order.row.order_id for order in orders if order.is_resolved]:
+            alerts.close_alerts(resolved, by=self._config.instance, resolution="cancelled and refunded")
         alerts.open_alerts([alert for order in orders for alert in order.alerts])
         status.post(message for order in orders for message in order.statuses)
         events = [event for order in orders for event in order.events]

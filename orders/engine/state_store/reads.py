@@ -79,6 +79,8 @@ def send_steps_of(order_ids: Iterable[UUID]) -> Sent[dict[UUID, list[StepRow]]]:
             step = StepRow._make(row)
             if step.error is not None:
                 step = step._replace(error=json.loads(str(step.error)))
+            if step.awaits is not None:
+                step = step._replace(awaits=json.loads(str(step.awaits)))
             steps[step.order_id].append(step)
         return steps
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import DataError
 
-from orders.engine.contracts import AcceptedOrder, Json
+from orders.engine.contracts import AcceptedOrder, Delay, Json, Step
 from orders.engine.errors import StateConflict
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset, run
@@ -70,9 +70,9 @@ STEP_COLUMNS = {
     **dict.fromkeys(("state", "outcome"), "text"),
     **dict.fromkeys(("attempt", "answered", "generation", "compensation_generation"), "int"),
     **dict.fromkeys(("complete_by", "settles_at", "not_before", "waiting_since"), "timestamptz"),
-    **dict.fromkeys(("sent_at", "wanted_since", "compensation_sent_at"), "timestamptz"),
+    **dict.fromkeys(("sent_at", "wanted_since", "compensation_sent_at", "awaits_until"), "timestamptz"),
     **dict.fromkeys(("failure_count", "compensation_failure_count", "extended_waits"), "int"),
-    "error": "jsonb",
+    **dict.fromkeys(("error", "awaits"), "jsonb"),
     "priority": "smallint",
 }
 """The columns of a step that a pass changes, and their types."""
@@ -99,8 +99,8 @@ def _update_of(columns: tuple[str, ...]) -> str:
     settings = [f"{name} = v.{name}" for name in columns]
     settings.append("result = coalesce(v.result::jsonb, s.result)")
     if "state" in columns:
-        for state, moment in (("running", "started_at"), ("completed", "completed_at")):
-            now = f"CASE WHEN v.state = '{state}' THEN clock_timestamp() END"
+        for states, moment in (("'running', 'awaiting'", "started_at"), ("'completed'", "completed_at")):
+            now = f"CASE WHEN v.state IN ({states}) THEN clock_timestamp() END"
             settings.append(f"{moment} = coalesce(s.{moment}, {now})")
     fields = "".join(f", {name} {STEP_COLUMNS[name]}" for name in columns)
     return f"""
@@ -213,10 +213,12 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
         """
         INSERT INTO orders_stepstate (order_id, name, position, agent, request, state, attempt, answered, generation,
                                       compensation_generation, outcome, failure_count, compensation_failure_count,
-                                      extended_waits, priority)
-        SELECT order_id, name, position, agent, request, 'not_started', 0, 0, 1, 1, 'none', 0, 0, 0, priority
+                                      extended_waits, priority, awaits_until)
+        SELECT order_id, name, position, agent, request, 'not_started', 0, 0, 1, 1, 'none', 0, 0, 0, priority,
+               awaits_until
           FROM json_to_recordset(%s::json)
-            AS v(order_id uuid, name text, position smallint, agent text, request jsonb, priority smallint)
+            AS v(order_id uuid, name text, position smallint, agent text, request jsonb, priority smallint,
+                 awaits_until timestamptz)
         """,
         [
             recordset(
@@ -225,14 +227,22 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
                     "name": step.name,
                     "position": position,
                     "agent": step.agent,
-                    "request": step.data(new.description),
+                    "request": (data := step.data(new.description)),
                     "priority": new.priority,
+                    **_moment_of(step, data),
                 }
                 for new in accepted
                 for position, step in enumerate(new.workflow.steps)
             )
         ],
     )
+
+
+def _moment_of(step: Step, data: Json) -> dict[str, Any]:
+    """Until when a step is declared to wait, if that is known from the start."""
+    if isinstance(step.waits_for, Delay) and step.waits_for.until is not None:
+        return {"awaits_until": step.waits_for.until(data)}
+    return {}
 
 
 def record_events(events: Iterable[EventRow]) -> None:

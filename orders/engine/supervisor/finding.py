@@ -18,6 +18,8 @@ class Finding:
     writes: list[StepWrite] = field(default_factory=list)
     events: list[EventRow] = field(default_factory=list)
     failed: tuple[AlertKind, StepRow | None] | None = None
+    is_resolved: bool = False
+    """Whether the default of a decision ends the order's Error."""
 
 
 def is_late(complete_by: datetime | None, now: datetime) -> bool:

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from django.db import transaction
 
-from orders.engine import alerts, state_store
+from orders.engine import alerts, parking, state_store
 from orders.engine.admission import Admission
 from orders.engine.alerts import NewAlert
 from orders.engine.circuits.store import alert_host_changes, find_host_changes, unavailable_agents
-from orders.engine.contracts import Workflows
+from orders.engine.contracts import Workflows, agents_of
 from orders.engine.errors import LeadershipLost
 from orders.engine.retry_rules import RetryRules
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
@@ -27,12 +27,15 @@ from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
+from orders.engine.runtime.text import strict_json
 from orders.engine.runtime.whole_reads import WholeReads
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
+from orders.engine.supervisor.explanations import error_of, explain
 from orders.engine.supervisor.finding import Finding, has_overrun, in_error, is_late
-from orders.engine.supervisor.remedies import Ruling, rule_on
+from orders.engine.supervisor.remedies import Ruling, rule_on, rule_on_wait
 from orders.engine.supervisor.version_watch import VersionWatch
+from orders.engine.waits import asks_to_compensate
 from orders.models.health import LeaderLease
 from orders.vocabulary import ActorKind, AlertKind, EventKind, Goal, ProcessState, Reason, StepStatus
 
@@ -74,7 +77,7 @@ class Supervisor:
         self._config = config
         self._actor = Actor(ActorKind.SUPERVISOR, config.instance)
         self._admission = Admission(workflows)
-        self._agents = sorted({step.agent for workflow in workflows.values() for step in workflow.steps})
+        self._agents = agents_of(workflows)
         self._isolation = Isolation(config.batch)
         self._versions = VersionWatch()
         self._overdue = WholeReads()
@@ -169,7 +172,7 @@ class Supervisor:
             steps = state_store.steps_of(scope.touched)
             unavailable = unavailable_agents(self._agents, now) if rows else {}
             findings = [self._examine(row, steps[row.order_id], now, unavailable) for row in rows]
-            self._explain(findings)
+            explain(findings)
             self._write(findings)
         self._overdue.confirm()
         rulings = Counter(event.kind for finding in findings for event in finding.events)
@@ -196,6 +199,9 @@ class Supervisor:
         finding = Finding(row=row, workflow=self.workflows()[row.workflow, row.version])
         overdue = [step for step in steps if is_late(step.complete_by, now)]
         for step in overdue:
+            if finding.workflow.by_name[step.name].waits_for is not None:
+                self._examine_wait(finding, step)
+                continue
             # What was handed back and is still in flight counts, since the agent works for other orders.
             counts = step.agent not in unavailable or step.answered == step.attempt
             self._examine_step(finding, step, now, counts)
@@ -215,7 +221,7 @@ class Supervisor:
             finding.writes += [
                 StepWrite(step._replace(waiting_since=None), step.attempt)
                 for step in steps
-                if step.waiting_since is not None
+                if step.waiting_since is not None and step not in overdue
             ]
         elif overdue or row is not finding.row:
             finding.row = self._back_to_pending(finding, row, now)
@@ -240,18 +246,43 @@ class Supervisor:
         )
         finding.row = finding.row._replace(failure_count=finding.row.failure_count + counted)
         finding.writes.append(StepWrite(after, step.attempt))
-        compensating = step.state == StepStatus.COMPENSATING
+        compensating = parking.is_backward(step)
         kind = EventKind.COMPENSATION_TIMED_OUT if compensating else EventKind.STEP_TIMED_OUT
         failures = after.compensation_failure_count if compensating else after.failure_count
         detail = {"ruling": ruling.name.lower(), "failures": failures, "until": after.not_before}
+        detail |= parking.parked_detail(after)
         finding.events.append(self._event(finding.row, kind, step, **detail))
-        if ruling is Ruling.COMPENSATE and finding.row.process_state != ProcessState.ERROR:
-            finding.row = finding.row._replace(goal=Goal.COMPENSATE)
-            finding.events.append(
-                self._event(finding.row, EventKind.COMPENSATION_REQUESTED, step, why=Reason.STEP_REMEDY)
-            )
+        if ruling is Ruling.COMPENSATE:
+            self._compensate(finding, step, Reason.STEP_REMEDY)
         elif ruling is Ruling.FAIL:
             finding.failed = (AlertKind.COMPENSATION_FAILED if compensating else AlertKind.STEP_FAILED, after)
+
+    def _examine_wait(self, finding: Finding, step: StepRow) -> None:
+        """Ends a wait for a decision or an outside event that did not come in time."""
+        declared = finding.workflow.by_name[step.name]
+        ruling, after, result = rule_on_wait(step, declared, goal=finding.row.goal)
+        text = None if result is None else strict_json(dict(result))
+        finding.writes.append(StepWrite(after, step.attempt, text))
+        if ruling is Ruling.DEFAULT:
+            finding.events.append(self._event(finding.row, EventKind.STEP_COMPLETED, step, default=result))
+        else:
+            detail = {"ruling": ruling.name.lower()}
+            finding.events.append(self._event(finding.row, EventKind.WAIT_ENDED, step, **detail))
+        if ruling is Ruling.COMPENSATE:
+            self._compensate(finding, step, Reason.STEP_REMEDY)
+        elif ruling is Ruling.FAIL:
+            finding.failed = (AlertKind.STEP_FAILED, after)
+        elif asks_to_compensate(declared.waits_for, result):
+            if finding.row.process_state == ProcessState.ERROR:
+                finding.is_resolved = True
+                finding.row = finding.row._replace(process_state=ProcessState.PENDING)
+            self._compensate(finding, step, Reason.DECIDED)
+
+    def _compensate(self, finding: Finding, step: StepRow, why: Reason) -> None:
+        """Asks for the compensation of the order, unless it is in Error, where an operator has to act first."""
+        if finding.row.process_state != ProcessState.ERROR:
+            finding.row = finding.row._replace(goal=Goal.COMPENSATE)
+            finding.events.append(self._event(finding.row, EventKind.COMPENSATION_REQUESTED, step, why=why))
 
     def _back_to_pending(self, finding: Finding, row: ProcessRow, now: datetime) -> ProcessRow:
         """The process free and Pending, with a new complete-by, due when its first wait is over (V2)."""
@@ -264,44 +295,12 @@ class Supervisor:
             process_state=ProcessState.PENDING, locked_by=None, complete_by=complete_by, not_before=not_before
         )
 
-    def _explain(self, findings: list[Finding]) -> None:
-        """Gives each failed step an error that says how its last remote call failed."""
-        failed = [step for finding in findings if finding.failed and (step := finding.failed[1]) is not None]
-        reasons = state_store.last_call_failures(failed)
-        for finding in findings:
-            kind, step = finding.failed or (None, None)
-            if kind is None or step is None:
-                continue
-            cause = reasons.get((step.order_id, step.name))
-            tries = (
-                step.compensation_failure_count
-                if kind is AlertKind.COMPENSATION_FAILED
-                else step.failure_count
-            )
-            last = f"its last call: {cause['message']}" if cause else "no call to it was answered"
-            error = {
-                "code": cause["code"] if cause else "timed_out",
-                "message": f"{step.agent} did not answer by the complete-by time, {tries} times; {last}",
-            }
-            explained = step._replace(error=error)
-            finding.failed = (kind, explained)
-            finding.writes = [
-                write._replace(step=explained) if write.step is step else write for write in finding.writes
-            ]
-
     def _write(self, findings: list[Finding]) -> None:
         opened = []
         for finding in findings:
             if finding.failed is not None:
                 kind, step = finding.failed
-                error = (
-                    step.error
-                    if step and step.error
-                    else {
-                        "code": "order_overran",
-                        "message": f"the order passed its complete-by time {finding.row.overruns} times",
-                    }
-                )
+                error = error_of(finding)
                 name, agent = (step.name, step.agent) if step else ("", "")
                 opened.append(
                     NewAlert(finding.row.order_id, kind.value, error["code"], error["message"], name, agent)
@@ -311,6 +310,8 @@ class Supervisor:
                 )
         state_store.write_steps([write for finding in findings for write in finding.writes])
         state_store.write_processes([finding.row for finding in findings])
+        if resolved := [finding.row.order_id for finding in findings if finding.is_resolved]:
+            alerts.close_alerts(resolved, by=self._actor.name, resolution="cancelled and refunded")
         alerts.open_alerts(opened)
         state_store.record_events(event for finding in findings for event in finding.events)
 

@@ -28,9 +28,8 @@ class Command(ReadingCommand):
     )
 
     def work(self, options: dict[str, Any]) -> int:
-        workflow_agents = {
-            step.agent for workflow in registry.workflows().values() for step in workflow.steps
-        }
+        steps = [step for workflow in registry.workflows().values() for step in workflow.steps]
+        workflow_agents = {step.agent for step in steps if step.waits_for is None}
         moment = now()
         statuses = agent_statuses(now=moment, known_agents=workflow_agents)
         needing = orders_needing([status.name for status in statuses])

@@ -14,6 +14,7 @@ from orders.selectors.desk.standing import RetryLimits, Standing, StepFacts, ste
 from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
 
 ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
+SKIPPABLE = (StepStatus.NOT_STARTED.value, StepStatus.AWAITING.value, StepStatus.FAILED.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +96,12 @@ def _step(
     assert order is not None
     forward, failed = order.goal == Goal.COMPLETE, facts.state == StepStatus.FAILED
     in_error, open_ = order.state == ProcessState.ERROR, order.state not in ENDED
-    idle = facts.complete_by is None
+    parked = facts.state == StepStatus.AWAITING
+    idle = facts.complete_by is None or parked
     unknown = facts.outcome == Outcome.UNKNOWN
     to_compensate = not forward and facts.outcome in (Outcome.DONE, Outcome.UNKNOWN)
-    waits = facts.state in (StepStatus.NOT_STARTED, StepStatus.COMPENSATING) and facts.not_before is not None
+    put_off = (StepStatus.NOT_STARTED, StepStatus.COMPENSATING, StepStatus.AWAITING)
+    waits = facts.state in put_off and facts.not_before is not None
     return ConsoleStep(
         facts=facts,
         standing=step_standing(facts, order.goal, due_at=order.due_at, retry_limits=retry_limits, now=now)
@@ -108,8 +111,9 @@ def _step(
         original=row.original,
         result=row.result,
         can_edit=forward and failed and not unknown,
-        can_skip=forward and open_ and idle and facts.state in (StepStatus.NOT_STARTED, StepStatus.FAILED),
-        can_settle=in_error and failed and ((forward and unknown) or to_compensate),
+        can_skip=forward and open_ and idle and facts.state in SKIPPABLE,
+        can_settle=(in_error and failed and ((forward and unknown) or to_compensate))
+        or (open_ and parked and forward and unknown),
         can_hurry=bool(waits and idle and not in_error and facts.not_before and facts.not_before > now),
         inquiry=_last_inquiry(detail, facts),
     )

@@ -25,6 +25,7 @@ class Cause(StrEnum):
     BACKOFF = "backoff"
     CUSTOMER = "customer"
     OPERATOR = "operator"
+    OUTSIDE = "outside"
     SETTLING = "settling"
 
 
@@ -99,6 +100,7 @@ class _Order:
     in_flight: dict[str, str] = field(default_factory=dict)
     given_up: set[str] = field(default_factory=set)
     for_agents: dict[str, str] = field(default_factory=dict)
+    awaited: dict[str, datetime | None] = field(default_factory=dict)
     waits: dict[str, tuple[Cause, datetime]] = field(default_factory=dict)
 
     def take(self, event: EventFacts, *, last_call: bool = False) -> None:
@@ -106,6 +108,8 @@ class _Order:
         self.given_up.discard(event.step)
         if event.kind not in CALLS:
             self.for_agents.pop(event.step, None)
+            if event.kind not in (EventKind.HURRIED, EventKind.REPLY_IGNORED):
+                self.awaited.pop(event.step, None)
         match event.kind:
             case EventKind.RECEIVED:
                 self.queued = False
@@ -124,7 +128,7 @@ class _Order:
                 self.waits.pop(event.step, None)
                 self.unanswered.discard(event.step)
             case EventKind.PROCESSED | EventKind.COMPENSATED:
-                self.ended, self.in_flight, self.waits = True, {}, {}
+                self.ended, self.in_flight, self.awaited, self.waits = True, {}, {}, {}
             case EventKind.STEP_STARTED | EventKind.COMPENSATION_STARTED:
                 self.in_flight[event.step] = str(event.detail.get("agent", event.step))
                 self.waits.pop(event.step, None)
@@ -135,6 +139,9 @@ class _Order:
             case EventKind.WAITING_FOR_AGENT | EventKind.STEP_DEFERRED:
                 self.in_flight.pop(event.step, None)
                 self.for_agents[event.step] = str(event.detail.get("agent", event.step))
+            case EventKind.AWAITING:
+                self.in_flight.pop(event.step, None)
+                self.awaited[event.step] = moment(event.detail.get("until"))
             case EventKind.STEP_DECLINED:
                 self._put_off(event, Cause.CUSTOMER, event.detail.get("waits_until"))
             case EventKind.STEP_TIMED_OUT | EventKind.COMPENSATION_TIMED_OUT:
@@ -168,6 +175,9 @@ class _Order:
             steps = {step: until for step, (why, until) in self.waits.items() if why is cause}
             if steps:
                 return cause, " and ".join(sorted(steps)), min(steps.values())
+        if self.awaited:
+            ends = min((until for until in self.awaited.values() if until is not None), default=None)
+            return Cause.OUTSIDE, " and ".join(sorted(self.awaited)), ends
         if self.compensating and self.unanswered:
             return Cause.SETTLING, " and ".join(sorted(self.unanswered)), None
         return Cause.SCHEDULER, "", None

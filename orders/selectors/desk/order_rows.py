@@ -232,15 +232,23 @@ def _step(
         complete_by=row.complete_by,
         settles_at=row.settles_at,
         not_before=row.not_before,
-        key=row.compensation_key() if row.state in _BACKWARD else row.key(),
+        key=row.compensation_key() if _is_backward(row) else row.key(),
         error=row.error,
         started_at=started_at,
         completed_at=completed_at,
         asked_at=request["posted_at"] if outstanding else None,
         waiting_since=row.waiting_since,
         wanted_since=row.wanted_since,
+        awaits=(row.awaits or {}).get("kind", ""),
         held_by=request["leased_by"] if outstanding and leased_until and now and leased_until > now else None,
     )
+
+
+def _is_backward(row: StepRow) -> bool:
+    """Whether what is under way or awaited is the step's compensation."""
+    if row.state == StepStatus.AWAITING:
+        return row.compensation_sent_at is not None
+    return row.state in _BACKWARD
 
 
 def process_facts(process: OrderProcess) -> ProcessFacts:

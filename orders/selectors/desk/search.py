@@ -266,9 +266,8 @@ def _current_steps(order_filter: OrderFilter, state: str) -> QuerySet[StepState]
     if state == ProcessState.ERROR:
         steps = steps.filter(state=StepStatus.FAILED)
     else:
-        has_begun = Q(state__in=[StepStatus.RUNNING, StepStatus.COMPENSATING, StepStatus.FAILED]) | Q(
-            state=StepStatus.NOT_STARTED, attempt__gt=0
-        )
+        begun = (StepStatus.RUNNING, StepStatus.AWAITING, StepStatus.COMPENSATING, StepStatus.FAILED)
+        has_begun = Q(state__in=begun) | Q(state=StepStatus.NOT_STARTED, attempt__gt=0)
         steps = steps.filter(has_begun | Q(waiting_since__isnull=False))
     if order_filter.step:
         steps = steps.filter(name=order_filter.step)
@@ -285,6 +284,8 @@ def _narrowed(orders: QuerySet[OrderProcess], kind: str) -> QuerySet[OrderProces
         return orders.filter(Q(Exists(steps.filter(waiting_since__isnull=False))) | Q(Exists(requests)))
     if kind == StandingKind.CUSTOMER:
         return orders.filter(Exists(steps.filter(state=StepStatus.FAILED, not_before__isnull=False)))
+    if kind in (StandingKind.DECISION, StandingKind.ANSWER, StandingKind.DELAY):
+        return orders.filter(Exists(steps.filter(state=StepStatus.AWAITING)))
     if kind == StandingKind.EXTENDED_WAIT:
         return orders.filter(Exists(steps.filter(extended_waits__gt=0)))
     return orders

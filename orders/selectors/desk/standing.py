@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import Goal, Outcome, ProcessState, StepStatus, WaitKind
 
 LEAST_TIME = timedelta(seconds=5)
 """How long one try may take. With less time left, a step without an answer will probably miss its complete-by."""
@@ -22,16 +22,24 @@ class StandingKind(StrEnum):
     OVERDUE = "overdue"
     AT_RISK = "at risk"
     CUSTOMER = "waiting for customer"
+    DECISION = "waiting for a decision"
     EXTENDED_WAIT = "extended wait"
     RETRYING = "retrying"
     AGENT = "waiting for agent"
     SETTLING = "settling"
+    ANSWER = "waiting for an answer"
+    DELAY = "waiting for its time"
     RUNNING = "running"
     SCHEDULER = "waiting for a scheduler"
     COMPENSATED = "compensated"
     PROCESSED = "processed"
 
 
+PARKED = {
+    WaitKind.DECISION: StandingKind.DECISION,
+    WaitKind.DELAY: StandingKind.DELAY,
+}
+"""Where an awaiting step stands, by what it waits for: for an answer, unless it is here."""
 URGENCY = {kind: place for place, kind in enumerate(StandingKind)}
 
 
@@ -66,7 +74,7 @@ class StepFacts:
     """A step as it is stored, with its request if one is outstanding (`asked_at`, and `held_by` while leased).
 
     `waiting_since` is set while it is ready but not dispatched because its agent cannot take it. `wanted_since` is when
-    it first waited for its agent, and stays set while the step is a probe.
+    it first waited for its agent, and stays set while the step is a probe. `awaits` is what an awaiting step waits for.
     """
 
     name: str
@@ -89,6 +97,7 @@ class StepFacts:
     held_by: str | None = None
     waiting_since: datetime | None = None
     wanted_since: datetime | None = None
+    awaits: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +122,8 @@ def step_standing(
     compensating = goal == Goal.COMPENSATE
     if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
         return _in_flight(step, retry_limits, now)
+    if step.state == StepStatus.AWAITING:
+        return _parked(step, retry_limits, now)
     if step.waiting_since is not None:
         return _for_agent(step, retry_limits)
     if step.state == StepStatus.COMPENSATING:
@@ -152,6 +163,21 @@ def _in_flight(step: StepFacts, retry_limits: RetryLimits, now: datetime) -> Sta
         on=step.agent,
         until=until,
         since=step.asked_at,
+        attempt=step.attempt,
+        failures=failures,
+        limit=limit,
+    )
+
+
+def _parked(step: StepFacts, retry_limits: RetryLimits, now: datetime) -> Standing:
+    """A step that waits for an answer from outside, or for a time. Nothing is under way for it."""
+    failures, limit = _counted(step, retry_limits)
+    is_late = step.complete_by is not None and step.complete_by <= now
+    kind = PARKED.get(WaitKind(step.awaits), StandingKind.ANSWER) if step.awaits else StandingKind.ANSWER
+    return Standing(
+        kind=StandingKind.OVERDUE if is_late else kind,
+        on=step.agent or step.name,
+        until=step.complete_by or step.not_before,
         attempt=step.attempt,
         failures=failures,
         limit=limit,
@@ -239,7 +265,8 @@ def _whole(process: ProcessFacts, worst: Standing | None, now: datetime) -> Stan
     if process.state == ProcessState.PROCESSING and process.complete_by is not None:
         if process.complete_by <= now:
             return Standing(kind=StandingKind.OVERDUE, until=process.complete_by)
-        last_wait = worst.until if worst and worst.until else now
+        is_parked = worst is not None and worst.kind in (StandingKind.ANSWER, *PARKED.values())
+        last_wait = worst.until if worst and worst.until and not is_parked else now
         misses = last_wait >= process.complete_by or process.complete_by - now < LEAST_TIME
         if misses and (worst is None or URGENCY[worst.kind] > URGENCY[StandingKind.AT_RISK]):
             return Standing(kind=StandingKind.AT_RISK, until=process.complete_by)
