@@ -40,8 +40,8 @@ UNCONFIRMED = (
     " otherwise the word cancel."
 )
 """Does not say which, or how much: somebody who repeats an answer without looking has confirmed nothing."""
-WAITING = (StepStatus.NOT_STARTED.value, StepStatus.COMPENSATING.value)
-"""The states in which a step can be waiting for its next try."""
+WAITING = (StepStatus.NOT_STARTED.value, StepStatus.COMPENSATING.value, StepStatus.AWAITING.value)
+"""The states in which a step can be waiting for its next try, for its time, or for its agent to ask again."""
 
 
 def resubmit(*, order_id: UUID, actor: Actor, reason: str = "", step: str | None = None) -> Result:
@@ -90,6 +90,9 @@ def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | N
         if refusal := _why_not_skip(row, target, reason):
             return refusal
         skipped = target._replace(state=StepStatus.SKIPPED, not_before=None, waiting_since=None)
+        if target.state == StepStatus.AWAITING:
+            # An answer that no scheduler has read yet no longer counts.
+            skipped = skipped._replace(complete_by=None, answered=target.attempt)
         return continue_order(
             row,
             steps,
@@ -110,9 +113,9 @@ def _why_not_skip(row: ProcessRow, step: StepRow, reason: str) -> Result | None:
         return refused("Give a reason. It is kept in the order's history.")
     if row.process_state in ENDED or row.goal == Goal.COMPENSATE:
         return refused("The order has ended or is being cancelled and refunded, so there is nothing to skip.")
-    if step.complete_by is not None:
+    if step.complete_by is not None and step.state != StepStatus.AWAITING:
         return refused(f"Step {step.name} is under way. Wait for its reply or its complete-by time.")
-    if step.state not in (StepStatus.NOT_STARTED, StepStatus.FAILED):
+    if step.state not in (StepStatus.NOT_STARTED, StepStatus.AWAITING, StepStatus.FAILED):
         return refused(f"Step {step.name} is {state_in_words(step.state)}.")
     if needed := editing.needed_by(row.workflow, row.version, step.name):
         return refused(
@@ -132,14 +135,17 @@ def retry_now(*, order_id: UUID, actor: Actor, step: str | None = None) -> Resul
         waits = [
             candidate
             for candidate in steps
-            if candidate.state in WAITING and candidate.complete_by is None and step in (None, candidate.name)
+            if candidate.state in WAITING and step in (None, candidate.name)
+            if candidate.complete_by is None or candidate.state == StepStatus.AWAITING
             if candidate.not_before is not None and candidate.not_before > now
         ]
         if row.process_state not in (ProcessState.PENDING, ProcessState.PROCESSING) or not waits:
             return already("Nothing is waiting for a retry.")
-        state_store.write_steps(
-            [StepWrite(candidate._replace(not_before=None), candidate.attempt) for candidate in waits]
-        )
+        hurried = [
+            candidate._replace(not_before=now if candidate.state == StepStatus.AWAITING else None)
+            for candidate in waits
+        ]
+        state_store.write_steps([StepWrite(candidate, candidate.attempt) for candidate in hurried])
         # Due now rather than without a time, so that it is claimed before the orders that nobody has claimed yet.
         state_store.write_processes([row._replace(not_before=now)])
         for candidate in waits:

@@ -28,8 +28,9 @@ LARGEST_RESULT = 4_000
 
 
 def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: Actor, reason: str) -> Result:
-    """Records that a failed step whose outcome is unknown did have its effect, with the remote service's answer.
+    """Records that a step whose outcome is unknown did have its effect, with the remote service's answer.
 
+    The step has failed, or waits for an answer that comes later, and need not wait any more.
     `reason` is the proof. Raises `NoSuchOrderError`.
     """
 
@@ -37,7 +38,7 @@ def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: 
         failed = find_step(steps, step)
         if failed is not None and failed.state == StepStatus.COMPLETED:
             return already(f"Step {step} is already completed.")
-        if refusal := _why_not_settle(row, failed, reason):
+        if refusal := _why_not_settle(row, failed, reason, may_wait=True):
             return refusal
         assert failed is not None
         answer = keepable_json(dict(result))
@@ -49,7 +50,9 @@ def settle_done(*, order_id: UUID, step: str, result: Mapping[str, Any], actor: 
             state=StepStatus.COMPLETED,
             outcome=Outcome.DONE,
             error=None,
+            complete_by=None,
             not_before=None,
+            waiting_since=None,
             answered=failed.attempt,
         )
         return continue_order(
@@ -131,9 +134,13 @@ def settle_compensated(*, order_id: UUID, step: str, actor: Actor, reason: str) 
     return act_on("settle", work, order_id=order_id, actor=actor, reason=reason, step=step)
 
 
-def _why_not_settle(row: ProcessRow, step: StepRow | None, reason: str) -> Result | None:
+def _why_not_settle(
+    row: ProcessRow, step: StepRow | None, reason: str, *, may_wait: bool = False
+) -> Result | None:
     if not reason.strip():
         return refused("Give proof. It is kept in the order's history.")
+    if may_wait and row.goal == Goal.COMPLETE and step is not None and _waits_for_answer(step):
+        return None
     if row.goal == Goal.COMPENSATE or row.process_state != ProcessState.ERROR:
         return refused(
             "Only a step of an order in error can be settled by hand, and not while the order is being cancelled."
@@ -143,3 +150,8 @@ def _why_not_settle(row: ProcessRow, step: StepRow | None, reason: str) -> Resul
     if step.outcome != Outcome.UNKNOWN:
         return refused(f"The outcome of {step.name} is known ({step.outcome}). Resubmit, edit or skip it.")
     return None
+
+
+def _waits_for_answer(step: StepRow) -> bool:
+    """Whether the remote service has taken the step's call, and has yet to answer."""
+    return step.state == StepStatus.AWAITING and step.outcome == Outcome.UNKNOWN
