@@ -31,8 +31,12 @@ it commit together, so a process that dies takes nothing with it. Every role may
                     │ └─ overdue, or ──┘                                                   │
                     │    handed back                                                       │
                     └─────────────────────────── resubmitted ──────────────────────────────┘
+                    ready to wait, or "answered later" ─▶ awaiting ─answer, or a time─▶ completed or failed
                an effect that happened, or may have ─▶ compensating ─▶ compensated
                a step that is not under way ─ an operator skips it ─▶ skipped
+
+An awaiting step is parked: it waits for a person's decision, an outside event, a time, or an answer that its remote
+service gives later. Nothing runs for it, nothing is held, and no failure is counted.
 
 A process has a goal, complete or compensate, and goes through the same machine for both. Compensation can be requested
 in any state, even `processed`. `docs/state-machines.md` lists every transition with the event that records it.
@@ -42,7 +46,8 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     message      posted by                taken by           what it carries
     submission   an application           Submitter          an order's description, perhaps a response queue
     request      Scheduler                AgentHost          step, attempt, complete-by, key, data, earlier results
-    reply        AgentHost                Scheduler          the outcome and the answer of one attempt
+    reply        AgentHost, or whoever    Scheduler          the outcome and the answer of one attempt
+                 answers an awaiting step
     status       Submitter, Scheduler     the application    received, started, completed, failed or compensated
     wake-up      whoever posts            whoever waits      nothing: only a hint, by NOTIFY; everybody also polls
 
@@ -109,7 +114,9 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 
 # Where each thing lives
 
-    contracts, errors, rows      what a business declares; the tree of errors; rows as plain tuples
+    contracts, waits             what a business declares, and what its steps may wait for
+    errors, rows                 the tree of errors; rows as plain tuples
+    parking, callbacks           how an awaiting step is parked; the tokens with which services answer later
     submission                   the Submitter: inserts orders with their processes and steps, or sets them aside
     scheduler/                   the Scheduler; one order's pass; pure decisions: what comes next on the way forward
                                  (progress) and on the way back (compensation), and what has credit (dispatch)

@@ -162,9 +162,10 @@ def _post(step: StepRow, outcome: ReplyOutcome, body: str, by: str, *, compensat
     if not by.strip() or len(by) > LONGEST_NAME:
         raise BadAnswerError(f"Say in at most {LONGEST_NAME} characters who answers.")
     replies.post_from_outside(step, compensates=compensates, outcome=outcome, body=body, by=keepable(by))
-    # An attempt that is still under way has its agent's time; what is parked has none to keep any more.
+    # An attempt that is still under way has its agent's time. What is parked has none to keep any more, and its agent
+    # is not to ask again: a scheduler that has looked for replies before this one may turn to the order after it.
     answered = (
-        step._replace(complete_by=None)
+        step._replace(complete_by=None, not_before=None)
         if step.state == StepStatus.AWAITING
         else step._replace(awaits={**(step.awaits or {}), "answered": step.attempt})
     )

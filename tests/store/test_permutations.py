@@ -15,6 +15,7 @@ import pytest
 
 from orders.models import AgentRequest, Alert, OrderProcess
 from tests.support import invariants
+from tests.support.factories import ago
 from tests.support.rivals import (
     BOUND,
     Act,
@@ -23,6 +24,7 @@ from tests.support.rivals import (
     another_pass,
     answered,
     being_compensated,
+    call_back,
     cancel,
     due_again,
     in_error,
@@ -31,8 +33,10 @@ from tests.support.rivals import (
     let_it_end,
     new,
     overdue,
+    parked,
     poll,
     post_answer,
+    put_off,
     resubmit,
     roles,
     start_afresh,
@@ -163,6 +167,51 @@ SCENARIOS = {
         end="processed",
         # The pass looked for replies before the answer was there: one call too many, under the same key.
         also=(("processing", "complete", {"mix": ("running", 2, 1)}),),
+    ),
+    "callback and callback": Scenario(
+        prepare=parked(),
+        acts=(call_back, call_back),
+        results=(("taken", "already"), ("already", "taken")),
+        states=(("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),) * 2,
+        end="processed",
+    ),
+    "callback and pass": Scenario(
+        prepare=parked(),
+        acts=(call_back, a_pass),
+        results=(("taken", None),) * 2,
+        states=(("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),) * 2,
+        end="processed",
+    ),
+    "callback and the agent's own answer": Scenario(
+        prepare=put_off,
+        acts=(call_back, a_pass),
+        results=(("taken", None),) * 2,
+        states=(("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),) * 2,
+        end="processed",
+    ),
+    "callback and the agent that is to ask again": Scenario(
+        prepare=parked(not_before=lambda: ago(1)),
+        acts=(call_back, a_pass),
+        results=(("taken", None),) * 2,
+        states=(
+            ("processing", "complete", {"mix": ("completed", 1, 0), "bake": ("running", 1, 0)}),
+            ("processing", "complete", {"mix": ("completed", 2, 0), "bake": ("running", 1, 0)}),
+        ),
+        end="processed",
+    ),
+    "callback and cancel": Scenario(
+        prepare=parked(),
+        acts=(call_back, cancel),
+        results=(("taken", "done"), ("late", "done")),
+        states=(("processing", "compensate", {"mix": ("compensating", 2, 0)}),) * 2,
+        end="compensated",
+    ),
+    "late callback and sweep": Scenario(
+        prepare=parked(complete_by=lambda: ago(1), awaits_until=lambda: ago(1)),
+        acts=(call_back, sweep),
+        results=(("late", "swept"),) * 2,
+        states=(("pending", "complete", {"mix": ("not_started", 1, 1)}),) * 2,
+        end="processed",
     ),
 }
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from orders.engine.callbacks import issue_token
 from orders.engine.channels import leases
 from orders.engine.channels.leases import Answer
 from orders.engine.errors import LeadershipLost
 from orders.engine.runtime.sql import run
 from orders.models import AgentReply, Event, LeaderLease, OrderProcess, StepState
 from orders.services import order_changes
+from orders.services.answers import AlreadyAnsweredError, TooLateError, answer_callback
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, make_request, step_of
 from tests.support.roles import a_leader, a_scheduler, a_supervisor, all_due, answer, drain
 from tests.support.workflows import CAKE
@@ -83,6 +85,17 @@ def post_answer(order: OrderProcess) -> int:
     """The host that holds the request answers it."""
     request_id, deliveries = held[order.pk]
     return leases.complete([Answer(request_id, deliveries, "done", '{"did": "mix"}', 1)], me=HOST)
+
+
+def call_back(order: OrderProcess) -> str:
+    """The remote service answers the call that it has taken."""
+    try:
+        answer_callback(token=issue_token(f"{order.pk}/mix/1"), result={"did": "mix"})
+    except AlreadyAnsweredError:
+        return "already"
+    except TooLateError:
+        return "late"
+    return "taken"
 
 
 scheduler_a: Any
@@ -161,6 +174,31 @@ def in_error(*, unknown: bool = False) -> Callable[[], OrderProcess]:
         return with_history(order)
 
     return prepare
+
+
+def parked(**fields: Any) -> Callable[[], OrderProcess]:
+    """An order whose first step waits for an answer that comes later."""
+
+    def prepare() -> OrderProcess:
+        waits = {
+            "state": "awaiting",
+            "outcome": "unknown",
+            "awaits": {"kind": "answer", "reference": "job-7"},
+        }
+        times = {"sent_at": ago(9), "awaits_until": ahead(600), "complete_by": ahead(600)}
+        of_now = {name: value() if callable(value) else value for name, value in fields.items()}
+        order = make_order({"mix": waits | times | of_now, "heat-oven": "completed"}, not_before=ago(1))
+        return with_history(order)
+
+    return prepare
+
+
+def put_off() -> OrderProcess:
+    """An order whose first step is about to be parked."""
+    order = make_order({"mix": "running", "heat-oven": "completed"}, process_state="processing")
+    pending = {"within": 600.0, "reference": "job-7", "poll_after": None}
+    make_reply(step_of(order, "mix"), "pending", pending)
+    return with_history(order)
 
 
 def lapsed() -> OrderProcess:
