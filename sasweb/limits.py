@@ -35,6 +35,7 @@ DEFAULTS: Limits = {
         ("sign_in.name", 100, HOUR),
         ("emails.address", 20, HOUR),
         ("emails.recipient", 5, HOUR),
+        ("callbacks.address", 6_000, MINUTE),
         ("search.address", 120, MINUTE),
         ("search.account", 120, MINUTE),
         ("export.account", 30, HOUR),

@@ -20,10 +20,12 @@ PUBLIC = {
         *("guest-order", "guest-order-progress", "guest-order-cancel", "guest-order-pay"),
         "guest-order-renew",
     },
+    "": {"callback"},
     "console": {"sign-in"},
     "admin": {"login"},
 }
-"""By namespace. The API is not here: its views ask for a token themselves (REST_FRAMEWORK)."""
+"""By namespace. A callback's own token is its proof. The API is not here: its views ask for a token themselves
+(REST_FRAMEWORK)."""
 
 
 def views(
