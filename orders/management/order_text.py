@@ -1,6 +1,6 @@
 """One order as plain text: header, steps, open alert, where its time went, timeline."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import groupby
 
@@ -17,6 +17,9 @@ from orders.wording.units import counted, duration, elapsed, plain_money, short_
 from orders.wording.waits import CAUSES, wait_words
 
 LABEL = 12
+
+WAITS_FOR: Mapping[str, str] = {StepStatus.FAILED: "customer", StepStatus.AWAITING: "its time"}
+"""What a step with a time waits for, if not for its next try."""
 
 
 def describe(detail: Detail, *, retry_limits: RetryLimits, now: datetime, width: int) -> str:
@@ -127,7 +130,7 @@ def _due(step: StepFacts, now: datetime) -> str | None:
         held = ", no agent yet" if step.asked_at is not None and step.held_by is None else ""
         return f"{_relative(step.complete_by, now)}{held}"
     if step.not_before is not None:
-        waits_for = "customer" if step.state == StepStatus.FAILED else "retry"
+        waits_for = WAITS_FOR.get(step.state, "retry")
         return f"{waits_for} {_relative(step.not_before, now)}"
     return None
 

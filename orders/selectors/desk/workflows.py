@@ -140,8 +140,10 @@ def _counts(now: datetime) -> dict[tuple[str, int], dict[str, Counts]]:
     rows = fetch(
         """
         WITH at AS (
-            (SELECT order_id, name, 'running' AS what FROM orders_stepstate
-              WHERE complete_by IS NOT NULL LIMIT %(most)s)
+            (SELECT order_id, name, CASE state WHEN 'awaiting' THEN 'put_off' ELSE 'running' END AS what
+               FROM orders_stepstate
+              WHERE complete_by IS NOT NULL
+              ORDER BY complete_by LIMIT %(most)s)  -- what runs ends before most of what is awaited
             UNION ALL
             SELECT waits.order_id, waits.name, 'waiting'
               FROM (SELECT agent FROM orders_circuit UNION SELECT agent FROM orders_agentinstance) AS known,
