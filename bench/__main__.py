@@ -1,8 +1,8 @@
 """Runs a benchmark on two cores, with its own PostgreSQL server, configured as in production.
 
-    .venv/bin/python -m bench NAME [--help | …]     throughput, latency, load, concurrency, scale, recovery,
-                                                     under_fault, lost_replies, retention, path, compare,
-                                                     console, pages
+    .venv/bin/python -m bench NAME [--help | …]     throughput, latency, load, concurrency, scale, parked,
+                                                     recovery, under_fault, lost_replies, retention, path,
+                                                     compare, console, pages
     .venv/bin/python -m bench picture               draws the figures in results.md for the README
 
 The processes and the server share the two cores. `python -m bench.NAME` runs a benchmark on the server of DATABASE_URL
@@ -21,7 +21,7 @@ from sasweb.embedded_postgres.server import FOR_TESTS, SETTINGS, temporary_serve
 from sasweb.launcher import children
 
 NAMES = (
-    *("throughput", "latency", "concurrency", "scale", "recovery", "under_fault", "lost_replies"),
+    *("throughput", "latency", "concurrency", "scale", "parked", "recovery", "under_fault", "lost_replies"),
     *("retention", "load", "path", "compare", "console", "pages"),
 )
 WITHOUT_SERVER = ("compare",)

@@ -25,7 +25,17 @@ from orders.engine import state_store
 from orders.engine.agent_host.records import HostConfig
 from orders.engine.agent_host.role import AgentHost
 from orders.engine.channels.wakeups import Topic
-from orders.engine.contracts import AcceptedOrder, Agent, Json, Request, Step, Submission, Workflow
+from orders.engine.contracts import (
+    AcceptedOrder,
+    Agent,
+    Compensation,
+    Decision,
+    Json,
+    Request,
+    Step,
+    Submission,
+    Workflow,
+)
 from orders.engine.errors import Transient
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.loop import Worker, instance_id, stop_on_signals
@@ -62,7 +72,17 @@ DOWN = in_a_row("down", agent="down")
 EXPIRING = in_a_row("expiring", agent="noop")
 ONE_CALL = in_a_row("one-call", agent="caller", steps=("call",))
 """Its agent makes a real remote call (bench/concurrency.py)."""
-WORKFLOWS = {(workflow.name, workflow.version): workflow for workflow in (FOUR, DOWN, EXPIRING, ONE_CALL)}
+DECIDED = Workflow(
+    name="decided",
+    version=1,
+    steps=(
+        Step(name="decide", waits_for=Decision(), compensation=Compensation.NONE),
+        Step(name="confirm", waits_for=Decision(), compensation=Compensation.NONE, after=("decide",)),
+    ),
+)
+"""Its orders wait for people (bench/parked.py)."""
+ALL = (FOUR, DOWN, EXPIRING, ONE_CALL, DECIDED)
+WORKFLOWS = {(workflow.name, workflow.version): workflow for workflow in ALL}
 
 
 class Noop:

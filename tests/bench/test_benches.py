@@ -26,6 +26,7 @@ RUNS = {
     "load": (["--orders", "40", "--seconds", "0.5"], "90%"),
     "concurrency": (["--calls", "20", "--ms", "50"], "50"),
     "scale": (["--orders", "6100", "--orders", "6200", "--runs", "1", "--churn", "1000"], "scheduler: claim"),
+    "parked": (["--orders", "100", "--answers", "5"], "100"),
     "console": (["--orders", "8", "--requests", "1"], "overview"),
     "lost_replies": (["--lost", "2", "--rate", "0.5"], "effects done twice"),
     "retention": (

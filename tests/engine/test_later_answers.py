@@ -9,6 +9,7 @@ from uuid_utils.compat import uuid7
 
 from orders.engine.agent_host.storable import LONGEST_PENDING, LONGEST_REFERENCE
 from orders.engine.callbacks import issue_token
+from orders.engine.channels import replies
 from orders.engine.contracts import Done, NotDone, Pending, Request, Unknown, Workflows
 from orders.models import AgentReply, AgentRequest, Circuit, OrderProcess, StepState
 from orders.services.answers import answer_callback
@@ -31,6 +32,7 @@ from tests.support.roles import (
     states,
     stored,
 )
+from tests.support.two_sessions import NewSession
 from tests.support.wait import until
 from tests.support.workflows import CAKE, PACKED
 
@@ -204,6 +206,22 @@ def test_what_an_agent_was_told_of_the_first_answer_still_answers_the_second_tim
     a_host(ScriptedAgent("courier", LATER)).run_once()
     drain(a_scheduler())
     assert (deliver(order).state, deliver(order).result) == ("completed", {"van": 7})
+
+
+def test_what_was_answered_is_not_asked_again_before_the_answer_is_read(new_session: NewSession) -> None:
+    """Another scheduler reads the answer, or it came just after this one had looked."""
+    order = parked()
+    all_due(order)
+    answer_callback(token=issue_token(f"{order.pk}/deliver/1"), result={"van": 7})
+    reader = new_session()
+    reader.begin()
+    reader.do(lambda: replies.peek(10))
+    scheduler = a_scheduler()
+    scheduler.run_once()
+    assert (deliver(order).state, requested_steps()) == ("awaiting", set())
+    reader.rollback()
+    scheduler.run_once()
+    assert deliver(order).result == {"van": 7}
 
 
 @pytest.mark.pattern("V1", "V2")

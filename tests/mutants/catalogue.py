@@ -6,6 +6,7 @@ from tests.mutants.reconciliation import RECONCILIATION
 from tests.mutants.round_trips import ROUND_TRIPS
 from tests.mutants.simulation import SIMULATION
 from tests.mutants.snapshots import SNAPSHOTS
+from tests.mutants.waits import WAITS
 from tests.mutants.watchdog import WATCHDOG
 
 MUTANTS = (
@@ -322,6 +323,7 @@ MUTANTS = (
     ),
     *ROUND_TRIPS,
     *SNAPSHOTS,
+    *WAITS,
     *WATCHDOG,
     *RECONCILIATION,
     # Operators (F33)

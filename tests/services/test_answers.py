@@ -277,8 +277,9 @@ def test_a_callback_about_an_order_that_is_gone_is_too_late() -> None:
 
 
 @pytest.mark.pattern("C10")
-def test_a_compensation_is_answered_with_a_token_of_its_own() -> None:
-    order = parked_cake(outcome="done", compensation_sent_at=ago(5))
+@pytest.mark.parametrize("state", ["awaiting", "compensating"])
+def test_a_compensation_is_answered_with_a_token_of_its_own(state: str) -> None:
+    order = parked_cake(state=state, outcome="done", complete_by=ahead(9), compensation_sent_at=ago(5))
     OrderProcess.objects.filter(pk=order.pk).update(goal="compensate")
     mix = step_of(order, "mix")
     with pytest.raises(TooLateError):

@@ -25,6 +25,7 @@ from tests.simulation.people import Clients, People
 from tests.simulation.remotes import RemoteServices
 from tests.simulation.roles import Roles, configure
 from tests.simulation.virtual import Clock
+from tests.simulation.waits import Answers, waiting
 from tests.simulation.watch import Watch
 from tests.support.invariants import one_supervisor_at_a_time, outages_are_reported_while_they_last
 
@@ -52,6 +53,8 @@ class Plan:
     act_every: float
     reply_to: str
     """The response queue that the orders name, if they do."""
+    waits: bool
+    """Whether steps wait for what comes from outside. Drawn apart, so that it changes nothing else of a life."""
 
     @classmethod
     def of(cls, seed: int, orders: int) -> "Plan":
@@ -74,6 +77,7 @@ class Plan:
             fault_every=chance.choice([0.5, 1.5, 4.0]),
             act_every=chance.choice([0.1, 0.5, 2.0]),
             reply_to=chance.choice(["", "shop"]),
+            waits=random.Random(f"waits 168 of {seed}").random() < 0.35,
         )
 
 
@@ -130,13 +134,17 @@ class Life:
     def _live(self) -> None:
         plan, kernel, database = self._plan, self._kernel, self._database
         _hurry(keyless=plan.keyless)
-        (workflow,) = registry.workflows().values()
+        shops_own = registry.newest_workflows()["fulfil-order"]
+        workflow = waiting(shops_own) if plan.waits else shops_own
         watch = Watch(database, workflow)
         database.on_commit = watch.look
         services = RemoteServices(kernel)
         kernel.run(until=0.001)
         services.clear(latency_ms=[5, 100], keyless=plan.keyless)
         roles = Roles(kernel, database, services, plan.counts)
+        answers = Answers(kernel)
+        if plan.waits:
+            answers.join()
         faults = Faults(kernel, database, services, roles, pause=plan.fault_every, keyless=plan.keyless)
         clients = Clients(
             kernel,
@@ -157,7 +165,7 @@ class Life:
             self._wait_for_the_end(watch)
         finally:
             self.report.faults = dict(faults.done)
-            self.report.acts = dict(people.acts)
+            self.report.acts = dict(people.acts + answers.acts)
             self.report.checks = watch.checks
             self.report.events = dict(watch.events)
         if not clients.are_done:
