@@ -136,7 +136,7 @@ def _due(step: StepFacts, now: datetime) -> str | None:
 
 
 def _alert(detail: Detail, alert: AlertFacts, now: datetime, width: int) -> str:
-    on = f" ({alert.step}, {alert.agent})" if alert.step else ""
+    on = f" ({', '.join(filter(None, (alert.step, alert.agent)))})" if alert.step else ""
     opened = duration((now - alert.opened_at).total_seconds())
     lines = [
         f"open alert, {opened} old: {ALERT_KINDS.get(alert.kind, alert.kind)}{on}: {alert.code}",

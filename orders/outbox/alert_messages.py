@@ -43,7 +43,8 @@ class Summary:
             return f"sasweb: {self.group.agent} is not answering; {steps} waiting"
         if not self.kind.has_orders:
             return f"sasweb: {ALERT_KINDS[self.kind]}"
-        where = f" at {self.step} ({self.group.agent})" if self.step else ""
+        agent = f" ({self.group.agent})" if self.group.agent else ""
+        where = f" at {self.step}{agent}" if self.step else ""
         return f"sasweb: {ALERT_KINDS[self.kind]}{where}: {counted(self.count, 'new alert')}"
 
 

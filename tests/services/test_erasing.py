@@ -72,7 +72,9 @@ def make_customer() -> User:
 
 def leave_traces_in_order(order_id: Any) -> None:
     body = {"email": EMAIL, "ship_to": SHIP_TO}
-    StepState.objects.filter(process_id=order_id).update(request=body, original=body, result=body, error=body)
+    StepState.objects.filter(process_id=order_id).update(
+        request=body, original=body, result=body, error=body, awaits={"kind": "answer", "reference": EMAIL}
+    )
     Event.objects.filter(order_id=order_id).update(detail=body)
     Alert.objects.filter(order_id=order_id).update(message=MENTION, resolution=MENTION)
     StatusMessage.objects.filter(order_id=order_id).update(body=body, queue=f"q/{EMAIL}")

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 
 from orders.models import Event, StepState
-from tests.support.factories import ahead
+from tests.support.factories import ahead, make_alert
 from tests.web.conftest import Desk
 from tests.web.console_orders import BEFORE_SHIPMENT, an_order
 
@@ -67,6 +67,24 @@ def test_the_command_says_so_too(kind: str, capsys: pytest.CaptureFixture[str]) 
     call_command("order", str(order.pk))
     printed = capsys.readouterr().out
     assert KINDS[kind][0] in printed and "retry" not in printed
+
+
+def test_skipping_a_wait_speaks_of_no_agent(desk: Desk) -> None:
+    order = waiting("decision")
+    StepState.objects.filter(process_id=order.pk, name="create-shipment").update(agent="")
+    page = desk("admin").get(f"/console/orders/{order.pk}/steps/create-shipment/skip/").content.decode()
+    words = " ".join(page.split())
+    assert "create-shipment will not be waited for, and the order counts as complete" in words
+    order_page = desk("admin").get(f"/console/orders/{order.pk}/").content.decode()
+    assert '/agents/#"' not in order_page
+
+
+def test_an_alert_about_a_wait_names_no_agent(capsys: pytest.CaptureFixture[str]) -> None:
+    order = an_order({**BEFORE_SHIPMENT, "create-shipment": "failed"}, process_state="error")
+    StepState.objects.filter(process_id=order.pk, name="create-shipment").update(agent="")
+    make_alert(order.pk, step="create-shipment")
+    call_command("order", str(order.pk))
+    assert "(create-shipment)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ _STATEMENTS = (
            SET email = %(erased)s::text, data = '{{}}', ship_to = NULL, payment_method = '', attributes = '{{}}',
                subject = {replaced("subject")}, title = {replaced("title")}
          WHERE id = ANY(%(ids)s)""",
-    """UPDATE orders_stepstate SET request = '{}', original = NULL, result = NULL, error = NULL
+    """UPDATE orders_stepstate SET request = '{}', original = NULL, result = NULL, error = NULL,
+              awaits = awaits - 'reference'
         WHERE order_id = ANY(%(ids)s)""",
     "UPDATE orders_event SET detail = '{}' WHERE order_id = ANY(%(ids)s)",
     f"UPDATE orders_statusmessage SET body = '{{}}', queue = {replaced('queue')} WHERE order_id = ANY(%(ids)s)",
@@ -57,7 +58,7 @@ _STATEMENTS = (
                   'attributes', '[]'::jsonb, 'subject', subject,
                   'title', regexp_replace(coalesce(document #>> '{order,title}', ''), %(pattern)s, %(short)s, 'gi')),
               'steps', (SELECT coalesce(jsonb_agg(step || '{"request": {}, "original": null, "result": null,
-                  "error": null}'), '[]') FROM jsonb_array_elements(document -> 'steps') AS step),
+                  "error": null, "awaits": null}'), '[]') FROM jsonb_array_elements(document -> 'steps') AS step),
               'events', (SELECT coalesce(jsonb_agg(event || '{"detail": {}}'), '[]')
                   FROM jsonb_array_elements(document -> 'events') AS event),
               'statuses', '[]'::jsonb, 'alerts', '[]'::jsonb)
