@@ -4,12 +4,11 @@ from django.contrib import admin
 from django.urls import include, path
 
 from orders.business import registry
-from orders.api.callbacks import Callback
 
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("orders.api.urls")),
-    path("callbacks/<str:token>", Callback.as_view(), name="callback"),
+    path("callbacks/", include("orders.api.callback_urls")),
     path("console/", include("orders.console.urls")),
     *(path("", include(module.__name__)) for module in registry.own_modules("urls")),
 ]

@@ -6,13 +6,13 @@ The token is the proof, so no other is asked for. The agent has handed it to the
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orders.api.fields import Strict, Text
+from orders.api import documentation
+from orders.api.answers import AnswerIn
 from orders.api.problems import ProblemError, invalid
 from orders.services.answers import (
     AlreadyAnsweredError,
@@ -32,27 +32,13 @@ CODES: dict[type[AnswerError], str] = {
 """The problem with which an answer is refused; the first kind that matches."""
 
 
-class ErrorIn(Strict):
-    """Why the remote service refuses."""
-
-    code = Text(max_length=60)
-    message = serializers.CharField(max_length=2_000, allow_blank=True, default="")
-
-
-class AnswerIn(Strict):
-    """Either a result, which is any JSON object, or an error."""
-
-    result = serializers.DictField(required=False)
-    error = ErrorIn(required=False)
-
-
 class Callback(APIView):
     """One call that is answered later."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
-    @extend_schema(exclude=True)
+    @extend_schema(**documentation.ANSWER_CALL)
     def post(self, request: Request, token: str) -> Response:
         answer: dict[str, Any] = AnswerIn.read(request.data)
         error = answer.get("error")

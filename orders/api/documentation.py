@@ -6,6 +6,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
 from orders.api import representations
+from orders.api.answers import AnswerIn
 from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.api.requests import order_schema
@@ -158,6 +159,28 @@ LIST_MESSAGES: dict[str, Any] = {
     "parameters": [MessageQuery],
     "responses": representations.MessagePageOut,
     "extensions": {OPERATION_PROBLEMS: ["validation_failed"]},
+}
+ANSWER_CALL: dict[str, Any] = {
+    "operation_id": "answer_call",
+    "summary": "Answer a call later",
+    "description": (
+        "For remote services that have taken a call and answer it later, once. The token in the URL is what they were "
+        "given with the call, and the only proof that is asked for. Send either a `result`, which is any JSON object, "
+        "or an `error`, which refuses the call for good."
+    ),
+    "tags": ["callbacks"],
+    "request": AnswerIn,
+    "responses": {204: OpenApiResponse(description="The answer has been taken.")},
+    "extensions": {
+        OPERATION_PROBLEMS: [
+            "validation_failed",
+            "not_found",
+            "already_answered",
+            "too_late",
+            "body_too_large",
+            "unsupported_media_type",
+        ]
+    },
 }
 DELETE_MESSAGE: dict[str, Any] = {
     "operation_id": "delete_message",

@@ -36,7 +36,7 @@ def _subjects(request: Request) -> Iterator[Subject]:
         address = read_ip_address(request)
         if address and page == "api:products" and request.query_params:
             yield "search.address", address
-        if address and page == "callback":
+        if address and page == "callbacks:answer":
             yield "callbacks.address", address
         return
     if page == "api:orders" and request.method == "POST":

@@ -20,7 +20,7 @@ PUBLIC = {
         *("guest-order", "guest-order-progress", "guest-order-cancel", "guest-order-pay"),
         "guest-order-renew",
     },
-    "": {"callback"},
+    "callbacks": {"answer"},
     "console": {"sign-in"},
     "admin": {"login"},
 }

@@ -52,7 +52,7 @@ def test_every_form_refuses_what_another_site_sends(root: User) -> None:
     client = signed_in(root, enforce_csrf_checks=True)
     users = list(User.objects.values_list())
     for name, path in every_place().items():
-        if not name.startswith("api:"):
+        if not name.startswith(("api:", "callbacks:")):  # these take no cookie for a proof
             answer = client.post(path, headers={"Origin": EVIL})
             assert answer.status_code in (403, 404, 405), name
     assert list(User.objects.values_list()) == users
