@@ -76,9 +76,10 @@ def park(step: StepRow, pending: Mapping[str, Any], now: datetime) -> StepRow:
 def resume(step: StepRow, answered: int, now: datetime) -> StepRow:
     """A step whose attempt has brought nothing new, parked again if the time for its answer is not over.
 
-    So a callback still finds it. `answered` is what was answered before that attempt.
+    So a callback still finds it. `answered` is what was answered before that attempt. If the attempt itself has been
+    answered, no other answer to it counts, and the step is not parked.
     """
-    if step.awaits_until is None or step.awaits_until <= now:
+    if step.awaits_until is None or step.awaits_until <= now or answered >= step.attempt:
         return step
     return step._replace(
         state=StepStatus.AWAITING,

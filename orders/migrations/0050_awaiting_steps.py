@@ -6,12 +6,11 @@ migration has them checked while orders are processed.
 
 from django.contrib.postgres.operations import AddConstraintNotValid
 from django.db import migrations, models
-from django.db.models import Q
+from django.db.models import F, Q
 
 WIDENED = (
     "in_flight_has_a_complete_by",
     "step_state_is_known",
-    "dispatched_means_attempted",
     "what_waits_is_not_in_flight",
 )
 STATES = ["not_started", "running", "awaiting", "completed", "failed", "skipped", "compensating", "compensated"]
@@ -31,9 +30,7 @@ CONSTRAINTS = (
         condition=~Q(state="awaiting") | Q(awaits__isnull=False), name="awaiting_says_what_for"
     ),
     models.CheckConstraint(
-        condition=~Q(state__in=["running", "awaiting", "completed", "compensating", "compensated"])
-        | Q(attempt__gt=0),
-        name="dispatched_means_attempted",
+        condition=~Q(state="awaiting") | Q(answered__lt=F("attempt")), name="awaiting_is_unanswered"
     ),
 )
 

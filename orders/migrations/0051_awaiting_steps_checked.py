@@ -8,7 +8,7 @@ NAMES = (
     "step_state_is_known",
     "what_waits_is_not_in_flight",
     "awaiting_says_what_for",
-    "dispatched_means_attempted",
+    "awaiting_is_unanswered",
 )
 
 

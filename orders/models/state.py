@@ -204,7 +204,10 @@ class StepState(models.Model):
                 condition=~Q(state="awaiting") | Q(awaits__isnull=False), name="awaiting_says_what_for"
             ),
             models.CheckConstraint(
-                condition=~Q(state__in=["running", "awaiting", "completed", "compensating", "compensated"])
+                condition=~Q(state="awaiting") | Q(answered__lt=F("attempt")), name="awaiting_is_unanswered"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["running", "completed", "compensating", "compensated"])
                 | Q(attempt__gt=0),
                 name="dispatched_means_attempted",
             ),

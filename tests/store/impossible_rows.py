@@ -171,9 +171,14 @@ IMPOSSIBLE: list[tuple[str, str, Callable[[], object]]] = [
     ("dispatched_means_attempted", "compensating unasked", step(state="compensating", attempt=0)),
     ("dispatched_means_attempted", "compensated unasked", step(state="compensated", attempt=0)),
     (
-        "dispatched_means_attempted",
+        "awaiting_is_unanswered",
         "awaiting unasked",
         step(state="awaiting", awaits={"kind": "event"}, attempt=0),
+    ),
+    (
+        "awaiting_is_unanswered",
+        "awaiting what came",
+        step(state="awaiting", awaits={"kind": "event"}, answered=1),
     ),
     ("awaiting_says_what_for", "awaiting nothing", step(state="awaiting", complete_by=in_30_s)),
     ("step_state_is_known", "a step nowhere", step(state="lost")),

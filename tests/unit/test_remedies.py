@@ -150,3 +150,50 @@ def test_a_compensation_that_failed_for_good_keeps_the_known_outcome(outcome: st
 def test_the_remedy_of_a_step_does_not_apply_to_its_compensation() -> None:
     ruling, _ = rule(overdue_compensation("decorate", compensation_failure_count=5), goal="compensate")
     assert ruling is Ruling.FAIL
+
+
+# --- answers that come later
+
+
+@pytest.mark.pattern("V2")
+def test_a_question_that_timed_out_leaves_its_step_where_an_answer_finds_it() -> None:
+    step = overdue("mix", answered=2, awaits_until=at(60))
+    ruling, after = rule(step)
+    assert (ruling, after.state, after.complete_by, after.not_before) == (
+        Ruling.RETRY,
+        "awaiting",
+        at(60),
+        at(10),
+    )
+    assert (after.failure_count, after.answered) == (1, 2)
+
+
+@pytest.mark.pattern("V2")
+def test_a_question_that_was_answered_leaves_its_step_to_be_tried_again() -> None:
+    """It was handed back, which counts as a failure: no other answer to that attempt would count."""
+    _, after = rule(overdue("mix", answered=4, awaits_until=at(60)))
+    assert (after.state, after.complete_by) == ("not_started", None)
+
+
+@pytest.mark.pattern("V2")
+@pytest.mark.parametrize("until", [0.0, -5.0])
+def test_once_its_time_is_over_a_step_no_longer_waits_for_its_answer(until: float) -> None:
+    step = step_row("mix", {"state": "awaiting", "outcome": "unknown", "complete_by": NOW, "attempt": 2})
+    ruling, after = rule(step._replace(awaits_until=at(until), waiting_since=at(-3)))
+    assert (ruling, after.state, after.outcome, after.failure_count) == (
+        Ruling.RETRY,
+        "not_started",
+        "unknown",
+        1,
+    )
+    assert (after.complete_by, after.waiting_since) == (None, None)
+
+
+@pytest.mark.pattern("V2", "C10")
+def test_a_compensation_that_asks_again_is_parked_in_its_own_direction() -> None:
+    _, after = rule(
+        overdue_compensation("mix", awaits_until=at(60), compensation_sent_at=at(-9)), goal="compensate"
+    )
+    assert (after.state, after.compensation_failure_count, after.failure_count) == ("awaiting", 1, 0)
+    _, later = rule(after._replace(awaits_until=NOW, complete_by=NOW), goal="compensate")
+    assert (later.state, later.compensation_failure_count) == ("compensating", 2)

@@ -264,9 +264,8 @@ class OrderPass(OrderRecord):
             waiting_since=None,
         )
         if compensates:
-            if (
-                step.compensation_sent_at is None
-            ):  # the reference stays, for the agent to find what it reverses
+            if step.compensation_sent_at is None:
+                # The reference stays, for the agent to find what it reverses.
                 started = started._replace(compensation_sent_at=now, awaits_until=None)
             started = started._replace(state=StepStatus.COMPENSATING)
         else:
