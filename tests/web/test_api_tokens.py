@@ -141,7 +141,9 @@ def test_the_api_description_says_which_scope_each_operation_needs() -> None:
     assert {name for name, scope in scopes.items() if scope == "operate"} == {
         *("resubmit_step", "skip_step", "pause_agent", "resume_agent")
     }
-    assert {name for name, scope in scopes.items() if scope is None} == {"list_products", "get_product"}
+    assert {name for name, scope in scopes.items() if scope is None} == {
+        *("list_products", "get_product", "answer_call")
+    }
     place_order = document["paths"][ORDERS]["post"]
     assert "Needs a token with the scope `orders`." in place_order["description"]
     assert (
