@@ -10,7 +10,17 @@ raises a fault; the protocols that it follows are `Agent`, `InquiringAgent` and 
 from orders.agents.listing import list_effects
 from orders.agents.smtp import SmtpRemote
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
-from orders.engine.contracts import Done, Effect, EffectPage, Finding, Json, NotDone, Request, Unknown
+from orders.engine.contracts import (
+    Done,
+    Effect,
+    EffectPage,
+    Finding,
+    Json,
+    NotDone,
+    Pending,
+    Request,
+    Unknown,
+)
 from orders.engine.errors import Declined, Refused, Transient, Unresolved
 
 __all__ = [
@@ -22,6 +32,7 @@ __all__ = [
     "Finding",
     "Json",
     "NotDone",
+    "Pending",
     "Refused",
     "Remote",
     "Request",

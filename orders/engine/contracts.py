@@ -14,10 +14,11 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 from uuid import UUID
 
+from orders.engine.effects import Effect, EffectPage
 from orders.engine.errors import WorkflowError
 from orders.engine.waits import Decision, Delay, OutsideEvent, Pending, Wait
 
-__all__ = ["Decision", "Delay", "OutsideEvent", "Pending", "Wait"]
+__all__ = ["Decision", "Delay", "Effect", "EffectPage", "OutsideEvent", "Pending", "Wait"]
 Json: TypeAlias = Mapping[str, Any]
 
 
@@ -159,9 +160,8 @@ class Workflow:
         return title_of((self.name, self.version))
 
     def queues(self, reply_to: str) -> tuple[str, ...]:
-        """The response queues of one of its orders (Q3): the one that the order names, and the business's own."""
-        own = (announcement_queue(self.name),) if self.announces else ()
-        return (reply_to, *own) if reply_to else own
+        """The response queues of one of its orders (Q3): that of the order, which may be empty, and the business's."""
+        return (reply_to, announcement_queue(self.name)) if self.announces else (reply_to,)
 
     @cached_property
     def dependents(self) -> dict[str, tuple[str, ...]]:
@@ -278,28 +278,6 @@ class InquiringAgent(Agent, Protocol):
         Changes nothing there. Raises a `Fault` if the inquiry itself fails. Called before a request is sent that an
         earlier call may have carried out already, and about completed steps when the database is reconciled.
         """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Effect:
-    """One effect that a remote service has had, forward or backward, as the service lists it.
-
-    `key` is the idempotency key that the call carried; the engine reads the order and the step from it. `operation` is
-    the service's own word. `is_reversed` says that nothing is left of it, whoever took it back.
-    """
-
-    key: str
-    operation: str
-    at: datetime
-    is_reversed: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class EffectPage:
-    """Some effects, oldest first. `following` leads to the next page; empty at the end."""
-
-    effects: Sequence[Effect]
-    following: str = ""
 
 
 class ListingAgent(Agent, Protocol):

@@ -10,7 +10,7 @@ from typing import NoReturn, TypeVar, cast
 
 import pytest
 
-from orders.engine.contracts import Agent, Finding, InquiringAgent, Json, Request
+from orders.engine.contracts import Agent, Finding, InquiringAgent, Json, Pending, Request
 from orders.engine.errors import Declined, Fault, Refused, Transient, Unresolved
 from orders.engine.runtime.text import strict_json
 from orders.testing.stand_in import BOUND, Service, StandIn
@@ -182,6 +182,8 @@ async def one_try(agent: Agent, request: Request) -> Json:
             result = await method(request)
     except TimeoutError as error:
         raise Transient("no_answer", f"no answer within {agent.call_timeout} s") from error
+    if isinstance(result, Pending):
+        return {"pending": result.reference}
     check_storable(result, request)
     return result
 

@@ -23,7 +23,7 @@ PURE = [
     *(
         f"orders.engine.{name}"
         for name in (
-            *("errors", "contracts", "waits", "rows", "parking", "retry_rules"),
+            *("errors", "contracts", "effects", "waits", "rows", "parking", "retry_rules"),
             *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
@@ -66,7 +66,8 @@ ROOMS = {
     "orders.models": ("orders.vocabulary", "sasweb.sealing"),
     "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
     "orders.business": (
-        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.channels.submissions"),
+        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
+        "orders.engine.channels.submissions",
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
     ),
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),

@@ -1,5 +1,6 @@
 """One life: a system is born, takes orders while everything fails, and is watched until nothing is left to do."""
 
+import os
 import random
 import secrets
 import time
@@ -17,6 +18,7 @@ from orders import wiring
 from orders.business import registry
 from orders.engine.retry_rules import RetryRules
 from orders.shop import fulfilment
+from orders.shop.time_limits import present_limits
 from tests.simulation.database import Database, hooked
 from tests.simulation.faults import Faults
 from tests.simulation.kernel import Kernel, Process, Violation
@@ -235,19 +237,13 @@ class Life:
 
 def _hurry(*, keyless: bool) -> None:
     """Shortens the times of an installation, so that a life of some minutes holds what takes hours."""
-    configure(
-        supervisor_period=1.0,
-        step_complete_by=8.0,
-        order_complete_by=60.0,
-        customer_wait=8.0,
-        patience=20.0,
-        probe_period=2.0,
-        ramp=4.0,
-        retry_budget=500.0,
-        key_retention=0.0 if keyless else 7 * 86_400.0,
-    )
+    configure(supervisor_period=1.0, probe_period=2.0, ramp=4.0, retry_budget=500.0)
+    limits = {"STEP_COMPLETE_BY": "8", "ORDER_COMPLETE_BY": "60", "CUSTOMER_WAIT": "8", "PATIENCE": "20"}
+    os.environ.update(limits, KEY_RETENTION="0" if keyless else "604800")
+    present_limits.cache_clear()
     wiring.RetryRules = partial(RetryRules, backoff_cap=5.0)  # type: ignore[misc, assignment]
     fulfilment.MAIL_WAITS = replace(fulfilment.MAIL_WAITS, wait=5.0)
+    registry.forget()
 
 
 @contextmanager

@@ -76,7 +76,7 @@ class Answers:
 
     def join(self) -> None:
         """Has the roles run the workflow that waits, and gives them the carrier that answers later."""
-        workflows, agents = wiring.workflows, wiring.agents
+        workflows, agents = wiring.workflows, wiring.make_agents
 
         def with_waits() -> Workflows:
             return {key: waiting(workflow) for key, workflow in workflows().items()}
@@ -86,7 +86,7 @@ class Answers:
             return {**all_agents, "carrier": LaterAgent(all_agents["carrier"], self)}
 
         wiring.workflows = with_waits
-        wiring.agents = with_later_answers
+        wiring.make_agents = with_later_answers
         self._kernel.spawn(Process("outside"), "answer", self._run)
 
     def put_off(self, token: str, result: Json) -> Pending | None:

@@ -19,8 +19,8 @@ class Status(NamedTuple):
 
 
 def post(messages: Iterable[Status]) -> None:
-    """Posts messages to response queues."""
-    rows = [{**message._asdict(), "body": message.body or {}} for message in messages]
+    """Posts messages to response queues. Leaves out those of orders that named no queue."""
+    rows = [{**message._asdict(), "body": message.body or {}} for message in messages if message.queue]
     if rows:
         send(
             """

@@ -15,6 +15,6 @@ NAMES = (
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("orders", "0050_awaiting_steps")]
+    dependencies = [("orders", "0047_awaiting_steps")]
 
     operations = [ValidateConstraint(model_name="stepstate", name=name) for name in NAMES]

@@ -36,7 +36,7 @@ CONSTRAINTS = (
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0041_no_indexes_twice")]
+    dependencies = [("orders", "0046_announcements")]
 
     operations = [
         *(migrations.RemoveConstraint(model_name="stepstate", name=name) for name in WIDENED),
