@@ -55,6 +55,7 @@ def agent_host(names: list[str]) -> AgentHost:
     config = HostConfig(
         instance=instance_id("agents"),
         rate=settings.CONFIG.agent_rate or None,
+        rates={name: agent.rate for name, agent in all_agents.items() if hasattr(agent, "rate")},
         retries=settings.CONFIG.retry_budget,
         breaker=_breaker(),
     )

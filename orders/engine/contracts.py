@@ -70,6 +70,10 @@ class Step:
     """How long a declined step waits for the customer before the order is compensated."""
     patience: float = 86_400.0
     """How long the step waits for an agent that cannot take it before its remedy is applied."""
+    first_backoff: float | None = None
+    backoff_cap: float | None = None
+    """The longest wait after the first failed attempt, which doubles with each, and the longest after any; None: the
+    installation's (`orders.engine.retry_rules`)."""
     key_retention: float = 7 * 86_400.0
     """How long the remote service recognises a call by its idempotency key; 0 if it never does. After that, a step
     whose outcome is unknown is sent again only if the agent can ask whether it was done, and the answer is no (P2)."""
@@ -230,7 +234,8 @@ class Agent(Protocol):
     it may be cancelled at any moment, and repeated with the same key (A7).
 
     An agent with several operations may name them in `operations`, a collection of strings. Then its host leaves
-    requests for others, of a later release, to hosts of that release (rule 10).
+    requests for others, of a later release, to hosts of that release (rule 10). One whose service allows only so many
+    calls a second, by all hosts together, says so in `rate`.
     """
 
     name: str

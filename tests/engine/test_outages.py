@@ -239,7 +239,7 @@ def test_a_host_hands_requests_back_uncalled_while_the_circuit_is_open() -> None
 
 @pytest.mark.django_db(transaction=True)
 def test_a_host_makes_one_probe_of_a_half_open_circuit_and_closes_it() -> None:
-    register_agents(["kitchen"], rate=None)
+    register_agents({"kitchen": None})
     for _ in range(3):
         a_request_for_mix()
     open_circuit(state="half_open", probe_at=ahead(45))

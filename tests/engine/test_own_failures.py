@@ -43,7 +43,7 @@ def another_order_succeeds() -> None:
 
 
 def a_circuit(**fields: object) -> None:
-    register_agents(["kitchen"], rate=None)
+    register_agents({"kitchen": None})
     Circuit.objects.filter(agent="kitchen").update(**fields)
 
 

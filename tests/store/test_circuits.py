@@ -35,7 +35,7 @@ PROBE_DONE = Tally(calls=1, probe="done")
 
 
 def a_circuit(agent: str = "kitchen", rate: float | None = None, **fields: Any) -> None:
-    register_agents([agent], rate=rate)
+    register_agents({agent: rate})
     Circuit.objects.filter(agent=agent).update(**fields)
 
 
@@ -301,9 +301,9 @@ def test_an_operator_forces_a_circuit_for_a_time_and_releases_it() -> None:
 def test_a_host_that_starts_sets_the_rate_and_leaves_the_rest_as_it_is() -> None:
     open_circuit(cause_code="http_503", paused=True, held_by="ada", openings=3)
     before = Circuit.objects.values().get()
-    register_agents(["kitchen", "oven"], rate=5.0)
+    register_agents({"kitchen": 5.0, "oven": None})
     assert Circuit.objects.values().get(agent="kitchen") == before | {"rate": 5.0}
-    assert (stored("oven").state, stored("oven").rate, stored("oven").paused) == ("closed", 5.0, False)
+    assert (stored("oven").state, stored("oven").rate, stored("oven").paused) == ("closed", None, False)
 
 
 def test_simultaneous_changes_by_a_host_and_an_operator_are_both_kept() -> None:

@@ -18,7 +18,7 @@ FINE = Tally(calls=8)
 
 @pytest.fixture(autouse=True)
 def hosts() -> None:
-    register_agents(["kitchen", "oven"], rate=None)
+    register_agents({"kitchen": None, "oven": None})
     for name in ("agents:broken", "agents:sound"):
         for agent in ("kitchen", "oven"):
             AgentInstance.objects.create(instance=name, agent=agent, capacity=10)

@@ -27,7 +27,7 @@ DOWN = Transient("http_503", "it is down")
 
 def open_circuit(agent: str = "kitchen", **fields: Any) -> None:
     """Opens the agent's circuit; no probe is due."""
-    register_agents([agent], rate=None)
+    register_agents({agent: None})
     defaults = {
         "state": "open",
         "openings": 1,

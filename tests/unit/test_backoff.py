@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+from orders.engine.contracts import Step
+from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.backoff import full_jitter
 
 
@@ -50,3 +52,17 @@ def test_waits_differ_and_stay_in_range_with_the_default_generator() -> None:
     waits = [full_jitter(3, first=2.0, cap=60.0) for _ in range(200)]
     assert all(0.0 <= wait <= 8.0 for wait in waits)
     assert len(set(waits)) > 1
+
+
+@pytest.mark.parametrize(
+    ("own", "longest"),
+    [
+        ({}, [2.0, 4.0, 8.0, 60.0]),
+        ({"first_backoff": 5.0}, [5.0, 10.0, 20.0, 60.0]),
+        ({"backoff_cap": 3.0}, [2.0, 3.0, 3.0, 3.0]),
+        ({"first_backoff": 300.0, "backoff_cap": 600.0}, [300.0, 600.0, 600.0, 600.0]),
+    ],
+)
+def test_a_step_may_have_a_backoff_of_its_own(own: dict[str, float], longest: list[float]) -> None:
+    backoff = RetryRules().backoff(Step(name="mix", agent="mixer", **own))
+    assert [backoff(tries, rng=Highest()) for tries in (1, 2, 3, 99)] == longest  # type: ignore[call-arg]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from orders import wiring
 from orders.business import Environment, OrderKind, Step, Workflow, registry
 from orders.engine.errors import WorkflowError
 from orders.shop.workflows import FulfilOrder
@@ -142,3 +143,12 @@ def test_every_service_but_the_mail_server_can_be_reconciled_and_asked() -> None
     listing = {name for name, agent in agents if hasattr(agent, "list_effects")}
     asking = {name for name, agent in agents if hasattr(agent, "inquire")}
     assert listing == asking == {"warehouse", "payments", "carrier"}
+
+
+def test_an_agent_may_have_a_rate_of_its_own(settings: Settings) -> None:
+    class SlowOven(Oven):
+        rate = 2.5
+
+    with business(settings, kinds=[Bakery], agents=[SlowOven()]):
+        config = wiring.agent_host(["oven", "carrier"])._config
+    assert (config.rates, config.rate) == ({"oven": 2.5}, None)

@@ -40,6 +40,8 @@ class HostConfig:
     """How long calls under way may take to end after a stop."""
     rate: float | None = None
     """The most calls a second to one agent's remote service, by all hosts together. None: no limit."""
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """The same for agents that have a limit of their own."""
     retries: float = 100.0
     """The global budget of retries a second."""
     breaker: BreakerRules = field(default_factory=BreakerRules)
@@ -167,7 +169,7 @@ class HostRecords:
         """Records that the host is alive. The first time it also wakes the schedulers, which send nothing to absent
         hosts."""
         if is_first:
-            register_agents(sorted(loads), rate=self._config.rate)
+            register_agents({name: self._config.rates.get(name, self._config.rate) for name in sorted(loads)})
         for name, load in loads.items():
             heartbeat.beat(instance=self._config.instance, agent=name, **load._asdict())
         if is_first:

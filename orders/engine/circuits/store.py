@@ -197,8 +197,9 @@ def unavailable_agents(agents: Collection[str], now: datetime) -> dict[str, str]
     return causes
 
 
-def register_agents(agents: Collection[str], *, rate: float | None) -> None:
-    """Adds a circuit for each agent that has none, and sets their limit of calls a second. A host does so at its start.
+def register_agents(rates: Mapping[str, float | None]) -> None:
+    """Adds a circuit for each agent that has none, and sets its limit of calls a second; None is no limit. A host does
+    so at its start.
 
     The rows are inserted in the order of their keys, so that two hosts that start together do not deadlock.
     """
@@ -208,13 +209,13 @@ def register_agents(agents: Collection[str], *, rate: float | None) -> None:
                                     window_calls, window_failures, window_orders, rate, tokens, forced, paused,
                                     held_by, held_reason)
         SELECT agent, 'closed', 0, '', '',
-               0, 0, '[]', %s, 0, '', false,
+               0, 0, '[]', rate, 0, '', false,
                '', ''
-          FROM unnest(%s::text[]) AS agent
+          FROM unnest(%s::text[], %s::float8[]) AS limited (agent, rate)
          ORDER BY agent
             ON CONFLICT (agent) DO UPDATE SET rate = excluded.rate
         """,
-        [rate, list(agents)],
+        [list(rates), list(rates.values())],
     )
 
 

@@ -23,7 +23,6 @@ from orders.engine.errors import LeadershipLost
 from orders.engine.retry_rules import RetryRules
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
-from orders.engine.runtime.backoff import full_jitter
 from orders.engine.runtime.isolation import Isolation, Scope
 from orders.engine.runtime.loop import Counts
 from orders.engine.runtime.sql import database_now
@@ -228,14 +227,14 @@ class Supervisor:
         return finding
 
     def _examine_step(self, finding: Finding, step: StepRow, now: datetime, is_available: bool) -> None:
-        rules = self._config.rules
+        rules, declared = self._config.rules, finding.workflow.by_name[step.name]
         ruling, after = rule_on(
             step,
-            finding.workflow.by_name[step.name],
+            declared,
             goal=finding.row.goal,
             rules=rules,
             now=now,
-            jitter=lambda failures: full_jitter(failures, first=rules.first_backoff, cap=rules.backoff_cap),
+            jitter=rules.backoff(declared),
             is_available=is_available,
         )
         counted = (

@@ -1,0 +1,114 @@
+"""A business answers what its order waits for by the order's subject."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import transaction
+
+from orders import wiring
+from orders.business import Compensation, Decision, Environment, OutsideEvent, Step, Workflow, registry
+from orders.models import OrderProcess, StepState
+from orders.services.answers import BadAnswerError, NothingWaitsError
+from orders.services.signalling import SeveralWaitError, signal
+from tests.support.businesses import Bakery, Oven, business
+from tests.support.roles import drain, staff
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("C1")]
+
+
+class TastedCakes(Bakery):
+    """Cakes that somebody tastes, and that somebody collects."""
+
+    @classmethod
+    def versions(cls, environment: Environment) -> Sequence[Workflow]:
+        taste = Step(name="taste", waits_for=Decision(), compensation=Compensation.NONE)
+        collect = Step(
+            name="collect",
+            waits_for=OutsideEvent(within=60),
+            after=("taste",),
+            compensation=Compensation.NONE,
+        )
+        return [Workflow(name="bake", version=1, steps=(taste, collect))]
+
+
+@pytest.fixture(autouse=True)
+def bakery(settings: Any) -> Iterator[None]:
+    """The bakery, beside the shop."""
+    with business(settings, kinds=[TastedCakes], agents=[Oven()]):
+        staff(registry.workflows())
+        yield
+
+
+def start(subject: Any = "table 7") -> UUID:
+    order_id = TastedCakes.start(subject, {"cake": "walnut"})
+    drain(wiring.submission())
+    drain(wiring.scheduler())
+    return order_id
+
+
+def results(order_id: UUID) -> dict[str, Any]:
+    return dict(StepState.objects.filter(process_id=order_id).values_list("name", "result"))
+
+
+def test_a_decision_and_an_event_are_given_by_the_subject() -> None:
+    order_id, other = start(), start("table 8")
+    assert signal("table 7", "taste", {"choice": "accept", "note": "good"}, by="olga") == order_id
+    drain(wiring.scheduler())
+    assert signal("table 7", "collect", {"at": "noon"}, by="till") == order_id
+    drain(wiring.scheduler())
+    assert results(order_id) == {
+        "taste": {"choice": "accept", "by": "olga", "note": "good"},
+        "collect": {"at": "noon"},
+    }
+    assert dict(OrderProcess.objects.values_list("pk", "process_state")) == {
+        order_id: "processed",
+        other: "pending",
+    }
+
+
+def test_a_row_can_be_the_subject() -> None:
+    group = Group.objects.create(name="table 9")
+    order_id = start(group)
+    assert signal(group, "taste", {"choice": "accept"}, by="olga") == order_id
+
+
+def test_a_signal_counts_only_if_the_transaction_commits() -> None:
+    order_id = start()
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        signal("table 7", "taste", {"choice": "accept"}, by="olga")
+        raise ZeroDivisionError
+    drain(wiring.scheduler())
+    assert results(order_id)["taste"] is None
+    assert signal("table 7", "taste", {"choice": "accept"}, by="olga") == order_id
+
+
+@pytest.mark.parametrize(
+    ("subject", "step"), [("table 6", "taste"), ("table 7", "collect"), ("table 7", "nothing"), ("", "taste")]
+)
+def test_nothing_waits(subject: str, step: str) -> None:
+    start()
+    with pytest.raises(NothingWaitsError, match=f"waits for '{step}'"):
+        signal(subject, step, {"choice": "accept"}, by="olga")
+
+
+def test_a_second_answer_is_refused() -> None:
+    start()
+    signal("table 7", "taste", {"choice": "accept"}, by="olga")
+    with pytest.raises(NothingWaitsError):
+        signal("table 7", "taste", {"choice": "reject"}, by="otto")
+
+
+def test_several_orders_about_one_subject_are_not_confused() -> None:
+    start()
+    start()
+    with pytest.raises(SeveralWaitError, match="Several orders about 'table 7' wait for 'taste'"):
+        signal("table 7", "taste", {"choice": "accept"}, by="olga")
+
+
+def test_what_is_no_choice_is_refused() -> None:
+    start()
+    with pytest.raises(BadAnswerError, match="'' is not one of the choices"):
+        signal("table 7", "taste", {}, by="olga")
