@@ -7,7 +7,7 @@ from uuid import UUID
 from django.contrib.auth import get_user_model
 
 from orders.business import registry
-from orders.business.kinds import Draft, OrderKind
+from orders.business.kinds import Draft, OrderKind, Profile
 from orders.business.reading import BadOrderError, read_object, shown
 from orders.business.submissions import data_of, read_client, read_common
 from orders.engine.contracts import (
@@ -18,7 +18,11 @@ from orders.engine.contracts import (
     Submission,
     Workflow,
 )
+from orders.fields.email import LONGEST as LONGEST_EMAIL
 from orders.models import Order, OrderLine
+
+LONGEST_TITLE, LONGEST_ATTRIBUTE, LONGEST_SKU, LONGEST_LINE = 200, 240, 40, 120
+"""In characters: an order's title, an attribute with its name, and the code and the title of a line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,16 +86,37 @@ def read_submission(submission: Submission) -> Draft | RejectedSubmission:
         kind = kind_of(body)
         common = read_common(body)
         data = kind.read(data_of(body))
+        profile = kind.profile(data, placed_at=common["placed_at"])
+        _check(profile)
         return Draft(
             submission=submission,
             kind=kind,
             data=data,
-            profile=kind.profile(data, placed_at=common["placed_at"]),
+            profile=profile,
             customer_id=read_client(submission.client),
             **common,
         )
     except BadOrderError as error:
         return RejectedSubmission(submission=submission, reason=str(error))
+
+
+def _check(profile: Profile) -> None:
+    """Raises `BadOrderError` if a part of a profile does not fit its column. A title is cut instead."""
+    texts = [("email", profile.email, LONGEST_EMAIL)]
+    texts += [
+        (f"attribute {name}", f"{name}={text}", LONGEST_ATTRIBUTE)
+        for name, text in profile.attributes.items()
+    ]
+    for index, line in enumerate(profile.lines):
+        texts += [
+            (f"lines[{index}].sku", line.sku, LONGEST_SKU),
+            (f"lines[{index}].title", line.title, LONGEST_LINE),
+        ]
+    for where, text, longest in texts:
+        if len(text) > longest:
+            raise BadOrderError(
+                f"{where} has {len(text)} characters, and at most {longest} fit.", where=where
+            )
 
 
 def kind_of(body: Mapping[str, object]) -> type[OrderKind]:
@@ -141,7 +166,7 @@ def _order(draft: Draft) -> Order:
         id=draft.order_id,
         customer_id=draft.customer_id,
         subject=draft.subject,
-        title=profile.title,
+        title=profile.title[:LONGEST_TITLE],
         email=profile.email,
         currency=value.currency if value else "",
         total=value.amount if value else None,

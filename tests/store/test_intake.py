@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from orders.business import registry
+from orders.business import Line, Profile, registry
 from orders.business.intake import OrderIntake
 from orders.engine.contracts import (
     AcceptedOrder,
@@ -19,9 +19,10 @@ from orders.engine.contracts import (
     RejectedSubmission,
     Submission,
 )
-from orders.models import Order, OrderLine
+from orders.models import Order, OrderLine, SubmissionMessage
 from orders.selectors.customer_order import order_data
 from orders.shop.models import Product
+from tests.support.businesses import Bakery, Oven, business
 from tests.support.order_bodies import EMAIL, PARIS, SUBMITTED, submitted_body
 
 STATEMENTS = 5
@@ -179,3 +180,45 @@ def test_the_largest_batch_is_inserted() -> None:
     lines = [{"sku": f"sku-{n}", "title": "T", "quantity": 1, "unit_price": 100} for n in range(100)]
     take(*(submission(lines=lines, total=10_000) for _ in range(200)))
     assert OrderLine.objects.count() == 20_000
+
+
+def test_an_order_of_the_longest_texts_is_inserted_with_a_shortened_title() -> None:
+    Product.objects.bulk_create(Product(sku=f"{n:040}", title="T", artist="A", price=100) for n in range(4))
+    lines = [{"sku": f"{n:040}", "title": "x" * 120, "quantity": 1, "unit_price": 100} for n in range(4)]
+    (answer,) = take(submission(lines=lines, total=400))
+    assert isinstance(answer, AcceptedOrder)
+    assert len(Order.objects.get().title) == 200
+
+
+@pytest.mark.pattern("S3")
+@pytest.mark.parametrize(
+    ("profile", "reason"),
+    [
+        (
+            Profile(attributes={"icing": "x" * 240}),
+            "attribute icing has 246 characters, and at most 240 fit.",
+        ),
+        (
+            Profile(lines=[Line(sku="x" * 41, title="T")]),
+            "lines[0].sku has 41 characters, and at most 40 fit.",
+        ),
+        (
+            Profile(lines=[Line(sku="x", title="T" * 121)]),
+            "lines[0].title has 121 characters, and at most 120 fit.",
+        ),
+        (Profile(email="x" * 255), "email has 255 characters, and at most 254 fit."),
+    ],
+)
+def test_a_profile_that_does_not_fit_is_a_reason_to_reject(
+    profile: Profile, reason: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        monkeypatch.setattr(Bakery, "profile", lambda data, placed_at: profile)
+        Bakery.start("table 7", {"cake": "walnut"})
+        (message,) = SubmissionMessage.objects.all()
+        sent = Submission(
+            order_id=message.order_id, client="guest", body=message.body, posted_at=message.posted_at
+        )
+        (answer,) = take(sent)
+    assert isinstance(answer, RejectedSubmission)
+    assert answer.reason == reason
