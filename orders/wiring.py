@@ -1,6 +1,6 @@
 """Makes the roles, with the businesses' workflows and agents and an installation's settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from django.conf import settings
@@ -12,7 +12,7 @@ from orders.engine.agent_host.records import HostConfig
 from orders.engine.agent_host.role import AgentHost
 from orders.engine.channels.wakeups import Topic
 from orders.engine.circuits.rules import BreakerRules
-from orders.engine.contracts import Workflows
+from orders.engine.contracts import Agent, Workflows
 from orders.engine.retry_rules import RetryRules
 from orders.engine.runtime.listener import Listener, connection_parameters
 from orders.engine.runtime.loop import instance_id
@@ -52,6 +52,11 @@ def scheduler() -> Scheduler:
 def agent_host(names: list[str]) -> AgentHost:
     """Makes a host for these agents, or for all if none are named. Raises `KeyError` for an unknown name."""
     all_agents = make_agents()
+    return host_of([all_agents[name] for name in names or all_agents])
+
+
+def host_of(agents: Sequence[Agent]) -> AgentHost:
+    """Makes a host for agents that exist already."""
     config = HostConfig(
         instance=instance_id("agents"),
         rate=settings.CONFIG.agent_rate or None,
@@ -59,7 +64,7 @@ def agent_host(names: list[str]) -> AgentHost:
         retries=settings.CONFIG.retry_budget,
         breaker=_breaker(),
     )
-    return AgentHost(config=config, agents=[all_agents[name] for name in names or all_agents])
+    return AgentHost(config=config, agents=agents)
 
 
 def _breaker() -> BreakerRules:

@@ -79,6 +79,13 @@ class Environment:
             raise invalid(name, value, f"HOST:PORT, for example {default}")
         return value
 
+    def token(self, name: str, default: str = "") -> str:
+        """A secret that a remote service takes as a bearer token; may be empty. No error shows it."""
+        value = self.text(name, default)
+        if not value.isascii() or not value.isprintable() or " " in value:
+            raise ConfigError(f"{name} is not valid; expected printable ASCII without spaces")
+        return value
+
     def folder(self, name: str, default: Path) -> Path:
         """A folder, which is made if it does not exist, for its owner alone."""
         value = self.text(name, str(default))

@@ -4,37 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.db import connections
-from pytest_django import DjangoDbBlocker
 
 from orders.engine.runtime import brief_batches
-from orders.engine.runtime.statements import prepare_statements
-from sasweb import database
 from tests.support.two_sessions import BAD_PLANS, Session
 
+pytest_plugins = ["orders.testing.plugin"]
 REAL_LONGEST = brief_batches.LONGEST
-
-
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Gives the transactions of the test processes two minutes. The product's own processes keep their 5 s.
-
-    A quick transaction may take longer than 5 s on a busy machine, and some tests are one transaction from end to end.
-    """
-    prepare_statements()
-    options = connections["default"].settings_dict["OPTIONS"]
-    options["options"] = options["options"].replace("timeout=5s", "timeout=120s")
-    database.LIMIT_IN_MS = 120_000
-
-
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """Lets the test database be emptied between tests, which the audit log otherwise refuses."""
-    with django_db_blocker.unblock(), connections["default"].cursor() as cursor:
-        cursor.execute(
-            "ALTER TABLE orders_auditentry DISABLE TRIGGER audit_is_not_truncated;"
-            "ALTER TABLE orders_auditlink DISABLE TRIGGER audit_links_are_not_truncated"
-        )
 
 
 @pytest.fixture(params=BAD_PLANS.values(), ids=BAD_PLANS.keys())

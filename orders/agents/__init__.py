@@ -11,6 +11,7 @@ from orders.agents.listing import list_effects
 from orders.agents.smtp import SmtpRemote
 from orders.agents.transport import CALL_TIMEOUT, Remote, unknown_operation
 from orders.engine.contracts import (
+    Agent,
     Done,
     Effect,
     EffectPage,
@@ -25,6 +26,7 @@ from orders.engine.errors import Declined, Refused, Transient, Unresolved
 
 __all__ = [
     "CALL_TIMEOUT",
+    "Agent",
     "Declined",
     "Done",
     "Effect",

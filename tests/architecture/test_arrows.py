@@ -51,7 +51,9 @@ PUBLIC = (
     "sasweb.environment",
 )
 """What a business may import of this project (docs/your-business.md)."""
-BUSINESSES = ("orders.shop",)
+BUSINESSES = ("orders.shop", "examples.lab")
+KIT = "orders.testing"
+"""What the tests of a business may import as well."""
 BELOW_FACES = (
     "orders.engine.errors",
     "orders.services",
@@ -72,7 +74,16 @@ ROOMS = {
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
     ),
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
-    "orders.testing": ("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime.text"),
+    "orders.testing": (
+        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime", "orders.models"),
+        *(
+            "orders.business.registry",
+            "orders.services.order_changes",
+            "orders.vocabulary",
+            "orders.wiring",
+            "sasweb.database",
+        ),
+    ),
     "orders.selectors": (
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime.sql", "orders.engine.rows", "orders.engine.circuits.rules"),
@@ -214,7 +225,10 @@ def test_leases_alerts_and_sql_know_no_role(module: str) -> None:
 @pytest.mark.parametrize("business", BUSINESSES)
 def test_a_business_imports_only_what_is_public(business: str) -> None:
     """The shop has no private door: another business could be written in the same way."""
-    assert offences(within(business), is_wrong=only(business, *PUBLIC)) == []
+    tests = within(f"{business}.tests")
+    product = [module for module in within(business) if module not in tests]
+    assert offences(product, is_wrong=only(business, *PUBLIC)) == []
+    assert offences(tests, is_wrong=only(business, *PUBLIC, KIT)) == []
 
 
 @pytest.mark.pattern("C4")
@@ -341,10 +355,18 @@ def test_the_sandbox_is_no_part_of_the_product() -> None:
 
 def test_the_kit_for_tests_is_no_part_of_the_product() -> None:
     """It needs pytest, which an installation need not have."""
-    product = [module for module in modules() if not is_within(module, "orders.testing")]
+    tests = [KIT, *(f"{business}.tests" for business in BUSINESSES)]
+    product = [module for module in modules() if not is_within(module, *tests)]
     assert len(product) < len(modules())
-    assert offences(product, is_wrong=never("orders.testing", "pytest", "_pytest")) == []
-    assert offences(within("orders.testing"), is_wrong=never("django")) == []
+    assert offences(product, is_wrong=never(KIT, "pytest", "_pytest")) == []
+
+
+def test_the_contract_of_agents_needs_no_django() -> None:
+    """As agents need none. What runs orders and prepares the test database does."""
+    with_database = {f"{KIT}.{name}" for name in ("running", "elapsing", "plugin")}
+    contract = set(within(KIT)) - with_database
+    assert len(contract) >= 8
+    assert offences(contract, is_wrong=never("django")) == []
 
 
 @pytest.mark.parametrize("module", sorted(modules()))
