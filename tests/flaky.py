@@ -3,6 +3,8 @@
     python -m tests.flaky [PYTEST ARGUMENT … [+ PYTEST ARGUMENT …]]     runs the families
     python -m tests.flaky --table                                       prints the table of the tests that failed
 
+A family's arguments may begin with variables of its environment, as in BUSINESSES=orders.shop,examples.lab.
+
 A test that fails beside other tests and passes alone is not proved right: load makes it fail, and load is what this
 product is about. So each failed test runs ten more times while all families run again beside it. If it fails once more,
 the run fails. Otherwise the run goes on, and the test appears in the table that is printed at the end and kept in
@@ -14,13 +16,14 @@ The exit status is pytest's own, or 1 if a test failed again.
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO
@@ -34,6 +37,7 @@ TIMES = 10
 MOST = 20
 """More failures than this are not chance, and to run each of them ten more times would take an hour."""
 OWN_SERVER = [sys.executable, "-m", "sasweb.embedded_postgres", "--"]
+VARIABLE = re.compile("[A-Z_]+=")
 FAILURES_TO, REPEAT = "SAS_FAILURES_TO", "SAS_REPEAT"
 STARTING, STOPPING = 180.0, 60.0
 """Seconds that the second run may take until its first test runs, and until it ends after a signal."""
@@ -41,7 +45,7 @@ STARTING, STOPPING = 180.0, 60.0
 Failures = dict[str, list[str]]
 """The reasons for each test's failures, by the test's id."""
 Family = list[str]
-"""Pytest's arguments."""
+"""Variables of the environment, and pytest's arguments."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -62,7 +66,11 @@ def main(arguments: Sequence[str]) -> int:
     with contextlib.ExitStack() as stack:
         for family in families:
             stack.enter_context(load(family))
-        return max(run_again(failures) for _, failures in results if failures)
+        return max(
+            run_again(failures, variables=variables_of(family))
+            for family, (_, failures) in zip(families, results, strict=True)
+            if failures
+        )
 
 
 def run_side_by_side(families: Sequence[Family]) -> list[tuple[int, Failures]]:
@@ -85,9 +93,14 @@ def _print(output: IO[bytes] | None) -> None:
         print(output.read().decode(errors="replace"), flush=True)
 
 
-def run_again(failures: Failures) -> int:
+def variables_of(family: Family) -> list[str]:
+    """The variables of the environment at the start of a family."""
+    return list(takewhile(VARIABLE.match, family))
+
+
+def run_again(failures: Failures, *, variables: Sequence[str] = ()) -> int:
     """Runs each failed test ten more times, and adds it to the table; returns the exit status."""
-    status, again = run([*failures, "-n", "0"], repeat=TIMES)
+    status, again = run([*variables, *failures, "-n", "0"], repeat=TIMES)
     write_table(failures, again)
     return status
 
@@ -149,7 +162,9 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _pytest(family: Family) -> list[str]:
-    return [sys.executable, "-m", "pytest", "-p", "tests.flaky", *family]
+    variables = variables_of(family)
+    arguments = family[len(variables) :]
+    return ["env", *variables, sys.executable, "-m", "pytest", "-p", "tests.flaky", *arguments]
 
 
 def write_table(failures: Failures, again: Failures) -> None:

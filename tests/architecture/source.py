@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("orders", "sasweb", "sandbox")
+PACKAGES = ("orders", "sasweb", "sandbox", "examples")
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ DOCUMENTS = sorted(
     ]
 )
 README = (ROOT / "README.md").read_text()
-FOLDERS = ("orders", "sasweb", "sandbox", "bench", "bin", "tests", "templates", "docs", "static")
+FOLDERS = ("orders", "sasweb", "sandbox", "examples", "bench", "bin", "tests", "templates", "docs", "static")
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "eight": 8, "ten": 10, "a": 1}
 BREAKER = BreakerRules()
 # Read, not imported: the import would switch on the pool of connections for this process and its children.

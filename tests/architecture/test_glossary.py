@@ -20,7 +20,7 @@ RULED_OUT = [
     for word in row.split(", ")
     if word != "not"
 ]
-PRODUCT = ("orders", "sasweb", "sandbox", "templates")
+PRODUCT = ("orders", "sasweb", "sandbox", "examples", "templates")
 DOCUMENTS = ("docs", "bench", "bin", "README.md", "CHANGELOG.md")
 TEXTS = {".py", ".html", ".txt", ".md", ".js", ""}
 EXEMPT = {"docs/glossary.md"}

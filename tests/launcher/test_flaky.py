@@ -97,6 +97,15 @@ def test_families_run_side_by_side_and_each_failure_runs_again(
     assert "test_other_counts" in capfd.readouterr().out
 
 
+def test_a_family_has_its_variables_in_every_run(
+    family: Family, table: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = family({1})
+    path.write_text(f"import os\nassert os.environ['SAS_MADE_UP'] == 'a,b'\n{path.read_text()}")
+    assert flaky.main(["SAS_MADE_UP=a,b", str(path)]) == 0
+    assert path.with_suffix(".count").read_text() == "11"
+
+
 def test_each_run_has_new_session_fixtures(family: Family, table: Path) -> None:
     path = family({1})
     path.write_text(SESSION + path.read_text().replace("that_counts()", "that_counts(session)"))

@@ -1,0 +1,1 @@
+"""Businesses written only with what is public, each one an example to start from."""
