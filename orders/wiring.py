@@ -60,7 +60,7 @@ def host_of(agents: Sequence[Agent]) -> AgentHost:
     config = HostConfig(
         instance=instance_id("agents"),
         rate=settings.CONFIG.agent_rate or None,
-        rates={name: agent.rate for name, agent in all_agents.items() if hasattr(agent, "rate")},
+        rates={agent.name: agent.rate for agent in agents if hasattr(agent, "rate")},
         retries=settings.CONFIG.retry_budget,
         breaker=_breaker(),
     )
