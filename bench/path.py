@@ -12,7 +12,7 @@ import argparse
 import contextlib
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -23,7 +23,7 @@ from bench import noop, server, tables
 from bench.trace import Trace
 from orders.engine.channels import low_water
 from orders.engine.channels.submissions import post
-from orders.engine.contracts import AcceptedOrder, IntakeAnswer, Submission
+from orders.engine.contracts import AcceptedOrder, IntakeAnswer, Submission, Workflow
 from orders.engine.runtime import whole_reads
 from orders.engine.scheduler import role as scheduler
 from orders.engine.submission import Submitter, SubmitterConfig
@@ -61,7 +61,7 @@ class Path:
         self._trace = trace
         self._roles: dict[str, Role] = {
             "submission": Submitter(
-                config=SubmitterConfig(instance="submission:bench"), intake=accept, workflows=WORKFLOWS
+                config=SubmitterConfig(instance="submission:bench"), intake=NoopIntake(), workflows=WORKFLOWS
             ),
             "scheduler": a_scheduler(workflows=WORKFLOWS),
         }
@@ -114,14 +114,19 @@ def without_clocks() -> Iterator[None]:
         yield
 
 
-def accept(submissions: Sequence[Submission]) -> list[IntakeAnswer]:
-    """An intake that accepts every order."""
-    return [
-        AcceptedOrder(
-            submission=submission, workflow=noop.FOUR, priority=5, reply_to="", description={"n": 1}
-        )
-        for submission in submissions
-    ]
+class NoopIntake:
+    """Accepts every submission without rows of its own: the engine's part alone."""
+
+    newest: Mapping[str, Workflow] = {noop.FOUR.name: noop.FOUR}
+    unnamed = noop.FOUR.name
+
+    def __call__(self, submissions: Sequence[Submission]) -> list[IntakeAnswer]:
+        return [
+            AcceptedOrder(
+                submission=submission, workflow=noop.FOUR, priority=5, reply_to="", description={"n": 1}
+            )
+            for submission in submissions
+        ]
 
 
 def cheapest(runs: Sequence[Sequence[Pass]]) -> dict[str, Costs]:

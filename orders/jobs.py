@@ -167,7 +167,12 @@ def outbox_shift(seconds: float = OUTBOX_SHIFT) -> None:
 
 def announcement_shift(seconds: float = ANNOUNCEMENT_SHIFT) -> None:
     """Tells businesses what has become of their orders. Two shifts at once share the work."""
-    _work(announcements.announce_due, seconds=seconds, pause=ANNOUNCEMENT_POLL)
+
+    def announce() -> None:
+        while announcements.announce_due() >= announcements.LIMIT and not is_stopping():
+            """What is left of a burst is told without a pause."""
+
+    _work(announce, seconds=seconds, pause=ANNOUNCEMENT_POLL)
 
 
 def _work(

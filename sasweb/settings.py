@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from sasweb import config, database, logs, mail_server
 from sasweb.environment import ConfigError
+from sasweb.own_settings import OwnSettings
 
 try:
     CONFIG = config.read()
@@ -41,6 +42,7 @@ INSTALLED_APPS = [
     *CONFIG.businesses,
 ]
 BUSINESSES = CONFIG.businesses
+OWN_SETTINGS = OwnSettings(BUSINESSES)
 
 MIDDLEWARE = [
     "sasweb.middleware.request_id",
@@ -62,7 +64,7 @@ MIDDLEWARE = [
     "orders.access.second_factor.SecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "orders.shop.storefront.unavailable.UnavailablePage",
+    "orders.access.unavailable.UnavailablePage",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -76,7 +78,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "orders.shop.storefront.cart.for_templates",
+                *OWN_SETTINGS.all("CONTEXT_PROCESSORS"),
             ],
         },
     },
@@ -129,8 +131,8 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 PASSWORD_HASHERS = ["orders.access.password_hashing.PasswordHasher"]
 PASSWORD_RESET_TIMEOUT = 3600
-LOGIN_URL = "account:sign-in"
-LOGIN_REDIRECT_URL = "account:overview"
+LOGIN_URL = OWN_SETTINGS.first("LOGIN_URL", "console:sign-in")
+LOGIN_REDIRECT_URL = OWN_SETTINGS.first("LOGIN_REDIRECT_URL", "console:overview")
 
 # Guessing: after ten wrong passwords an account is locked for the IP address that they came from, and for no other, so
 # its owner elsewhere notices nothing. Emails without an account are locked in the same way (`orders.access.lockout`).

@@ -1,7 +1,9 @@
 """The project's urls."""
 
 from django.contrib import admin
+from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from orders.business import registry
 
@@ -11,6 +13,8 @@ urlpatterns = [
     path("callbacks/", include("orders.api.callback_urls")),
     path("console/", include("orders.console.urls")),
     *(path("", include(module.__name__)) for module in registry.own_modules("urls")),
+    # If no business has a page there.
+    path("", login_not_required(RedirectView.as_view(pattern_name="console:overview"))),
 ]
 
 # Errors under /api/ are problem+json even where no view was reached.

@@ -33,6 +33,7 @@ class AnalyseSample(OrderKind):
 
     name = "analyse-sample"
     label = "analysis"
+    is_open_to_clients = True
     fields = (Field(name="method", label="Method"),)
     attributes = (Attribute(name="method", label="Method"), Attribute(name="batch", label="Batch"))
 

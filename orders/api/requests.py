@@ -17,12 +17,27 @@ from orders.api.paging import LONGEST_WAIT
 from orders.api.problems import invalid
 from orders.business import BadOrderError, OrderKind, registry
 from orders.business.placing import NewOrder
-from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED
+from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED, data_of
 from orders.fields.numbers import read_whole_number
 from orders.selectors.response_queues import queue_of
 
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
+ROW = re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*:")
 IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
+
+
+class SubjectText(OneLine):
+    """What an order is about, for its client. It cannot be mistaken for a row of a business (`app.model:key`)."""
+
+    default_error_messages = {
+        "row": "This must not begin like app.model:key, which stands for a row of ours."
+    }
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if ROW.match(text):
+            self.fail("row")
+        return text
 
 
 class CommonIn(Strict):
@@ -31,7 +46,7 @@ class CommonIn(Strict):
     workflow = OneLine(
         default="", help_text="Which kind of order it is. Without it, the first of the kinds here."
     )
-    subject = OneLine(
+    subject = SubjectText(
         max_length=LONGEST_SUBJECT, default="", help_text="What the order is about, in your own words."
     )
     priority = Whole(
@@ -63,9 +78,9 @@ def body_of(name: str) -> type[Strict] | None:
 
 def order_schema() -> Any:
     """What the OpenAPI document says of the body of a new order: the bodies of all kinds."""
-    bodies = [body_of(kind.name) or CommonIn for kind in registry.kinds()]
-    if len(bodies) == 1:
-        return bodies[0]
+    bodies = [body_of(kind.name) or CommonIn for kind in registry.kinds() if kind.is_open_to_clients]
+    if len(bodies) < 2:
+        return bodies[0] if bodies else CommonIn
     return PolymorphicProxySerializer(
         component_name="NewOrder", serializers=bodies, resource_type_field_name=None
     )
@@ -81,14 +96,20 @@ def client_id(request: Request) -> int:
 
 def read_order(request: Request) -> NewOrder:
     """The order in a request's body. Its response queue belongs to the client. Raises `ValidationError`."""
-    body = request.data
+    body: Any = request.data
     kind = _kind_of(body)
     serializer = body_of(kind.name)
     order = serializer.read(body) if serializer else _read_free(kind, body)
+    original = None if serializer else data_of(body)
     common = {name: order.pop(name) for name in ("workflow", "subject", "priority", "reply_to")}
     reply_to = queue_of(client_id(request), common["reply_to"]) if common["reply_to"] else ""
     return NewOrder(
-        kind=kind, request=order, subject=common["subject"], priority=common["priority"], reply_to=reply_to
+        kind=kind,
+        request=order,
+        original=original,
+        subject=common["subject"],
+        priority=common["priority"],
+        reply_to=reply_to,
     )
 
 
@@ -97,8 +118,8 @@ def _kind_of(body: object) -> type[OrderKind]:
     kind = (
         registry.first_kind() if name is None else registry.find_kind(name if isinstance(name, str) else "")
     )
-    if kind is None:
-        names = ", ".join(sorted(kind.name for kind in registry.kinds()))
+    if kind is None or not kind.is_open_to_clients:
+        names = ", ".join(sorted(kind.name for kind in registry.kinds() if kind.is_open_to_clients))
         raise ValidationError({"workflow": [f"There is no such workflow. This must be one of {names}."]})
     return kind
 
@@ -109,15 +130,12 @@ def _read_free(kind: type[OrderKind], body: Any) -> dict[str, Any]:
         raise ValidationError("This must be an object.")
     common = CommonIn.read({name: value for name, value in body.items() if name in RESERVED})
     try:
-        return {
-            **kind.accept({name: value for name, value in body.items() if name not in RESERVED}),
-            **common,
-        }
+        return {**kind.accept(data_of(body)), **common}
     except BadOrderError as error:
-        raise invalid(str(error), pointer=_pointer(error.where)) from error
+        raise invalid(str(error), pointer=pointer(error.where)) from error
 
 
-def _pointer(where: str) -> str:
+def pointer(where: str) -> str:
     """The JSON pointer to a place such as `lines[2].sku`."""
     return "".join(f"/{part}" for part in re.findall(r"[^.\[\]]+", where))
 

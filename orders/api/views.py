@@ -18,8 +18,9 @@ from orders.api.paging import (
     read_query,
     render_page,
 )
-from orders.api.problems import ProblemError
+from orders.api.problems import ProblemError, invalid
 from orders.api.waiting import ROOM
+from orders.business import BadOrderError
 from orders.business.placing import CannotBePlacedError, KeyReusedError
 from orders.business.submissions import DEFAULT_PRIORITY
 from orders.fields.numbers import LARGEST_ID
@@ -181,6 +182,8 @@ def _place(request: Request) -> PlacedOrder:
         return placing.place_order(client=client, order=order, idempotency_key=key)
     except CannotBePlacedError as error:
         raise ValidationError(error.mistakes) from error
+    except BadOrderError as error:
+        raise invalid(str(error), pointer=requests.pointer(error.where)) from error
     except KeyReusedError as error:
         raise ProblemError("idempotency_key_reused") from error
 

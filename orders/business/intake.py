@@ -2,27 +2,35 @@
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
 
 from orders.business import registry
 from orders.business.kinds import Draft, OrderKind, Profile
-from orders.business.reading import BadOrderError, read_object, shown
+from orders.business.reading import BadOrderError, read_letters, read_object, read_whole, shown
 from orders.business.submissions import data_of, read_client, read_common
 from orders.engine.contracts import (
     AcceptedOrder,
     DuplicateSubmission,
+    FailedSubmission,
     IntakeAnswer,
     RejectedSubmission,
     Submission,
     Workflow,
 )
+from orders.engine.runtime.text import keepable
 from orders.fields.email import LONGEST as LONGEST_EMAIL
 from orders.models import Order, OrderLine
 
 LONGEST_TITLE, LONGEST_ATTRIBUTE, LONGEST_SKU, LONGEST_LINE = 200, 240, 40, 120
 """In characters: an order's title, an attribute with its name, and the code and the title of a line."""
+LARGEST_NUMBER, LARGEST_AMOUNT = 2**31 - 1, 2**63 - 1
+"""Of a quantity or a price, and of an order's value, in minor units."""
+
+
+Reading: TypeAlias = Draft | FailedSubmission | RejectedSubmission
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +39,7 @@ class OrderIntake:
     workflow that its submission names."""
 
     newest: Mapping[str, Workflow] = field(default_factory=registry.newest_workflows)
+    unnamed: str = field(default_factory=lambda: registry.first_kind().name)
 
     def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         """Answers each submission, in the order given, and inserts the orders that it accepts.
@@ -63,10 +72,8 @@ class OrderIntake:
         _insert(accepted)
         return answers
 
-    def _judge(
-        self, submission: Submission, draft: Draft | RejectedSubmission, refusals: Mapping[int, str]
-    ) -> IntakeAnswer:
-        if isinstance(draft, RejectedSubmission):
+    def _judge(self, submission: Submission, draft: Reading, refusals: Mapping[int, str]) -> IntakeAnswer:
+        if isinstance(draft, RejectedSubmission | FailedSubmission):
             return draft
         if reason := refusals.get(id(draft)):
             return RejectedSubmission(submission=submission, reason=reason)
@@ -79,8 +86,9 @@ class OrderIntake:
         )
 
 
-def read_submission(submission: Submission) -> Draft | RejectedSubmission:
-    """Reads a submission, or says why it can never become an order. Touches no database."""
+def read_submission(submission: Submission) -> Reading:
+    """Reads a submission, or says why it can never become an order, or that its kind fails. Touches no database."""
+    kind: type[OrderKind] | None = None
     try:
         body = read_object(submission.body, "the body")
         kind = kind_of(body)
@@ -98,25 +106,36 @@ def read_submission(submission: Submission) -> Draft | RejectedSubmission:
         )
     except BadOrderError as error:
         return RejectedSubmission(submission=submission, reason=str(error))
+    except Exception as error:
+        if kind is None:
+            raise
+        return FailedSubmission(submission=submission, workflow=kind.name, error=error)
 
 
 def _check(profile: Profile) -> None:
     """Raises `BadOrderError` if a part of a profile does not fit its column. A title is cut instead."""
-    texts = [("email", profile.email, LONGEST_EMAIL)]
-    texts += [
-        (f"attribute {name}", f"{name}={text}", LONGEST_ATTRIBUTE)
-        for name, text in profile.attributes.items()
-    ]
+    texts = [("email", profile.email, LONGEST_EMAIL), ("title", profile.title[:LONGEST_TITLE], LONGEST_TITLE)]
+    for name, text in profile.attributes.items():
+        texts.append((f"attribute {name}", f"{name}={text}", LONGEST_ATTRIBUTE))
     for index, line in enumerate(profile.lines):
-        texts += [
-            (f"lines[{index}].sku", line.sku, LONGEST_SKU),
-            (f"lines[{index}].title", line.title, LONGEST_LINE),
-        ]
+        texts.append((f"lines[{index}].sku", line.sku, LONGEST_SKU))
+        texts.append((f"lines[{index}].title", line.title, LONGEST_LINE))
+        read_whole(line.quantity, f"lines[{index}].quantity", 1, LARGEST_NUMBER)
+        read_whole(line.unit_price, f"lines[{index}].unit_price", 0, LARGEST_NUMBER)
     for where, text, longest in texts:
         if len(text) > longest:
             raise BadOrderError(
                 f"{where} has {len(text)} characters, and at most {longest} fit.", where=where
             )
+        if keepable(text) != text:
+            raise BadOrderError(f"{where} has characters that cannot be stored.", where=where)
+    if len({line.sku for line in profile.lines}) < len(profile.lines):
+        raise BadOrderError("two lines have the same sku.", where="lines")
+    if profile.value is not None:
+        read_whole(profile.value.amount, "the value", 0, LARGEST_AMOUNT)
+        read_letters(profile.value.currency, "the currency", 3)
+    if profile.promised_by is not None and profile.promised_by.tzinfo is None:
+        raise BadOrderError("promised_by must have a time zone.", where="promised_by")
 
 
 def kind_of(body: Mapping[str, object]) -> type[OrderKind]:

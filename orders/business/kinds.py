@@ -79,6 +79,10 @@ class OrderKind:
     """What operators may edit. A step names those that its request has in `Step.editable`."""
     attributes: ClassVar[Sequence[Attribute]] = ()
     """What its orders are searched by, beside their id, title, email, value and lines."""
+    is_open_to_clients: ClassVar[bool] = False
+    """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
+    has_older_fingerprints: ClassVar[bool] = False
+    """Whether its idempotency keys were used before there were several kinds, so that their records lack its name."""
     personal: ClassVar[Sequence[str]] = ()
     """Where its data name a person, as in `ship_to.name`: what is replaced everywhere when a customer is erased."""
 

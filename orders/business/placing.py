@@ -37,10 +37,11 @@ class KeyReusedError(SaswebError):
 @dataclass(frozen=True, kw_only=True)
 class NewOrder:
     """An order to be placed. `request` is what its client asks for, checked; `OrderKind.describe` makes its data of
-    that, unless it `is_described` already."""
+    that, unless it `is_described` already. `original` is what the client sent, if reading it may have added to it."""
 
     kind: type[OrderKind]
     request: Json
+    original: Json | None = None
     is_described: bool = False
     subject: str = ""
     priority: int = DEFAULT_PRIORITY
@@ -48,7 +49,9 @@ class NewOrder:
 
     def fingerprint(self) -> str:
         """A hash of what the client asked for: the same order has the same one, whatever prices are today."""
-        values = {**self.request, "priority": self.priority, "reply_to": self.reply_to}
+        values = {**(self.original or self.request), "priority": self.priority, "reply_to": self.reply_to}
+        if not self.kind.has_older_fingerprints:
+            values["workflow"] = self.kind.name
         if self.subject:
             values["subject"] = self.subject
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
@@ -97,14 +100,18 @@ def start(
     order = NewOrder(
         kind=kind,
         request=kind.read(data),
+        original=data,
         is_described=True,
         subject=subject_text(subject),
         priority=priority,
         reply_to=reply_to,
     )
-    # Guests of the web have keys of their own, so the kind's name keeps these apart.
-    posted = post_order(client=client, order=order, key=f"{kind.name}/{key}" if key else None)
-    return posted.order_id
+    return post_order(client=client, order=order, key=own_key(kind, key)).order_id
+
+
+def own_key(kind: type[OrderKind], key: str) -> str | None:
+    """The idempotency key of a business's own start, which no client's key can be: those have no control characters."""
+    return f"{kind.name}\x1f{key}" if key else None
 
 
 def subject_text(subject: str | UUID | Model) -> str:

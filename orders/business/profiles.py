@@ -5,11 +5,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
+
 from orders.business.intake import kind_of
 from orders.business.kinds import Profile
 from orders.business.reading import BadOrderError, read_moment, read_object
 from orders.business.submissions import data_of
 from orders.engine.contracts import Json
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +33,14 @@ def read_submitted(body: object, *, placed_at: datetime) -> Submitted:
     workflow, subject, profile = "", str(fields.get("subject") or ""), Profile()
     with suppress(BadOrderError):
         placed_at = read_moment(fields.get("placed_at"), "placed_at")
-    with suppress(BadOrderError):
+    try:
         kind = kind_of(read_object(body, "the body"))
         workflow = kind.name
         profile = kind.profile(kind.read(data_of(fields)), placed_at=placed_at)
+    except BadOrderError:
+        """It says nothing of itself."""
+    except Exception:
+        log.exception("a kind of order failed", action="read_submitted", workflow=workflow)
     return Submitted(
         workflow=workflow, subject=subject, data=data_of(fields), profile=profile, placed_at=placed_at
     )

@@ -3,6 +3,7 @@
 Every role, face and command asks here. Nothing is in the database but the names.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -97,6 +98,7 @@ def _found() -> _Found:
     makers: list[AgentMaker] = []
     for package in settings.BUSINESSES:
         for kind in _kinds_in(import_module(f"{package}.workflows")):
+            _check_names(kind)
             if kind.name in kinds_by_name:
                 raise WorkflowError(f"{package}.workflows: there is a kind of order {kind.name!r} already")
             kinds_by_name[kind.name] = kind
@@ -120,11 +122,24 @@ def _found() -> _Found:
     )
 
 
+def _check_names(kind: type[OrderKind]) -> None:
+    """Raises `WorkflowError` if the search could not find an attribute by its name."""
+    for attribute in kind.attributes:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", attribute.name):
+            raise WorkflowError(
+                f"{kind.name}: the attribute {attribute.name!r} must have a name of small letters, digits and _"
+            )
+
+
 def _kinds_in(module: ModuleType) -> Sequence[type[OrderKind]]:
-    return [
+    """The kinds of a module. One that another there is derived from is only a beginning of that one."""
+    named = [
         value
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, OrderKind) and hasattr(value, "name")
+    ]
+    return [
+        kind for kind in named if not any(issubclass(other, kind) for other in named if other is not kind)
     ]
 
 

@@ -7,7 +7,8 @@
 The jobs process sends them, one order at a time, soon after the transaction in which it happened. The receivers run in
 a transaction of their own. If it commits they are not told again, so what they write to this database is written once;
 if one raises, all are told again later, with growing waits. What a receiver does elsewhere may therefore happen twice.
-Signals of one order come in the order in which things happened, except after a failure. Connect the receivers in
+It has the time of any transaction, 5 s; what takes longer belongs into a task of its own. Signals of one order come in
+the order in which things happened, except after a failure. Connect the receivers in
 `AppConfig.ready`, so that every process knows that there are some.
 
 Each has the `sender`, which is the kind of order; `order_id`, `subject` and `data`; and `detail`, which for an error
@@ -18,6 +19,7 @@ from collections.abc import Mapping
 
 from django.dispatch import Signal
 
+from orders.business import registry
 from orders.engine.contracts import announcement_queue
 from orders.vocabulary import StatusKind
 
@@ -41,6 +43,12 @@ SIGNALS: Mapping[StatusKind, Signal] = {
 def queue_of(name: str) -> str:
     """The queue on which what is to be told of a kind's orders waits."""
     return announcement_queue(name)
+
+
+def queues_of(workflow: str, reply_to: str) -> tuple[str, ...]:
+    """The response queues of an order (Q3), as `Workflow.queues` gives them."""
+    kind = registry.find_kind(workflow)
+    return (reply_to, queue_of(workflow)) if kind and has_receivers(kind) else (reply_to,)
 
 
 def has_receivers(sender: object) -> bool:

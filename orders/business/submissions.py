@@ -11,6 +11,7 @@ from typing import Any
 
 from orders.business.reading import BadOrderError, read_moment, read_object, read_text, read_whole
 from orders.engine.contracts import Json
+from orders.engine.runtime.text import strict_json
 
 DEFAULT_PRIORITY = 5
 """In the middle of 0 to 9, so there is room for more and for less urgent orders."""
@@ -31,12 +32,16 @@ def compose(
     for name in RESERVED:
         if name in data:
             raise BadOrderError(f"{name} cannot be a name of an order's data.", where=name)
+    try:
+        strict_json(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadOrderError(f"the data cannot be stored: {error}.") from error
     return {
         **data,
         "workflow": workflow,
         "subject": read_text(subject, "subject", LONGEST_SUBJECT, lowest=0),
         "priority": read_priority(priority),
-        "reply_to": reply_to,
+        "reply_to": read_text(reply_to, "reply_to", LONGEST_QUEUE, lowest=0),
         "placed_at": placed_at.isoformat(),
     }
 

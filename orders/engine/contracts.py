@@ -14,11 +14,23 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 from uuid import UUID
 
-from orders.engine.effects import Effect, EffectPage
+from orders.engine.effects import Done, Effect, EffectPage, Finding, NotDone, Unknown
 from orders.engine.errors import WorkflowError
 from orders.engine.waits import Decision, Delay, OutsideEvent, Pending, Wait
 
-__all__ = ["Decision", "Delay", "Effect", "EffectPage", "OutsideEvent", "Pending", "Wait"]
+__all__ = [
+    "Decision",
+    "Delay",
+    "Done",
+    "Effect",
+    "EffectPage",
+    "Finding",
+    "NotDone",
+    "OutsideEvent",
+    "Pending",
+    "Unknown",
+    "Wait",
+]
 Json: TypeAlias = Mapping[str, Any]
 
 
@@ -252,28 +264,6 @@ class Agent(Protocol):
         """Closes its connections. Called once, when its host stops."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Done:
-    """The remote service did it. `result` is what `perform` or `compensate` would have returned."""
-
-    result: Json
-
-
-@dataclass(frozen=True, kw_only=True)
-class NotDone:
-    """The remote service has not done it. Whether it still may is for the engine to judge (see `Step.settle`)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unknown:
-    """The remote service cannot tell, or is still working on it. `reason` is for operators."""
-
-    reason: str
-
-
-Finding: TypeAlias = Done | NotDone | Unknown | Pending
-
-
 class InquiringAgent(Agent, Protocol):
     """An agent whose remote service can be asked what has become of a call, so that no effect is repeated blindly."""
 
@@ -332,11 +322,28 @@ class DuplicateSubmission:
     submission: Submission
 
 
-IntakeAnswer: TypeAlias = AcceptedOrder | DuplicateSubmission | RejectedSubmission
+@dataclass(frozen=True, kw_only=True)
+class FailedSubmission:
+    """A submission at which the code of its own kind of order failed. `workflow` is the name that it is taken by."""
+
+    submission: Submission
+    workflow: str
+    error: Exception
+
+
+IntakeAnswer: TypeAlias = AcceptedOrder | DuplicateSubmission | FailedSubmission | RejectedSubmission
 
 
 class Intake(Protocol):
     """Validates submissions and inserts their orders, inside the caller's transaction (S2)."""
+
+    @property
+    def newest(self) -> Mapping[str, Workflow]:
+        """The workflow that new orders take, by the name in their submissions."""
+
+    @property
+    def unnamed(self) -> str:
+        """The name that a submission stands for that has none."""
 
     def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         """Answers each submission, in the order given."""

@@ -1,8 +1,11 @@
-"""What a remote service says of the effects that it has had."""
+"""What a remote service says of its calls and of the effects that it has had."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, TypeAlias
+
+from orders.engine.waits import Pending
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,3 +28,25 @@ class EffectPage:
 
     effects: Sequence[Effect]
     following: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """The remote service did it. `result` is what `perform` or `compensate` would have returned."""
+
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotDone:
+    """The remote service has not done it. Whether it still may is for the engine to judge (see `Step.settle`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unknown:
+    """The remote service cannot tell, or is still working on it. `reason` is for operators."""
+
+    reason: str
+
+
+Finding: TypeAlias = Done | NotDone | Unknown | Pending

@@ -18,11 +18,13 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.contracts import (
     AcceptedOrder,
     DuplicateSubmission,
+    FailedSubmission,
     Intake,
     RejectedSubmission,
     Submission,
     Workflows,
 )
+from orders.engine.failing_kinds import FailingKinds
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.isolation import Isolation, Scope
@@ -47,30 +49,37 @@ class Submitter:
         self._admission = Admission(workflows)
         self._actor = Actor(ActorKind.SUBMISSION, config.instance)
         self._intake = intake
+        self._kinds = FailingKinds(intake)
         self._isolation = Isolation(config.batch)
         self._messages = LowWater("orders_submissionmessage")
         self.health = RoleHealth(role=ActorKind.SUBMISSION, instance=config.instance, troubles=self.troubles)
 
     def run_once(self) -> Counts:
         """Makes one pass over the queue. Isolates and sets aside a message that makes the intake itself fail (rule
-        11). While a workflow of new orders may not be run, the messages wait in the queue (rule 10)."""
+        11). Messages wait in the queue while their workflow may not be run, is not of this release, or while the code
+        of their kind of order fails at different ones (rule 10)."""
         return self._isolation.run(self._pass, self._set_aside)
 
     def troubles(self) -> list[Trouble]:
         """What is wrong with this process or its release, for operators."""
         return [
             *self._admission.troubles,
+            *self._kinds.troubles(),
             *release_troubles(ActorKind.SUBMISSION, self._isolation.release_failures()),
         ]
 
     def _pass(self, scope: Scope) -> Counts:
         self._admission.check()
-        if self._admission.troubles:
-            return Counts()
+        workflows = self._kinds.workflows(self._admission.workflows)
         with pipelined_transaction():
             mark = self._messages.send_refresh()
             taking = submissions.send_take(
-                scope.limit, only=scope.only, without=scope.without, start=self._messages.start
+                scope.limit,
+                only=scope.only,
+                without=scope.without,
+                start=self._messages.start,
+                workflows=workflows,
+                unnamed=self._intake.unnamed,
             )
             mark.result()
             messages = taking.result()
@@ -81,7 +90,10 @@ class Submitter:
             new = [submission for _, submission in messages if submission.order_id not in known_orders]
             answers = self._intake(new)
             accepted = [answer for answer in answers if isinstance(answer, AcceptedOrder)]
+            failed = [answer for answer in answers if isinstance(answer, FailedSubmission)]
+            held = {answer.submission.order_id for answer in failed if self._kinds.holds_back(answer)}
             rejected = [answer for answer in answers if isinstance(answer, RejectedSubmission)]
+            rejected += [_rejection(answer) for answer in failed if answer.submission.order_id not in held]
             duplicates = [answer for answer in answers if isinstance(answer, DuplicateSubmission)] + [
                 DuplicateSubmission(submission=submission)
                 for _, submission in messages
@@ -91,7 +103,9 @@ class Submitter:
             noted = [copy for copy in duplicates if not known_orders.get(copy.submission.order_id)]
             self._insert(accepted, noted)
             self._reject(rejected)
-            submissions.delete([message_id for message_id, _ in messages])
+            submissions.delete(
+                [message_id for message_id, message in messages if message.order_id not in held]
+            )
             wake(Topic.PROGRESS, *([Topic.SCHEDULER] if accepted else []))
         done = {"accepted": len(accepted), "rejected": len(rejected), "duplicates": len(duplicates)}
         return Counts(busy=len(messages) >= scope.limit, done=done)
@@ -138,7 +152,7 @@ class Submitter:
         )
 
     def _set_aside(self, order_ids: list[UUID], error: Exception) -> None:
-        reason = f"inserting it failed: {type(error).__name__}: {error}"
+        reason = _reason(error)
         with transaction.atomic():
             messages = submissions.take(len(order_ids), only=order_ids)
             self._reject(
@@ -149,3 +163,11 @@ class Submitter:
 
     def _event(self, submission: Submission, kind: EventKind, **detail: object) -> EventRow:
         return EventRow(submission.order_id, kind, self._actor, detail=detail)
+
+
+def _rejection(failed: FailedSubmission) -> RejectedSubmission:
+    return RejectedSubmission(submission=failed.submission, reason=_reason(failed.error))
+
+
+def _reason(error: Exception) -> str:
+    return f"inserting it failed: {type(error).__name__}: {error}"

@@ -5,7 +5,9 @@ The column of a line's code stays, with its indexes; only the foreign key goes.
 
 from django.db import migrations, models
 
+# In the order in which submission comes to them, so that it cannot deadlock with this.
 DROP_FOREIGN_KEY = """
+    LOCK TABLE orders_product, orders_orderline;
     DO $$
     DECLARE
         name text;

@@ -86,7 +86,7 @@ def _lock_movable(ids: Sequence[UUID], before: datetime) -> list[UUID]:
 
     An order that somebody holds is left for the next pass. Whoever writes a step has locked its process row, so what
     is read after the lock stays true. A step that was refused stays failed in an order that was compensated; one that
-    failed and may have had its effect keeps its order here.
+    failed and may have had its effect keeps its order here, and so does what its business has not been told yet.
     """
     locked = fetch(
         """
@@ -105,6 +105,7 @@ def _lock_movable(ids: Sequence[UUID], before: datetime) -> list[UUID]:
         SELECT ids.id
           FROM unnest(%s::uuid[]) AS ids (id)
          WHERE NOT EXISTS (SELECT FROM orders_alert WHERE order_id = ids.id AND closed_at IS NULL)
+           AND NOT EXISTS (SELECT FROM orders_statusmessage WHERE order_id = ids.id AND starts_with(queue, 'workflow:'))
            AND NOT EXISTS (SELECT FROM orders_stepstate
                             WHERE order_id = ids.id
                               AND ((state = 'failed' AND outcome IN ('done', 'unknown')) OR complete_by IS NOT NULL))

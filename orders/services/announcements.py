@@ -6,16 +6,18 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import transaction
-from django.db.models import F, Q
+from django.db import connection, transaction
+from django.db.models import F
 from django.db.models.functions import Now
 
 from orders.business import OrderKind, registry
 from orders.business.signals import SIGNALS, queue_of
 from orders.engine.runtime.backoff import full_jitter
-from orders.engine.runtime.sql import is_database_trouble
+from orders.engine.runtime.sql import fetch, is_database_trouble
 from orders.engine.runtime.text import first_line
-from orders.models import ArchivedOrder, Order, StatusMessage
+from orders.models import Order, StatusMessage
+from orders.selectors import archived_orders
+from orders.selectors.customer_order import order_data
 from orders.vocabulary import StatusKind
 
 log = structlog.get_logger()
@@ -29,29 +31,53 @@ FIRST_WAIT, LONGEST_WAIT = 2.0, 900.0
 def announce_due(limit: int = LIMIT) -> int:
     """One pass: tells of what is due, oldest first, each in a transaction of its own. Returns how many were told.
 
-    Several processes may run it at once; they share the work.
+    Several processes may run it at once; they share the work. What is younger than another message of its order waits
+    for that one, unless that one has been put off.
     """
-    kinds = {queue_of(kind.name): kind for kind in registry.kinds()}
-    due = StatusMessage.objects.filter(Q(not_before=None) | Q(not_before__lte=Now()), queue__in=kinds)
-    ids = list(due.order_by("id").values_list("id", flat=True)[:limit])
-    return sum(_announce(number, kinds) for number in ids)
+    return sum(
+        _announce(number, kind) for kind in registry.kinds() for number in _due(queue_of(kind.name), limit)
+    )
 
 
-def _announce(number: int, kinds: Mapping[str, type[OrderKind]]) -> bool:
+def _due(queue: str, limit: int) -> list[int]:
+    """What is to be told now of a queue."""
+    rows = fetch(
+        """
+        SELECT id
+          FROM orders_statusmessage
+         WHERE queue = %s
+           AND (not_before IS NULL OR not_before <= clock_timestamp())
+         ORDER BY id
+         LIMIT %s
+        """,
+        [queue, limit],
+    )
+    return [number for (number,) in rows]
+
+
+def _announce(number: int, kind: type[OrderKind]) -> bool:
     """Tells of one message, unless another process does or has done so."""
     try:
         with transaction.atomic():
             message = StatusMessage.objects.select_for_update(skip_locked=True).filter(pk=number).first()
-            if message is None:
+            if message is None or _waits_for_another(message):
                 return False
-            _send(message, kinds[message.queue])
+            _send(message, kind)
             message.delete()
             return True
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a receiver may raise anything
+        # A receiver that takes longer than a transaction may last loses its connection, too. If it is the database that
+        # is gone, nothing can be put off either, and the job goes on when it is back.
         if is_database_trouble(error):
-            raise
+            connection.close()
         _put_off(number, error)
         return False
+
+
+def _waits_for_another(message: StatusMessage) -> bool:
+    """Whether something that happened before to the same order has yet to be told, and has not been put off."""
+    older = StatusMessage.objects.filter(queue=message.queue, order_id=message.order_id, id__lt=message.pk)
+    return older.filter(not_before=None).exists()
 
 
 def _send(message: StatusMessage, kind: type[OrderKind]) -> None:
@@ -64,12 +90,10 @@ def _send(message: StatusMessage, kind: type[OrderKind]) -> None:
 
 def _order_of(order_id: UUID) -> tuple[str, Mapping[str, Any]]:
     """The subject and the data of an order, wherever it is."""
-    order = Order.objects.filter(pk=order_id).only("subject", "data").first()
-    if order is not None:
-        return order.subject, order.data or {}
-    archived = ArchivedOrder.objects.filter(pk=order_id).first()
-    placed = (archived.document.get("order") if archived else None) or {}
-    return placed.get("subject", ""), placed.get("data") or {}
+    order = Order.objects.filter(pk=order_id).first()
+    if order is None and (archived := archived_orders.find(order_id)):
+        order = archived.order
+    return (order.subject, order_data(order)) if order else ("", {})
 
 
 def _put_off(number: int, error: Exception) -> None:

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from orders.business.signals import queues_of
 from orders.engine import alerts, state_store
 from orders.engine.channels import status
 from orders.engine.channels.wakeups import Topic, wake
@@ -55,7 +56,8 @@ def release_order(row: ProcessRow, *, by: str, resolution: str) -> None:
     hears of it before anything that follows.
     """
     if not row.announced:
-        status.post([status.Status(row.reply_to, row.order_id, StatusKind.FAILED)])
+        queues = queues_of(row.workflow, row.reply_to)
+        status.post(status.Status(queue, row.order_id, StatusKind.FAILED) for queue in queues)
     state_store.write_processes(
         [
             row._replace(

@@ -24,6 +24,8 @@ def signal(subject: str | UUID | Model, step: str, result: Mapping[str, Any], *,
     (`NothingWaitsError`), several orders do (`SeveralWaitError`), it comes too late, or it cannot be taken.
     """
     text = subject_text(subject)
+    if not text:
+        raise NothingWaitsError("An order is found by what it is about, and this is about nothing.")
     orders = Order.objects.filter(subject=text).values("id")
     awaiting = StepState.objects.filter(process_id__in=orders, name=step, state=StepStatus.AWAITING)
     steps = list(awaiting.exclude(complete_by=None).values_list("process_id", "awaits")[:2])

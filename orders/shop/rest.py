@@ -42,7 +42,7 @@ class EmailField(Token):
     """An email address in ASCII."""
 
 
-class PrintOrderIn(Strict):
+class OrderIn(Strict):
     """A new order. `payment_method` is a token from the payment gateway."""
 
     lines = LineIn(many=True, min_length=1, max_length=100)  # type: ignore[call-arg]  # many=True takes them

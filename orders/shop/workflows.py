@@ -23,7 +23,7 @@ from orders.shop.models import Product
 from orders.shop.time_limits import present_limits, read_limits
 
 if TYPE_CHECKING:
-    from orders.shop.rest import PrintOrderIn
+    from orders.shop.rest import OrderIn
 
 MOST_NAMED = 3
 
@@ -33,6 +33,8 @@ class FulfilOrder(OrderKind):
 
     name = fulfilment.NAME
     label = "print order"
+    is_open_to_clients = True
+    has_older_fingerprints = True
     fields = (
         Field(name="payment_method", label="Payment method (the gateway's token)", type=FieldType.TOKEN),
         Field(name="email", label="Email", type=FieldType.EMAIL),
@@ -71,10 +73,10 @@ class FulfilOrder(OrderKind):
         )
 
     @classmethod
-    def serializer(cls) -> "type[PrintOrderIn]":
-        from orders.shop.rest import PrintOrderIn  # noqa: PLC0415 - the roles need no REST framework
+    def serializer(cls) -> "type[OrderIn]":
+        from orders.shop.rest import OrderIn  # noqa: PLC0415 - the roles need no REST framework
 
-        return PrintOrderIn
+        return OrderIn
 
     @classmethod
     def describe(cls, request: Json) -> Json:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from orders.engine.contracts import Agent, Json, Request
+from orders.engine.contracts import Agent, Json, Pending, Request
 from orders.engine.errors import Fault
 
 
@@ -30,18 +30,20 @@ class FailingAgent:
         self._agent = agent
         self._fates = deque(fates)
 
-    async def perform(self, request: Request) -> Json:
+    async def perform(self, request: Request) -> Json | Pending:
         """Performs the request, or fails."""
         return await self._call(self._agent.perform, request)
 
-    async def compensate(self, request: Request) -> Json:
+    async def compensate(self, request: Request) -> Json | Pending:
         """Compensates the request, or fails."""
         return await self._call(self._agent.compensate, request)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._agent, name)
 
-    async def _call(self, method: Callable[[Request], Awaitable[Json]], request: Request) -> Json:
+    async def _call(
+        self, method: Callable[[Request], Awaitable[Json | Pending]], request: Request
+    ) -> Json | Pending:
         fate = self._fates.popleft() if self._fates else None
         if isinstance(fate, Fault):
             raise fate

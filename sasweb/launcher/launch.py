@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from django.conf import settings
+
 from sasweb import database
 from sasweb.config import PROJECT_DIR, Config, reachable_host_port
 from sasweb.launcher.processes import Spec
 
 PORT_TIMEOUT = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up
 LARGEST_SCALE = 16
-SERVICES = ("WAREHOUSE_URL", "PAYMENTS_URL", "CARRIER_URL", "EMAIL_URL")
 PIPE = "SASWEB_LAUNCHER_PIPE"  # tells `run_jobs` that its stdin is a pipe from us
 
 ROLES = {
@@ -42,7 +43,8 @@ def is_demonstration(config: Config) -> bool:
 
 def check_services() -> None:
     """Raises `LaunchError` when a remote service has no url of its own: outside DEBUG no sandbox stands in for it."""
-    if missing := [name for name in SERVICES if not os.environ.get(name)]:
+    needed = (*settings.OWN_SETTINGS.all("REQUIRED_VARIABLES"), "EMAIL_URL")
+    if missing := [name for name in needed if not os.environ.get(name)]:
         raise LaunchError(
             f"with DEBUG off there is no sandbox, so set {', '.join(missing)} to your own services"
             " (docs/operations.md, Starting in production)"

@@ -70,7 +70,7 @@ ROOMS = {
     "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
     "orders.business": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
-        "orders.engine.channels.submissions",
+        *("orders.engine.channels.submissions", "orders.engine.runtime.text"),
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
     ),
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),

@@ -98,27 +98,28 @@ def test_a_message_is_set_aside_even_if_its_error_cannot_be_stored_as_it_is() ->
 
 @pytest.mark.pattern("S3")
 def test_a_message_that_breaks_a_pass_only_once_is_not_set_aside() -> None:
-    sound = OrderIntake(newest={"fulfil-order": CAKE})
     broken = iter([True])
 
-    def at_first(batch: Sequence[Submission]) -> Sequence[IntakeAnswer]:
-        if next(broken, False):
-            raise ValueError("it collided with another instance")
-        return sound(batch)
+    class BrokenAtFirst(OrderIntake):
+        def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
+            if next(broken, False):
+                raise ValueError("it collided with another instance")
+            return super().__call__(submissions)
 
     order_id = post()
-    total = drain(a_role(batch=1, intake=at_first))
+    total = drain(a_role(batch=1, intake=BrokenAtFirst(newest={"fulfil-order": CAKE})))
     assert (total["failed_passes"], total["accepted"], total["rejected"]) == (1, 1, 0)
     assert OrderProcess.objects.get().order_id == order_id
     assert not SetAside.objects.exists()
 
 
 def test_a_database_in_trouble_is_no_reason_to_set_a_message_aside() -> None:
-    def broken(_: Sequence[Submission]) -> Sequence[IntakeAnswer]:
-        raise OperationalError("the connection is lost")
+    class Broken(OrderIntake):
+        def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
+            raise OperationalError("the connection is lost")
 
     order_id = post()
-    role = a_role(batch=1, intake=broken)
+    role = a_role(batch=1, intake=Broken(newest={"fulfil-order": CAKE}))
     for _ in range(4):
         with pytest.raises(OperationalError):
             role.run_once()

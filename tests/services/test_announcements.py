@@ -78,7 +78,7 @@ def bake(outcome: str = "done") -> UUID:
 
 def test_it_is_told_of_an_order_from_its_insertion_to_its_end(news: News) -> None:
     order_id = bake()
-    assert announce_due() == 3, "of the start, for which there is no signal, too"
+    assert announce_due() == 2, "there is no signal for its start"
     assert news == [("received", order_id, "table 7"), ("completed", order_id, "table 7")]
     assert announce_due() == 0
     assert not StatusMessage.objects.exists()

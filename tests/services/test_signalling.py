@@ -86,12 +86,18 @@ def test_a_signal_counts_only_if_the_transaction_commits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("subject", "step"), [("table 6", "taste"), ("table 7", "collect"), ("table 7", "nothing"), ("", "taste")]
+    ("subject", "step"), [("table 6", "taste"), ("table 7", "collect"), ("table 7", "nothing")]
 )
 def test_nothing_waits(subject: str, step: str) -> None:
     start()
     with pytest.raises(NothingWaitsError, match=f"waits for '{step}'"):
         signal(subject, step, {"choice": "accept"}, by="olga")
+
+
+def test_an_order_about_nothing_is_not_found_by_that() -> None:
+    start("")
+    with pytest.raises(NothingWaitsError, match="this is about nothing"):
+        signal("", "taste", {"choice": "accept"}, by="olga")
 
 
 def test_a_second_answer_is_refused() -> None:

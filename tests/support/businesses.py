@@ -51,6 +51,7 @@ class Bakery(OrderKind):
 
     name = "bake"
     label = "cake"
+    is_open_to_clients = True
     fields = (Field(name="cake", label="Cake"),)
     attributes = (Attribute(name="icing", label="Icing"),)
     personal = ("for",)

@@ -58,6 +58,7 @@ class Brittle:
     def __init__(self, message: str = "boom") -> None:
         self._message = message
         self._inner = OrderIntake(newest={"fulfil-order": CAKE})
+        self.newest, self.unnamed = self._inner.newest, self._inner.unnamed
 
     def __call__(self, batch: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         answers = self._inner(batch)

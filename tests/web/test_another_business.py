@@ -1,6 +1,6 @@
 """A second business beside the shop: console, search and API know its orders from their profile alone."""
 
-import json
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
@@ -8,15 +8,25 @@ from uuid import UUID
 import pytest
 from django.test import Client
 from rest_framework.test import APIClient
+from uuid_utils.compat import uuid7
 
-from orders.business import registry
+from orders.api import requests
+from orders.business import Environment, Workflow, registry
 from orders.business.intake import OrderIntake
 from orders.engine.submission import Submitter, SubmitterConfig
-from orders.models import AlertGroup, Order, OrderProcess, StepState
+from orders.models import (
+    AlertGroup,
+    Order,
+    OrderProcess,
+    SetAside,
+    StepState,
+    SubmissionMessage,
+    WorkflowDefinition,
+)
 from orders.services.audit import Actor
 from orders.services.operators.erasure import erase
 from tests.commands.running import run
-from tests.support.businesses import Bakery, Oven, business
+from tests.support.businesses import PACKAGE, Bakery, Oven, business
 from tests.support.factories import ago, make_alert
 from tests.support.order_bodies import order_body
 from tests.web.console_places import make_places
@@ -33,12 +43,17 @@ def bakery(settings: Any) -> Iterator[None]:
         yield
 
 
-def take_in() -> None:
-    """Runs the submission role once, as it is wired."""
+def the_role() -> Submitter:
+    """The submission role, as it is wired."""
     newest = registry.newest_workflows()
     workflows = {(workflow.name, workflow.version): workflow for workflow in newest.values()}
     config = SubmitterConfig(instance="submission:a")
-    Submitter(config=config, intake=OrderIntake(), workflows=workflows).run_once()
+    return Submitter(config=config, intake=OrderIntake(), workflows=workflows)
+
+
+def take_in() -> None:
+    """Inserts what is in the queue."""
+    the_role().run_once()
 
 
 def a_cake(**values: Any) -> UUID:
@@ -122,17 +137,98 @@ def test_a_mistake_is_shown_at_its_place(ada: APIClient, body: dict[str, Any], p
     assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
 
 
-def test_the_document_of_the_api_has_the_orders_of_both(ada: APIClient) -> None:
-    schema = json.loads(
-        ada.get("/api/schema/", headers={"Accept": "application/vnd.oai.openapi+json"}).content
+def test_the_document_of_the_api_has_the_orders_of_both() -> None:
+    bodies = requests.order_schema().serializers
+    assert [body.__name__ for body in bodies] == ["NewOrderIn", "CommonIn"]
+    assert {"lines", "ship_to", "workflow", "subject", "priority"} < bodies[0]().fields.keys()
+
+
+def test_a_kind_that_is_not_open_to_clients_is_none_to_them(
+    ada: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Bakery, "is_open_to_clients", False)
+    answer = ada.post(ORDERS, {"workflow": "bake", "cake": "walnut"})
+    assert answer.status_code == 400
+    (error,) = answer.json()["errors"]
+    assert error == {
+        "pointer": "/workflow",
+        "detail": "There is no such workflow. This must be one of fulfil-order.",
+    }
+    assert a_cake()
+
+
+def test_a_client_cannot_pass_for_a_business(ada: APIClient) -> None:
+    body = {"workflow": "bake", "cake": "walnut", "subject": "lab.sample:7"}
+    assert [error["pointer"] for error in ada.post(ORDERS, body).json()["errors"]] == ["/subject"]
+    key = {"Idempotency-Key": "bake/seven"}
+    ada.post(ORDERS, {**body, "subject": "mine"}, headers=key)
+    assert a_cake(key="seven", customer_id=ada.user.pk)
+
+
+def test_one_key_is_not_used_for_orders_of_two_kinds(ada: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Loaves(Bakery):
+        name = "bake-bread"
+
+        @classmethod
+        def versions(cls, environment: Environment) -> list[Workflow]:
+            return [Workflow(name="bake-bread", version=1, steps=(cls.step,))]
+
+    monkeypatch.setattr(sys.modules[f"{PACKAGE}.workflows"], "Loaves", Loaves, raising=False)
+    monkeypatch.setattr(
+        sys.modules[f"{PACKAGE}.workflows"], "Cakes", type("Cakes", (Bakery,), {}), raising=False
     )
-    body = schema["paths"]["/api/v1/orders"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert body == {"$ref": "#/components/schemas/NewOrderRequest"}
-    parts = [
-        part["$ref"].rpartition("/")[2]
-        for part in schema["components"]["schemas"]["NewOrderRequest"]["oneOf"]
-    ]
-    assert len(parts) == 2 and all(name in schema["components"]["schemas"] for name in parts)
+    registry.forget()
+    key = {"Idempotency-Key": "k"}
+    assert ada.post(ORDERS, {"workflow": "bake", "cake": "walnut"}, headers=key).status_code == 202
+    assert ada.post(ORDERS, {"workflow": "bake-bread", "cake": "walnut"}, headers=key).status_code == 422
+
+
+def test_a_kind_that_fails_holds_up_no_other_and_loses_nothing(
+    ada: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first such order is set aside. From the second on it is the release, and they wait in the queue."""
+
+    def fail(data: Any, *, placed_at: Any) -> Any:
+        raise KeyError("price")
+
+    monkeypatch.setattr(Bakery, "profile", fail)
+    cakes = [Bakery.start(f"table {number}", {"cake": "walnut"}) for number in range(5)]
+    posters = UUID(ada.post(ORDERS, order_body()).json()["id"])
+    role = the_role()
+    for _ in range(3):
+        role.run_once()
+    assert [*OrderProcess.objects.values_list("pk", flat=True)] == [posters]
+    assert [*SetAside.objects.values_list("order_id", flat=True)] == cakes[:1]
+    assert [*SubmissionMessage.objects.order_by("id").values_list("order_id", flat=True)] == cakes[1:]
+    (trouble,) = role.troubles()
+    assert (trouble.subject, trouble.code) == ("bake", "kind_failing")
+    assert "KeyError: 'price'" in trouble.message
+
+
+def test_orders_of_a_workflow_of_a_later_release_wait_for_it(ada: APIClient) -> None:
+    body = {"workflow": "brew", "placed_at": "2030-01-01T12:00:00Z"}
+    beer = SubmissionMessage.objects.create(order_id=uuid7(), client="guest", body=body)
+    SubmissionMessage.objects.update(posted_at=ago(61))
+    cake = a_cake()
+    role = the_role()
+    role.run_once()
+    assert [*OrderProcess.objects.values_list("pk", flat=True)] == [cake]
+    assert SubmissionMessage.objects.get() == beer
+    (trouble,) = role.troubles()
+    assert (trouble.subject, trouble.code) == ("brew", "unknown_workflow")
+
+
+def test_a_workflow_that_was_changed_in_place_stops_no_other(ada: APIClient) -> None:
+    cake = a_cake()
+    OrderProcess.objects.filter(pk=cake).update(fingerprint="another")
+    WorkflowDefinition.objects.filter(name="bake").update(fingerprint="another", definition={})
+    posters = UUID(ada.post(ORDERS, order_body()).json()["id"])
+    waiting = Bakery.start("table 8", {"cake": "rye"})
+    role = the_role()
+    role.run_once()
+    assert {*OrderProcess.objects.values_list("pk", flat=True)} == {cake, posters}
+    assert SubmissionMessage.objects.get().order_id == waiting
+    assert [trouble.code for trouble in role.troubles()] == ["workflow_changed"]
 
 
 @pytest.mark.parametrize("query", ["icing=lemon", "table 7"])

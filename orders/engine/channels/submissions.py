@@ -99,6 +99,25 @@ def find_record(*, client: str, key: str) -> IdempotencyRecord | None:
     return IdempotencyRecord(order_id, body_hash, is_new=False)
 
 
+NAMED = "coalesce(body ->> 'workflow', %(unnamed)s::text)"
+"""The workflow that a message is for."""
+
+
+def unknown_workflows(names: Collection[str], *, unnamed: str, seconds: float) -> list[str]:
+    """The workflows of messages that have waited for so long since they are of none of these; a few of them."""
+    rows = fetch(
+        f"""
+        SELECT DISTINCT left({NAMED}, 60)
+          FROM orders_submissionmessage
+         WHERE {NAMED} <> ALL(%(names)s::text[])
+           AND posted_at < clock_timestamp() - make_interval(secs => %(seconds)s)
+         LIMIT 5
+        """,
+        {"names": list(names), "unnamed": unnamed, "seconds": seconds},
+    )
+    return [name for (name,) in rows]
+
+
 def take(
     limit: int, *, only: Collection[UUID] | None = None, without: Collection[UUID] = (), start: int = 0
 ) -> list[tuple[int, Submission]]:
@@ -110,10 +129,19 @@ def take(
 
 
 def send_take(
-    limit: int, *, only: Collection[UUID] | None = None, without: Collection[UUID] = (), start: int = 0
+    limit: int,
+    *,
+    only: Collection[UUID] | None = None,
+    without: Collection[UUID] = (),
+    start: int = 0,
+    workflows: Collection[str] | None = None,
+    unnamed: str = "",
 ) -> Sent[list[tuple[int, Submission]]]:
-    """The same, without waiting for what it finds."""
+    """The same, without waiting for what it finds, and only those of `workflows`, if given. A message that names no
+    workflow is of `unnamed`."""
     restriction = "" if only is None else "AND order_id = ANY(%(only)s::uuid[])"
+    if workflows is not None:
+        restriction += f" AND {NAMED} = ANY(%(workflows)s::text[])"
     return send(
         f"""
         SELECT id, order_id, client, body, posted_at
@@ -124,7 +152,14 @@ def send_take(
          LIMIT %(limit)s::int
            FOR UPDATE SKIP LOCKED
         """,
-        {"start": start, "without": array(without), "only": array(only or ()), "limit": limit},
+        {
+            "start": start,
+            "without": array(without),
+            "only": array(only or ()),
+            "limit": limit,
+            "workflows": list(workflows or ()),
+            "unnamed": unnamed,
+        },
         _messages_of,
     )
 

@@ -291,5 +291,7 @@ class OrderPass(OrderRecord):
         self._note(kind, started, key=key, agent=step.agent)
 
     def _tell(self, kind: StatusKind, **body: Any) -> None:
-        queues = self._workflow.queues(self.row.reply_to)
+        # There is no signal for a start, and most orders start at once.
+        reply_to = self.row.reply_to
+        queues = (reply_to,) if kind is StatusKind.STARTED else self._workflow.queues(reply_to)
         self.statuses += [Status(queue, self.row.order_id, kind, body) for queue in queues]

@@ -10,7 +10,7 @@ from django.db import transaction
 from rest_framework.exceptions import ValidationError
 
 from orders.business import BadOrderError, OrderKind, registry
-from orders.business.placing import CannotBePlacedError, KeyReusedError, NewOrder, post_order
+from orders.business.placing import CannotBePlacedError, KeyReusedError, NewOrder, own_key, post_order
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
 from orders.management.operator_command import DONE, ActingCommand, Stop, operator_name
 from orders.services import audit
@@ -62,8 +62,7 @@ def _start(kind: type[OrderKind], data: dict[str, Any], options: dict[str, Any])
         kind=kind, request=kind.accept(data), subject=options["subject"], priority=options["priority"]
     )
     client = _client(options["customer"])
-    key = f"{kind.name}/{options['key']}" if options["key"] else None
-    return post_order(client=client, order=order, key=key).order_id
+    return post_order(client=client, order=order, key=own_key(kind, options["key"])).order_id
 
 
 def _client(name: str | None) -> str:

@@ -4,6 +4,7 @@ Requests, results and details are emptied rather than searched, because a remote
 them. Rows, amounts and times stay.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -23,16 +24,18 @@ _HERS = """
      WHERE (lower(email) = lower(%(email)s) OR customer_id = ANY(%(accounts)s)) AND email <> %(erased)s
 """
 _NOT_INSERTED = """
-    SELECT order_id, false FROM orders_submissionmessage WHERE lower(body ->> 'email') = lower(%(email)s)
+    SELECT order_id, false FROM orders_submissionmessage
+     WHERE strpos(lower(body::text), lower(%(quoted)s)) > 0 OR client = ANY(%(clients)s)
      UNION ALL
     SELECT order_id, false FROM orders_setaside
-     WHERE replayed_at IS NULL AND lower(body ->> 'email') = lower(%(email)s)
+     WHERE replayed_at IS NULL AND (strpos(lower(body::text), lower(%(quoted)s)) > 0 OR client = ANY(%(clients)s))
 """
 _STATEMENTS = (
     f"""UPDATE orders_order
            SET email = %(erased)s::text, data = '{{}}', ship_to = NULL, payment_method = '', attributes = '{{}}',
                subject = {replaced("subject")}, title = {replaced("title")}
          WHERE id = ANY(%(ids)s)""",
+    f"UPDATE orders_orderline SET title = {replaced('title')} WHERE order_id = ANY(%(ids)s) AND title ~* %(pattern)s",
     """UPDATE orders_stepstate SET request = '{}', original = NULL, result = NULL, error = NULL,
               awaits = awaits - 'reference'
         WHERE order_id = ANY(%(ids)s)""",
@@ -52,7 +55,9 @@ _STATEMENTS = (
     """UPDATE orders_archivedorder SET document = jsonb_build_object(
               'process', (document -> 'process') || jsonb_build_object('reply_to',
                   regexp_replace(coalesce(document #>> '{process,reply_to}', ''), %(pattern)s, %(short)s, 'gi')),
-              'lines', document -> 'lines',
+              'lines', (SELECT coalesce(jsonb_agg(line || jsonb_build_object('title',
+                  regexp_replace(line ->> 'title', %(pattern)s, %(short)s, 'gi'))), '[]')
+                  FROM jsonb_array_elements(document -> 'lines') AS line),
               'order', (document -> 'order') || jsonb_build_object(
                   'email', %(erased)s::text, 'data', '{}'::jsonb, 'ship_to', NULL, 'payment_method', '',
                   'attributes', '[]'::jsonb, 'subject', subject,
@@ -73,7 +78,13 @@ _ACTS = """
 
 def find_orders(email: str, accounts: Sequence[int]) -> list[tuple[UUID, bool]]:
     """The orders and submissions of a customer that are not erased yet, and whether each is finished."""
-    parameters = {"email": email, "accounts": list(accounts), "erased": ERASED}
+    parameters = {
+        "email": email,
+        "accounts": list(accounts),
+        "erased": ERASED,
+        "quoted": json.dumps(email, ensure_ascii=False),
+        "clients": [f"user:{account}" for account in accounts],
+    }
     return fetch(f"{_HERS} UNION ALL {_NOT_INSERTED}", parameters)
 
 

@@ -1,0 +1,29 @@
+"""What the project's settings take from the businesses: constants of their modules `project_settings`.
+
+| constant | what it is |
+|---|---|
+| `CONTEXT_PROCESSORS` | added to those of the templates |
+| `LOGIN_URL`, `LOGIN_REDIRECT_URL` | Django's; without them people sign in to the console |
+| `REQUIRED_VARIABLES` | what must be set in the environment where no sandbox stands in for a service |
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+
+class OwnSettings:
+    """The constants of these packages."""
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        names = [f"{package}.project_settings" for package in packages]
+        self._modules = [import_module(name) for name in names if find_spec(name) is not None]
+
+    def first(self, name: str, default: Any) -> Any:
+        """The constant of the first business that has it."""
+        return next((getattr(module, name) for module in self._modules if hasattr(module, name)), default)
+
+    def all(self, name: str) -> list[Any]:
+        """The values of all businesses, one after another."""
+        return [value for module in self._modules for value in getattr(module, name, ())]
