@@ -200,6 +200,7 @@ def pages() -> Mapping[str, str]:
         "bulk actions": "/console/bulk/",
         "bulk action": f"/console/bulk/{action}/",
         "compensation": "/console/compensation/",
+        "decisions": "/console/decisions/",
         "agents": "/console/agents/",
         "supervisor": "/console/supervisor/",
         "workflow": "/console/workflow/",

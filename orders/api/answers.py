@@ -1,8 +1,24 @@
-"""What remote services send when they answer a call later."""
+"""What remote services send when they answer a call later, and the problem with which an answer is refused."""
 
 from rest_framework import serializers
 
 from orders.api.fields import Strict, Text
+from orders.api.problems import ProblemError, invalid
+from orders.services.answers import (
+    AlreadyAnsweredError,
+    AnswerError,
+    AnswerTooLargeError,
+    NothingWaitsError,
+    TooLateError,
+)
+
+CODES: dict[type[AnswerError], str] = {
+    AlreadyAnsweredError: "already_answered",
+    NothingWaitsError: "not_found",
+    TooLateError: "too_late",
+    AnswerTooLargeError: "body_too_large",
+}
+"""The first kind that matches."""
 
 
 class ErrorIn(Strict):
@@ -17,3 +33,9 @@ class AnswerIn(Strict):
 
     result = serializers.DictField(required=False)
     error = ErrorIn(required=False)
+
+
+def problem_of(refusal: AnswerError) -> ProblemError:
+    """The problem with which this answer is refused."""
+    code = next((code for kind, code in CODES.items() if isinstance(refusal, kind)), None)
+    return invalid(str(refusal), pointer="") if code is None else ProblemError(code, str(refusal))

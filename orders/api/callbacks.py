@@ -12,24 +12,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from orders.api import documentation
-from orders.api.answers import AnswerIn
-from orders.api.problems import ProblemError, invalid
-from orders.services.answers import (
-    AlreadyAnsweredError,
-    AnswerError,
-    AnswerTooLargeError,
-    BadAnswerError,
-    NothingWaitsError,
-    TooLateError,
-    answer_callback,
-)
-
-CODES: dict[type[AnswerError], str] = {
-    AlreadyAnsweredError: "already_answered",
-    NothingWaitsError: "not_found",
-    TooLateError: "too_late",
-}
-"""The problem with which an answer is refused; the first kind that matches."""
+from orders.api.answers import AnswerIn, problem_of
+from orders.services.answers import AnswerError, answer_callback
 
 
 class Callback(APIView):
@@ -48,11 +32,6 @@ class Callback(APIView):
                 result=answer.get("result"),
                 error=None if error is None else (error["code"], error["message"]),
             )
-        except BadAnswerError as refusal:
-            if isinstance(refusal, AnswerTooLargeError):
-                raise ProblemError("body_too_large", str(refusal)) from refusal
-            raise invalid(str(refusal), pointer="") from refusal
         except AnswerError as refusal:
-            code = next(code for kind, code in CODES.items() if isinstance(refusal, kind))
-            raise ProblemError(code, str(refusal)) from refusal
+            raise problem_of(refusal) from refusal
         return Response(status=204)

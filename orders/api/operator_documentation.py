@@ -6,8 +6,15 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from orders.api import operator_representations as representations
-from orders.api.operator_requests import CompensationIn, GroupResubmissionIn, NeededReasonIn, ReasonIn
-from orders.api.paging import AlertGroupQuery, AlertQuery
+from orders.api.operator_requests import (
+    CompensationIn,
+    DecisionIn,
+    EventIn,
+    GroupResubmissionIn,
+    NeededReasonIn,
+    ReasonIn,
+)
+from orders.api.paging import AlertGroupQuery, AlertQuery, DecisionQuery
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.selectors.desk.confirmation import WORD
 
@@ -94,6 +101,36 @@ COMPENSATE_ORDER = _act(
         f"Reverses every step of an order. To confirm, send the word `{WORD}` as `confirm`. If the customer's payment "
         "has been taken, or may have been, send the order's total instead, in plain figures such as `39.00`. Without "
         "the right confirmation nothing changes."
+    ),
+)
+LIST_DECISIONS: dict[str, Any] = {
+    "operation_id": "list_decisions",
+    "summary": "List what waits for a person's decision, earliest deadline first",
+    "tags": TAG,
+    "parameters": [DecisionQuery],
+    "responses": representations.DecisionPageOut,
+    "extensions": {OPERATION_PROBLEMS: ["validation_failed", DENIED]},
+}
+ANSWERED = ("already_answered", "too_late")
+DECIDE = _act(
+    "decide",
+    "Decide for a step that waits for a person",
+    DecisionIn,
+    *ANSWERED,
+    description=(
+        "The first answer counts. A choice with `compensates` has the whole order cancelled and refunded: it needs a "
+        "token that also has the scope `compensate`, a note, and the `confirm` that *Cancel and refund an order* asks "
+        "for. The audit log records each request."
+    ),
+)
+REPORT_EVENT = _act(
+    "report_event",
+    "Report the outside event that a step waits for",
+    EventIn,
+    *ANSWERED,
+    "body_too_large",
+    description=(
+        "The first report counts, and `result` becomes the result of the step. The audit log records each request."
     ),
 )
 PAUSE_AGENT = _act("pause_agent", "Pause an agent", NeededReasonIn)

@@ -78,3 +78,26 @@ class BulkActionOut(Out):
     starts_at = serializers.DateTimeField(source="action.starts_at")
     ended_at = serializers.DateTimeField(source="action.ended_at", allow_null=True)
     counts = CountsOut(source="*")
+
+
+class ChoiceOut(Out):
+    """What may be chosen. With `compensates` it has the whole order cancelled and refunded."""
+
+    choice = serializers.CharField(source="name")
+    compensates = serializers.BooleanField()
+
+
+class DecisionOut(Out):
+    """A step that waits for a person's decision until a time."""
+
+    order_id = serializers.UUIDField()
+    workflow = serializers.CharField()
+    title = serializers.CharField(allow_blank=True)
+    subject = serializers.CharField(allow_blank=True)
+    step = serializers.CharField()
+    since = serializers.DateTimeField(allow_null=True)
+    until = serializers.DateTimeField()
+    choices = ChoiceOut(many=True)
+
+
+DecisionPageOut = page_of(DecisionOut, "A page of decisions, earliest deadline first.")

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from rest_framework import serializers
 from rest_framework.request import Request
 
 from orders.api.fields import Strict, Text, Whole
+from orders.services.answers import LONGEST_NOTE
 
 
 class ReasonIn(Strict):
@@ -23,6 +25,20 @@ class CompensationIn(NeededReasonIn):
     """`confirm` is the word `cancel`, or the order's total, such as `39.00`, if money goes back to the customer."""
 
     confirm = Text(max_length=40, default="", source="typed")
+
+
+class DecisionIn(Strict):
+    """A choice. One that has the order compensated needs a note and, as `confirm`, what a compensation needs."""
+
+    choice = Text(max_length=200)
+    note = serializers.CharField(max_length=LONGEST_NOTE, allow_blank=True, default="")
+    confirm = Text(max_length=40, default="", source="typed")
+
+
+class EventIn(Strict):
+    """What came with an outside event: any JSON object."""
+
+    result = serializers.DictField()
 
 
 class GroupResubmissionIn(ReasonIn):

@@ -4,6 +4,8 @@ from django.urls import path
 
 from orders.api import operator_views as views
 
+STEP = "orders/<uuid:order_id>/steps/<slug:step>"
+
 urlpatterns = [
     path("alerts", views.Alerts.as_view(), name="alerts"),
     path("alerts/groups", views.AlertGroups.as_view(), name="alert-groups"),
@@ -12,6 +14,9 @@ urlpatterns = [
     path("steps/<int:step_id>/resubmit", views.StepResubmission.as_view(), name="step-resubmit"),
     path("steps/<int:step_id>/skip", views.StepSkip.as_view(), name="step-skip"),
     path("orders/<uuid:order_id>/compensate", views.OrderCompensation.as_view(), name="order-compensate"),
+    path("decisions", views.Decisions.as_view(), name="decisions"),
+    path(f"{STEP}/decision", views.StepDecision.as_view(), name="step-decision"),
+    path(f"{STEP}/event", views.StepEvent.as_view(), name="step-event"),
     path("agents/<slug:name>/pause", views.AgentPause.as_view(), name="agent-pause"),
     path("agents/<slug:name>/resume", views.AgentResume.as_view(), name="agent-resume"),
 ]

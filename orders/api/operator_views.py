@@ -1,7 +1,8 @@
 """The operators' REST API. A token may do what its scopes, and its account in the console, allow. Refused acts are
 recorded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from django.urls import reverse
@@ -15,29 +16,34 @@ from rest_framework.views import APIView
 from orders.access.levels import OPERATE, VIEW
 from orders.api import operator_documentation
 from orders.api import operator_representations as representations
+from orders.api.answers import problem_of
 from orders.api.fields import Strict
 from orders.api.operator_requests import (
     CompensationIn,
+    DecisionIn,
+    EventIn,
     GroupResubmissionIn,
     NeededReasonIn,
     ReasonIn,
     read_body,
 )
-from orders.api.paging import AlertGroupQuery, AlertQuery, read_query, render_page
+from orders.api.paging import AlertGroupQuery, AlertQuery, DecisionQuery, read_query, render_page
 from orders.api.problems import ProblemError
-from orders.api.scopes import MayUseScope, MissingScopeError
+from orders.api.scopes import MayUseScope, MissingScopeError, require
 from orders.fields.numbers import LARGEST_ID
 from orders.selectors.database_clock import now
 from orders.selectors.desk.agents import agent_exists
 from orders.selectors.desk.alert_groups import find_group, group_page
 from orders.selectors.desk.alerts import open_alerts, orders_of_group
 from orders.selectors.desk.bulk import find_action
+from orders.selectors.desk.decisions import has_order_compensated, open_decisions
 from orders.selectors.desk.order_rows import find_step
 from orders.services import audit
 from orders.services.act_results import Result, ResultStatus
+from orders.services.answers import AnswerError
 from orders.services.operators import agents as agent_services
 from orders.services.operators import bulk as bulk_services
-from orders.services.operators import order_acts
+from orders.services.operators import deciding, order_acts
 from orders.services.order_lock import NoSuchOrderError
 from orders.vocabulary import BulkKind, TokenScope
 
@@ -55,8 +61,13 @@ class OperatorView(APIView):
         if not request.user.has_perm(needed):
             self._record_refusal(request, kwargs, why=f"needs {needed}")
             self.permission_denied(request)
-        try:
+        with self._recorded(request, kwargs):
             MayUseScope().has_permission(request, self)
+
+    @contextmanager
+    def _recorded(self, request: Request, kwargs: dict[str, Any]) -> Iterator[None]:
+        try:
+            yield
         except MissingScopeError as error:
             self._record_refusal(request, kwargs, why=f"needs a token with the scope {error.needed}")
             raise
@@ -151,12 +162,14 @@ class ActView(OperatorView):
     def post(self, request: Request, **url: Any) -> Response:
         values = read_body(self.body, request)
         target = self.find_target(url)
+        with self._recorded(request, url):
+            self.check_scope(request, target, values)
         try:
             result = self.act(actor=actor(request), **target, **values)
         except NoSuchOrderError as error:
             raise NotFound from error
         if result.status is ResultStatus.REFUSED:
-            raise ProblemError("act_refused", result.message)
+            raise _refusal(result)
         return Response(
             representations.ResultOut.render({"result": result.status.value, "message": result.message})
         )
@@ -164,6 +177,16 @@ class ActView(OperatorView):
     def find_target(self, url: dict[str, Any]) -> dict[str, Any]:
         """What the URL identifies, as the act's arguments name it. Raises `NotFound`."""
         return url
+
+    def check_scope(self, request: Request, target: dict[str, Any], values: dict[str, Any]) -> None:
+        """Raises `MissingScopeError` if what is asked for needs a scope beyond that of the view."""
+
+
+def _refusal(result: Result) -> ProblemError:
+    cause = result.cause
+    return (
+        problem_of(cause) if isinstance(cause, AnswerError) else ProblemError("act_refused", result.message)
+    )
 
 
 class StepAct(ActView):
@@ -199,6 +222,36 @@ class OrderCompensation(ActView):
     scope = TokenScope.COMPENSATE
     body = CompensationIn
     act = staticmethod(order_acts.compensate)
+
+
+class Decisions(OperatorView):
+    """What waits for a person's decision."""
+
+    @extend_schema(**operator_documentation.LIST_DECISIONS)
+    def get(self, request: Request) -> Response:
+        query = read_query(DecisionQuery, request)
+        page = open_decisions(after=query["cursor"], limit=query["page_size"], now=now())
+        return render_page(representations.DecisionPageOut, request, page, key=lambda row: row.position)
+
+
+@extend_schema_view(post=extend_schema(**operator_documentation.DECIDE))
+class StepDecision(ActView):
+    """Decides for a step. A choice that has the order compensated needs the scope of a compensation."""
+
+    body = DecisionIn
+    act = staticmethod(deciding.decide)
+
+    def check_scope(self, request: Request, target: dict[str, Any], values: dict[str, Any]) -> None:
+        if has_order_compensated(**target, choice=values["choice"]):
+            require(request, TokenScope.COMPENSATE)
+
+
+@extend_schema_view(post=extend_schema(**operator_documentation.REPORT_EVENT))
+class StepEvent(ActView):
+    """Reports the outside event that a step waits for."""
+
+    body = EventIn
+    act = staticmethod(deciding.report_event)
 
 
 class AgentAct(ActView):

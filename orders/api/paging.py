@@ -52,6 +52,12 @@ class OrderQuery(PageQuery):
     cursor = OrderCursor(default=None, help_text=CURSOR_HELP)
 
 
+class DecisionQuery(PageQuery):
+    """Selects decisions."""
+
+    cursor = OrderCursor(default=None, help_text=CURSOR_HELP)
+
+
 class EventQuery(PageQuery):
     """Selects what follows an ID."""
 

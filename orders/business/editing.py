@@ -9,6 +9,7 @@ from typing import Any
 from orders.business import registry
 from orders.business.fields import Field
 from orders.business.reading import BadOrderError
+from orders.engine.waits import Decision
 
 
 def editable(workflow: str, version: int, step: str) -> tuple[Field, ...]:
@@ -32,6 +33,13 @@ def needed_by(workflow: str, version: int, step: str) -> tuple[str, ...]:
     if declaration is None:
         return ()
     return tuple(dependent.name for dependent in declaration.steps if step in dependent.needs)
+
+
+def decision(workflow: str, version: int, step: str) -> Decision | None:
+    """Returns the decision that a step waits for; None if this release has no such step, or it waits for none."""
+    declaration = registry.find_step(workflow, version, step)
+    wait = declaration.waits_for if declaration else None
+    return wait if isinstance(wait, Decision) else None
 
 
 def read(workflow: str, name: str, value: object) -> Any:

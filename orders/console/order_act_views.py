@@ -15,6 +15,7 @@ from orders.console.forms.fields import first_error
 from orders.console.forms.orders import (
     COMPENSATED,
     DONE,
+    DecisionForm,
     PriorityForm,
     ResubmitForm,
     RetryForm,
@@ -27,7 +28,7 @@ from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.services.act_results import Result, ResultStatus
 from orders.services.operators import bulk as bulk_services
-from orders.services.operators import order_acts, settling
+from orders.services.operators import deciding, order_acts, settling
 from orders.services.operators.bulk import NotInErrorError
 from orders.services.order_lock import NoSuchOrderError
 from orders.vocabulary import Goal
@@ -105,6 +106,64 @@ def replay(request: HttpRequest, number: int) -> HttpResponse:
     """Puts a submission that was set aside back on the queue."""
     show_result(request, order_acts.replay_set_aside(set_aside_id=number, actor=actor(request)))
     return redirect("console:set-aside")
+
+
+@act(OPERATE)
+def decide(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
+    """Decides for a step that waits for a person, with a choice that needs no confirmation."""
+    form, operator = DecisionForm(request.POST, step=step), actor(request)
+    return _act(
+        request,
+        order_id,
+        form,
+        lambda: deciding.decide(
+            order_id=order_id,
+            step=step,
+            choice=form.cleaned_data["choice"],
+            note=form.cleaned_data["reason"],
+            actor=operator,
+        ),
+    )
+
+
+def _ask_to_confirm_decision(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
+    return _decision_page(request, order_id, step, TypedForm(word=confirmation(order_id).typed))
+
+
+def _decision_page(request: HttpRequest, order_id: UUID, step: str, form: TypedForm) -> HttpResponse:
+    order, choice = read_page(order_id), request.GET.get("choice", "")
+    shown = step_named(order, step)
+    context = {
+        "console_order": order,
+        "step": shown,
+        "choice": choice,
+        "is_open": choice in [candidate.name for candidate in shown.compensating_choices],
+        "confirmation": confirmation(order_id),
+        "form": form,
+    }
+    return render(request, "console/orders/decide.html", context, status=422 if form.errors else 200)
+
+
+@act(OPERATE, confirmed=True)
+def _decide_confirmed(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
+    form, operator = TypedForm(request.POST, word=confirmation(order_id).typed), actor(request)
+    if form.is_valid():
+        note, typed = form.cleaned_data["reason"], form.cleaned_data["typed"]
+        choice = request.GET.get("choice", "")
+        result = _call(
+            lambda: deciding.decide(
+                order_id=order_id, step=step, choice=choice, note=note, typed=typed, actor=operator
+            )
+        )
+        if result.status is not ResultStatus.REFUSED:
+            show_result(request, result)
+            return redirect("console:order", order_id)
+        form.show_refusal(result.message)
+    return _decision_page(request, order_id, step, form)
+
+
+decide_confirmed = ask_then_act(needs(OPERATE, require_safe(_ask_to_confirm_decision)), _decide_confirmed)
+"""Explains that a choice has the order cancelled and refunded, asks for confirmation, and decides."""
 
 
 def _ask_to_skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Orders: the list, one order, compensation, and the submissions that were set aside."""
+"""Orders: the list, one order, decisions, compensation, and the submissions that were set aside."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,7 +13,7 @@ from orders.console import order_chart
 from orders.console.csv_export import csv_response
 from orders.console.forms.fields import OrderPageForm
 from orders.console.forms.filters import OrderFilterForm
-from orders.console.forms.orders import PriorityForm
+from orders.console.forms.orders import DecisionForm, PriorityForm
 from orders.console.guards import actor, page
 from orders.console.order_lookup import readable_json
 from orders.selectors.database_clock import now
@@ -22,6 +22,7 @@ from orders.selectors.desk.archive_search import OrderList
 from orders.selectors.desk.compensation import compensations
 from orders.selectors.desk.confirmation import figures
 from orders.selectors.desk.console_order import ConsoleOrder, ConsoleStep, console_order
+from orders.selectors.desk.decisions import open_decisions
 from orders.selectors.desk.filters import LEAST_PART, OrderFilter, describe
 from orders.selectors.desk.order_rows import OrderRow
 from orders.selectors.desk.set_aside import set_aside_submissions
@@ -171,6 +172,7 @@ def show_order(request: HttpRequest, order_id: UUID) -> HttpResponse:
             "left_out": len(detail.events) - len(events),
             "spent": detail.spent,
             "priority_form": _priority_form(order),
+            "to_decide": [(step, DecisionForm(step=step.facts.name)) for step in order.to_decide],
             "now": at,
         },
     )
@@ -200,6 +202,19 @@ def _step(order: ConsoleOrder, step: ConsoleStep) -> dict[str, Any]:
         "can_settle": step.can_settle,
         "can_hurry": step.can_hurry,
     }
+
+
+@page
+def show_decisions(request: HttpRequest) -> HttpResponse:
+    """Lists what waits for a person's decision, the earliest deadline first."""
+    after = OrderPageForm(request.GET).position
+    decisions = open_decisions(after=after, limit=PAGE, now=now())
+    following = decisions.items[-1].position if decisions.has_more else ""
+    return render(
+        request,
+        "console/decisions.html",
+        {"decisions": decisions.items, "is_first": after is None, "after": str(following)},
+    )
 
 
 @page

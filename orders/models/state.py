@@ -168,6 +168,11 @@ class StepState(models.Model):
                 name="step_waiting_by_age",
             ),
             models.Index(fields=["agent", "name"], condition=Q(state="failed"), name="step_failed"),
+            models.Index(
+                fields=["complete_by", "id"],
+                condition=Q(state="awaiting", awaits__kind="decision"),
+                name="step_to_decide",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["process", "name"], name="one_state_per_step"),

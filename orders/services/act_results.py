@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from orders.engine.errors import SaswebError
+
 
 class ResultStatus(Enum):
     """How an act ended."""
@@ -20,3 +22,5 @@ class Result:
 
     status: ResultStatus
     message: str
+    cause: SaswebError | None = None
+    """What refused the act, for those who tell refusals apart by more than their sentences."""

@@ -18,7 +18,7 @@
 {{ amount|money:currency }}       minor units as "€39.00"
 {{ count|number }}                1,234;  {{ count|bounded }} 10,000+ for what was counted no further
 {{ seconds|duration }}            "3 min 20 s"
-{% status_bar as status %}        open alerts, late supervisor (orders.selectors.desk.status_bar)
+{% status_bar as status %}        open alerts and decisions, late supervisor (orders.selectors.desk.status_bar)
 {% navigation as pages %}         the console's pages, with the current one marked
 """
 
@@ -243,6 +243,7 @@ PAGES: Sequence[tuple[str, str, str, Sequence[str]]] = (
     ("overview", "overview", "Overview", ()),
     ("orders", "list", "Orders", ("order", "set-aside")),
     ("alerts", "bell", "Alerts", ("group",)),
+    ("decisions", "check", "Decisions", ()),
     ("bulk-actions", "stack", "Bulk actions", ("bulk",)),
     ("compensation", "undo", "Compensation", ()),
     ("agents", "plug", "Agents", ("agent",)),

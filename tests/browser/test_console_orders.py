@@ -204,6 +204,7 @@ def test_the_order_pages_are_accessible(shop: Shop, open_page: Opener, failing: 
         f"{at}compensate/",
         "/console/compensation/",
         "/console/set-aside/",
+        "/console/decisions/",
     ):
         for colours, width in (("light", 1280), ("dark", 360)):
             page.set_viewport_size({"width": width, "height": 800})

@@ -12,7 +12,9 @@ import pytest
 from orders.engine import state_store
 from orders.engine.runtime.sql import database_now, fetch, run
 from orders.models import OrderProcess, StepState
+from orders.selectors.desk import decisions
 from orders.selectors.desk import workflows as workflows_page
+from orders.selectors.desk.decisions import count_open_decisions, open_decisions
 from orders.services.answers import decide
 from orders.watchdog.queues import QueueWatch
 from tests.support.factories import ago, ahead, step_of
@@ -159,6 +161,30 @@ def test_the_wait_of_one_of_them_ends_without_the_others_being_read(statistics: 
     assert leader.run_once().done["found"] == 1
     assert rows_read() - before <= FEW_ROWS
     assert step_of(order_id, "approve").state == "failed"
+
+
+@either
+def test_decisions_are_listed_and_counted_by_their_index(statistics: str) -> None:
+    park(statistics)
+    now = database_now()
+    seventh = list(open_decisions(after=None, limit=7, now=now).items)[-1]
+    reads: list[Callable[[], object]] = [
+        lambda: open_decisions(after=None, limit=50, now=now),
+        lambda: open_decisions(after=seventh.position, limit=50, now=now),
+        lambda: count_open_decisions(now=now),
+    ]
+    for read, most in zip(
+        reads, (FEW_ROWS * 2, FEW_ROWS * 2, decisions.MOST_COUNTED + FEW_ROWS), strict=True
+    ):
+        first, *_ = plans_of(read)
+        assert (first.indexes - {"orders_orderprocess_pkey"}, first.scanned_whole, first.sorts) == (
+            {"step_to_decide"},
+            set(),
+            False,
+        )
+        before = rows_read()
+        read()
+        assert rows_read() - before <= most
 
 
 def test_the_page_of_workflows_counts_what_runs_first_and_does_not_read_them_all() -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import ModuleType
 from typing import Any, ClassVar
@@ -21,7 +22,7 @@ from orders.business import (
     registry,
 )
 from orders.business.reading import read_text
-from orders.engine.contracts import Agent, Request
+from orders.engine.contracts import Agent, Decision, OutsideEvent, Request
 
 PACKAGE = "tests.support.made_up"
 
@@ -89,6 +90,36 @@ class Bakery(OrderKind):
         if name != "cake":
             raise BadOrderError(f"{name} cannot be edited.", where=name)
         return read_text(value, "cake", 40)
+
+
+class TastedCakes(Bakery):
+    """Cakes that somebody tastes while the flour comes, and that may have been paid for."""
+
+    name = "bake-tasted"
+    label = "tasted cake"
+    workflow: ClassVar[Workflow] = Workflow(
+        name="bake-tasted",
+        version=1,
+        steps=(
+            replace(Bakery.step, takes_value=True),
+            Step(
+                name="taste",
+                waits_for=Decision(choices=("serve", "bake again", "bin"), compensates=("bin",)),
+                after=("mix",),
+                compensation=Compensation.NONE,
+            ),
+            Step(
+                name="flour",
+                waits_for=OutsideEvent(within=3_600.0),
+                after=("mix",),
+                compensation=Compensation.NONE,
+            ),
+        ),
+    )
+
+    @classmethod
+    def versions(cls, environment: Environment) -> Sequence[Workflow]:
+        return [cls.workflow]
 
 
 @contextmanager

@@ -33,7 +33,7 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("overview", "agents", "supervisor", "workflow", "orders", "orders-csv", "order"),
             *("compensation", "set-aside", "alerts", "alerts-csv", "group", "bulk-actions", "bulk"),
-            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox"),
+            *("audit", "audit-csv", "chaos", "second-factor-qr", "outbox", "decisions"),
         ),
         PAGE,
     ),
@@ -41,14 +41,16 @@ TABLE: dict[str, tuple[str | None, str | None]] = {
         (
             *("pause-agent", "resume-agent", "order-resubmit", "order-retry", "order-priority"),
             *("set-aside-replay", "group-note", "group-acknowledge", "group-unacknowledge"),
-            *("bulk-create", "bulk-act", "outbox-retry"),
+            *("bulk-create", "bulk-act", "outbox-retry", "step-decide"),
         ),
         DO,
     ),
     **dict.fromkeys(
         ("force-circuit", "unforce-circuit", "chaos-faults", "chaos-clear", "chaos-kill"), (None, "admin")
     ),
-    **dict.fromkeys(("order-compensate", "step-skip", "step-edit"), ("operator", "operator")),
+    **dict.fromkeys(
+        ("order-compensate", "step-decide-confirmed", "step-skip", "step-edit"), ("operator", "operator")
+    ),
     "step-settle": ("admin", "admin"),
     "order-erase": ("admin", "admin"),
     "bulk-new": ("operator", None),

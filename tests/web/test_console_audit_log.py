@@ -30,6 +30,8 @@ BODIES: dict[str, dict[str, str]] = {
     "order-retry": {},
     "order-priority": {"priority": "7"},
     "order-compensate": {"reason": "r", "typed": "not this"},
+    "step-decide": {"choice": "accept"},
+    "step-decide-confirmed": {"reason": "r", "typed": "not this"},
     "step-skip": {"reason": "r", "typed": "not this"},
     "step-settle": {"how": "done", "reason": "r"},
     "set-aside-replay": {},

@@ -48,6 +48,8 @@ def acts() -> dict[str, dict[str, str]]:
         f"{API}/steps/{step}/skip": why,
         f"{API}/orders/{order.order_id}/compensate": why | {"confirm": "cancel"},
         f"{API}/alerts/groups/{group}/resubmit": why,
+        f"{API}/orders/{order.order_id}/steps/mix/decision": {"choice": "accept"},
+        f"{API}/orders/{order.order_id}/steps/mix/event": {"result": {}},
         f"{API}/agents/kitchen/pause": why,
         f"{API}/agents/kitchen/resume": {},
     }
@@ -64,6 +66,7 @@ def test_only_operators_may_act_and_every_refusal_is_recorded() -> None:
     order, group = f"order {OrderProcess.objects.get().pk}", f"group {AlertGroup.objects.get().pk}"
     expected = [
         *(("resubmit", order), ("skip", order), ("compensate", order), ("bulk resubmit", group)),
+        *(("decide", order), ("report event", order)),
         *(("pause-agent", "agent kitchen"), ("resume-agent", "agent kitchen")),
     ]
     assert sorted(entries) == sorted(
@@ -74,7 +77,7 @@ def test_only_operators_may_act_and_every_refusal_is_recorded() -> None:
     assert not BulkAction.objects.exists()
 
 
-@pytest.mark.parametrize("path", ["alerts", "alerts/groups", "bulk-actions/1"])
+@pytest.mark.parametrize("path", ["alerts", "alerts/groups", "bulk-actions/1", "decisions"])
 def test_a_viewer_may_read_and_a_customer_may_not(path: str) -> None:
     assert client_of("viewer").get(f"{API}/{path}").status_code in (200, 404)
     assert_problem(client_of("customer").get(f"{API}/{path}"), "permission_denied")

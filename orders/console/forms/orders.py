@@ -1,4 +1,4 @@
-"""The forms on the page of an order: resubmit, retry, priority, cancel and refund, skip, settle."""
+"""The forms on the page of an order: resubmit, retry, decide, priority, cancel and refund, skip, settle."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +23,18 @@ class RetryForm(forms.Form):
     """Retries what is waiting: one step, or all steps of an order."""
 
     step = forms.CharField(required=False, max_length=120, empty_value=None)
+
+
+class DecisionForm(ReasonForm):
+    """A choice for a step that waits for a decision, with a note."""
+
+    choice = forms.CharField(
+        max_length=200, widget=forms.HiddenInput, error_messages={"required": "Choose one of the choices."}
+    )
+
+    def __init__(self, data: QueryDict | None = None, *, step: str) -> None:
+        super().__init__(data, label_suffix="", auto_id=f"{step}-%s")
+        self.fields["reason"].label = "Note"
 
 
 class PriorityForm(ReasonForm):

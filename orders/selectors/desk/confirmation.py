@@ -38,6 +38,11 @@ def confirmation(order_id: UUID) -> Confirmation:
     )
 
 
+def confirms(typed: str, order_id: UUID) -> bool:
+    """Whether this is what is to be typed. Capitals and spaces do not matter. Three queries."""
+    return typed.replace(" ", "").strip().lower() == confirmation(order_id).typed
+
+
 def figures(amount: int, currency: str) -> str:
     """An amount in minor units in plain figures, as everybody can type it: 39.00."""
     return Money(amount=amount, currency=currency).figures

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from orders.fields.email import ERASED
 from orders.models import Alert, StepState
+from orders.selectors.desk.decisions import Choice, choices_of
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.order_detail import Detail, order_detail
 from orders.selectors.desk.order_rows import PendingAct, acts_on
@@ -30,8 +31,20 @@ class ConsoleStep:
     can_skip: bool
     can_settle: bool
     can_hurry: bool
+    choices: tuple[Choice, ...]
+    """What a person may choose, if the step waits for a decision."""
     inquiry: EventFacts | None
     """The last time its remote service was asked, in the present attempt, what had become of it."""
+
+    @property
+    def plain_choices(self) -> list[Choice]:
+        """Those with which the order continues."""
+        return [choice for choice in self.choices if not choice.compensates]
+
+    @property
+    def compensating_choices(self) -> list[Choice]:
+        """Those that have the order compensated."""
+        return [choice for choice in self.choices if choice.compensates]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +67,11 @@ class ConsoleOrder:
     def can_hurry(self) -> bool:
         """Whether any of its steps waits for a retry."""
         return any(step.can_hurry for step in self.steps)
+
+    @property
+    def to_decide(self) -> list[ConsoleStep]:
+        """Its steps that wait for a person's decision."""
+        return [step for step in self.steps if step.choices]
 
     @property
     def can_compensate(self) -> bool:
@@ -115,6 +133,7 @@ def _step(
         can_settle=(in_error and failed and ((forward and unknown) or to_compensate))
         or (open_ and parked and forward and unknown),
         can_hurry=bool(waits and idle and not in_error and facts.not_before and facts.not_before > now),
+        choices=choices_of(row, workflow=order.workflow, version=order.version, goal=order.goal, now=now),
         inquiry=_last_inquiry(detail, facts),
     )
 

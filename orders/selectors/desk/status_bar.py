@@ -1,4 +1,4 @@
-"""What every page of the console shows at its edge: how many alerts are open, and whether the supervisor is late."""
+"""What every page of the console shows at its edge: open alerts, open decisions, and whether the supervisor is late."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,15 +6,17 @@ from datetime import datetime
 from orders.models import Alert, LeaderLease
 from orders.selectors.database_clock import now
 from orders.selectors.desk.bounds import bounded_count
+from orders.selectors.desk.decisions import count_open_decisions
 from orders.selectors.desk.supervisor import is_late
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatusBar:
-    """`open_alerts` is counted up to `MOST_COUNTED` + 1; `swept_seconds` is None when there was never a sweep."""
+    """Alerts and decisions are counted up to a bound; `swept_seconds` is None when there was never a sweep."""
 
     now: datetime
     open_alerts: int
+    open_decisions: int
     swept_at: datetime | None
     swept_seconds: float | None
 
@@ -25,13 +27,14 @@ class StatusBar:
 
 
 def read_status_bar() -> StatusBar:
-    """The console's status bar. Three small queries."""
+    """The console's status bar. Four small queries."""
     at = now()
     lease = LeaderLease.objects.filter(name=LeaderLease.SUPERVISOR).only("swept_at").first()
     swept_at = lease.swept_at if lease else None
     return StatusBar(
         now=at,
         open_alerts=bounded_count(Alert.objects.filter(closed_at__isnull=True)),
+        open_decisions=count_open_decisions(now=at),
         swept_at=swept_at,
         swept_seconds=(at - swept_at).total_seconds() if swept_at else None,
     )

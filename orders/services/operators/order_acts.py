@@ -18,7 +18,7 @@ from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
 from orders.engine.state_store.writes import StepWrite
-from orders.selectors.desk.confirmation import confirmation
+from orders.selectors.desk.confirmation import confirms
 from orders.services import audit, order_changes
 from orders.services.act_results import Result
 from orders.services.audit import Actor
@@ -61,15 +61,11 @@ def compensate(*, order_id: UUID, actor: Actor, reason: str, typed: str | None =
     """
 
     def work(row: ProcessRow, steps: list[StepRow]) -> Result:
-        if typed is not None and row.goal != Goal.COMPENSATE and not _confirms(typed, order_id):
+        if typed is not None and row.goal != Goal.COMPENSATE and not confirms(typed, order_id):
             return refused(UNCONFIRMED)
         return order_changes.compensate_order(order_id=order_id, by=actor.name, reason=reason)
 
     return act_on("compensate", work, order_id=order_id, actor=actor, reason=reason)
-
-
-def _confirms(typed: str, order_id: UUID) -> bool:
-    return typed.strip().replace(" ", "").lower() == confirmation(order_id).typed
 
 
 def skip(*, order_id: UUID, step: str, actor: Actor, reason: str, typed: str | None = None) -> Result:

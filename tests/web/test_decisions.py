@@ -1,0 +1,367 @@
+"""Where people decide: the console's pages and the API. The first answer counts, and each one is recorded."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+from rest_framework.test import APIClient
+
+from orders.access import second_factor
+from orders.models import AgentReply, AuditEntry, OrderProcess
+from orders.services.answers import LARGEST_RESULT, LONGEST_NOTE
+from orders.services.operators.order_acts import UNCONFIRMED
+from orders.vocabulary import TokenScope
+from tests.support.businesses import Oven, TastedCakes, business
+from tests.support.factories import ago, ahead, make_order, make_purchase, step_of
+from tests.support.people import api_client, person, signed_in, token_of
+from tests.support.roles import a_scheduler, stored
+from tests.web.conftest import Desk
+from tests.web.helpers import assert_problem, in_threads, mistakes
+from tests.web.second_factors import code_of, give, move, with_device
+
+pytestmark = pytest.mark.django_db
+
+API = "/api/v1"
+FLOW = TastedCakes.workflow
+TASTED = {(FLOW.name, FLOW.version): FLOW}
+TASTE = {"kind": "decision", "choices": ["serve", "bake again", "bin"]}
+
+
+@pytest.fixture(autouse=True)
+def bakery(settings: Any) -> Iterator[None]:
+    """A business whose cakes are tasted."""
+    with business(settings, kinds=[TastedCakes], agents=[Oven()]):
+        yield
+
+
+@pytest.fixture
+def operator() -> APIClient:
+    return api_client(token_of(person("operator", "olga")))
+
+
+def a_cake(*, total: int | None = 3_900, title: str = "walnut cake", **taste: Any) -> OrderProcess:
+    """A cake that waits to be tasted, and for its flour."""
+    steps = {
+        "mix": "completed",
+        "taste": {"state": "awaiting", "awaits": TASTE, **taste},
+        "flour": {"state": "awaiting", "awaits": {"kind": "event"}},
+    }
+    order = make_order(steps, workflow=FLOW, not_before=ahead(9_000))
+    make_purchase(order.pk, total=total, currency="EUR" if total else "", title=title, subject="table 7")
+    return order
+
+
+def at(order: OrderProcess) -> str:
+    return f"/console/orders/{order.pk}/"
+
+
+def decision_of(order: OrderProcess) -> str:
+    return f"{API}/orders/{order.pk}/steps/taste/decision"
+
+
+def answers() -> list[Any]:
+    return list(AgentReply.objects.order_by("id").values_list("body", flat=True))
+
+
+def audited(act: str = "decide") -> list[tuple[str, str, str, bool]]:
+    return list(
+        AuditEntry.objects.filter(act=act).order_by("id").values_list("actor", "result", "reason", "allowed")
+    )
+
+
+def text_of(page: Any) -> str:
+    return " ".join(page.content.decode().split())
+
+
+# --- the page of an order
+
+
+def test_a_choice_on_the_page_of_an_order_is_the_result_of_the_step(desk: Desk) -> None:
+    order = a_cake()
+    client = desk("operator")
+    page = text_of(client.get(at(order)))
+    assert "Decide taste" in page
+    assert page.count('<button class="button" name="choice"') == 2
+    assert f'href="{at(order)}steps/taste/decide/confirm/?choice=bin"' in page
+    done = client.post(
+        f"{at(order)}steps/taste/decide/", {"choice": "bake again", "reason": "too dry"}, follow=True
+    )
+    name = done.wsgi_request.user.get_username()
+    assert "Decided taste: bake again." in text_of(done)
+    assert "Decide taste" not in text_of(done)
+    a_scheduler(workflows=TASTED).run_once()
+    assert step_of(order, "taste").result == {"choice": "bake again", "by": name, "note": "too dry"}
+    assert audited() == [(name, "Decided taste: bake again.", "too dry", True)]
+
+
+def test_whoever_comes_second_is_told_so(desk: Desk) -> None:
+    order = a_cake()
+    for choice in ("serve", "bake again"):
+        page = desk("operator").post(f"{at(order)}steps/taste/decide/", {"choice": choice}, follow=True)
+    assert "Step taste has been answered already." in text_of(page)
+    assert [answer["choice"] for answer in answers()] == ["serve"]
+    assert [entry[1:] for entry in audited()] == [
+        ("Decided taste: serve.", "", True),
+        ("Step taste has been answered already.", "", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        ({}, "Choose one of the choices."),
+        ({"choice": "eat"}, "&#x27;eat&#x27; is not one of the choices: serve, bake again, bin."),
+        ({"choice": "bin"}, "Say why. bin has the order cancelled and refunded."),
+        ({"choice": "bin", "reason": "burnt"}, UNCONFIRMED.replace("'", "&#x27;")),
+        ({"choice": "bin", "reason": "burnt", "typed": "39.00"}, UNCONFIRMED.replace("'", "&#x27;")),
+        ({"choice": "serve", "reason": "x" * 201}, "Shorten the reason to 200 characters."),
+    ],
+)
+def test_what_cannot_be_chosen_here_is_refused(desk: Desk, form: dict[str, str], sentence: str) -> None:
+    order = a_cake()
+    page = desk("operator").post(f"{at(order)}steps/taste/decide/", form, follow=True)
+    assert sentence in text_of(page)
+    assert answers() == []
+
+
+def test_after_its_time_a_decision_is_neither_offered_nor_taken(desk: Desk) -> None:
+    order = a_cake(complete_by=ago(1))
+    client = desk("operator")
+    assert "Decide taste" not in text_of(client.get(at(order)))
+    page = client.post(f"{at(order)}steps/taste/decide/", {"choice": "serve"}, follow=True)
+    assert "The time for the answer to taste is over." in text_of(page)
+    assert "cannot be chosen any more" in text_of(
+        client.get(f"{at(order)}steps/taste/decide/confirm/?choice=bin")
+    )
+    assert "Nothing waits for a decision." in text_of(client.get("/console/decisions/"))
+    assert answers() == []
+
+
+@pytest.mark.pattern("C10")
+@pytest.mark.parametrize(("total", "word"), [(3_900, "39.00"), (None, "cancel")])
+def test_a_choice_that_has_the_order_compensated_is_confirmed_as_a_compensation_is(
+    desk: Desk, total: int | None, word: str
+) -> None:
+    order = a_cake(total=total)
+    client, url = desk("operator"), f"{at(order)}steps/taste/decide/confirm/?choice=bin"
+    page = text_of(client.get(url))
+    assert "the whole order is cancelled and refunded" in page and f"Type {word} to confirm" in page
+    assert ("€39.00" in page) is (total is not None)
+    for form in ({"reason": "burnt", "typed": "39"}, {"reason": " ", "typed": word}):
+        assert client.post(url, form).status_code == 422
+    assert answers() == []
+    done = text_of(client.post(url, {"reason": "burnt", "typed": word}, follow=True))
+    assert "Decided taste: bin. The order will be cancelled and refunded." in done
+    a_scheduler(workflows=TASTED).run_once()
+    assert stored(order).goal == "compensate"
+    assert [entry[3] for entry in audited()] == [False, False, True]
+
+
+def test_it_is_confirmed_only_while_it_can_be_chosen(desk: Desk) -> None:
+    order = a_cake()
+    client, url = desk("operator"), f"{at(order)}steps/taste/decide/confirm/"
+    for choice in ("serve", "eat", ""):
+        assert "cannot be chosen any more" in text_of(client.get(f"{url}?choice={choice}"))
+    client.post(f"{at(order)}steps/taste/decide/", {"choice": "serve"})
+    late = client.post(f"{url}?choice=bin", {"reason": "burnt", "typed": "39.00"})
+    assert late.status_code == 422
+    assert "Step taste has been answered already." in text_of(late)
+    assert [answer["choice"] for answer in answers()] == ["serve"]
+
+
+def test_it_needs_a_fresh_second_factor() -> None:
+    order, user = a_cake(), person("operator")
+    device, client = with_device(user), signed_in(user)
+    assert give(client, code_of(device)).status_code == 302
+    move(client, **{second_factor.GIVEN_AT: django_settings.SECOND_FACTOR_FRESH.total_seconds() + 1})
+    url = f"{at(order)}steps/taste/decide/confirm/?choice=bin"
+    redirect = client.post(url, {"reason": "burnt", "typed": "39.00"})
+    assert redirect["Location"].startswith("/console/second-factor/?next=")
+    assert (answers(), audited()) == ([], [])
+    assert client.post(f"{at(order)}steps/taste/decide/", {"choice": "serve"})["Location"] == at(order)
+    assert len(answers()) == 1
+
+
+def test_a_viewer_sees_the_choices_and_may_not_choose(desk: Desk) -> None:
+    order = a_cake()
+    viewer = desk("viewer")
+    page = text_of(viewer.get(at(order)))
+    assert "The choices are serve, bake again, bin." in page
+    assert "/decide/" not in page and '<button class="button" name="choice"' not in page
+    assert viewer.post(f"{at(order)}steps/taste/decide/", {"choice": "serve"}).status_code == 403
+    url = f"{at(order)}steps/taste/decide/confirm/?choice=bin"
+    assert viewer.get(url).status_code == 403
+    assert viewer.post(url, {"reason": "burnt", "typed": "39.00"}).status_code == 403
+    assert answers() == []
+    assert [entry[1:] for entry in audited()] == [("needs orders.operate", "", False)] * 2
+
+
+def test_a_decision_of_a_workflow_that_this_release_lacks_is_not_taken(desk: Desk) -> None:
+    order = a_cake()
+    OrderProcess.objects.update(version=2)
+    page = desk("operator").post(f"{at(order)}steps/taste/decide/", {"choice": "bin"}, follow=True)
+    assert "This release has no decision taste in bake-tasted, version 2." in text_of(page)
+    assert answers() == []
+
+
+# --- the list
+
+
+def test_what_waits_is_listed_with_the_earliest_deadline_first(desk: Desk, operator: APIClient) -> None:
+    later, sooner = a_cake(complete_by=ahead(900), title="rye cake"), a_cake(complete_by=ahead(60))
+    a_cake(complete_by=None)  # answered
+    OrderProcess.objects.filter(pk=a_cake().pk).update(goal="compensate")
+    client = desk("viewer")
+    page = text_of(client.get("/console/decisions/"))
+    assert page.count("data-key-id=") == 2
+    assert page.index(str(sooner.pk)) < page.index(str(later.pk))
+    for text in (
+        "walnut cake",
+        "rye cake",
+        "table 7",
+        "serve, bake again, bin",
+        f"{at(sooner)}#decide-taste",
+    ):
+        assert text in page, text
+    overview = operator.get(f"{API}/decisions").json()
+    assert [decision["order_id"] for decision in overview["results"]] == [str(sooner.pk), str(later.pk)]
+    first, taste = overview["results"][0], step_of(sooner, "taste")
+    assert {name: first[name] for name in ("workflow", "title", "subject", "step", "choices")} == {
+        "workflow": "bake-tasted",
+        "title": "walnut cake",
+        "subject": "table 7",
+        "step": "taste",
+        "choices": [
+            {"choice": "serve", "compensates": False},
+            {"choice": "bake again", "compensates": False},
+            {"choice": "bin", "compensates": True},
+        ],
+    }
+    assert taste.complete_by is not None
+    assert first["until"] == taste.complete_by.isoformat().replace("+00:00", "Z")
+    assert first["since"] is not None and overview["next"] is None
+
+
+def test_pages_of_the_list_meet_even_where_deadlines_are_equal(operator: APIClient) -> None:
+    same = ahead(60)
+    orders = [a_cake(complete_by=same) for _ in range(5)]
+    path, seen = f"{API}/decisions?page_size=2", []
+    while path:
+        page = operator.get(path).json()
+        seen += [decision["order_id"] for decision in page["results"]]
+        path = page["next"]
+    assert seen == [str(order.pk) for order in orders]
+    assert mistakes(operator.get(f"{API}/decisions?cursor=x")) == ["cursor"]
+
+
+def test_the_console_has_pages_of_fifty_and_counts_them_in_its_navigation(desk: Desk) -> None:
+    client = desk("viewer")
+    assert 'id="open-decisions" data-live hidden' in text_of(client.get("/console/"))
+    for number in range(51):
+        a_cake(complete_by=ahead(60 + number))
+    page = client.get("/console/decisions/")
+    assert '>51<span class="unseen"> waiting</span>' in text_of(page)
+    second = text_of(client.get(f"/console/decisions/?after={page.context['after']}"))
+    assert (text_of(page).count("data-key-id="), second.count("data-key-id=")) == (50, 1)
+    assert client.get("/console/decisions/?after=nonsense").status_code == 200
+
+
+# --- the API
+
+
+def test_a_token_decides_once(operator: APIClient) -> None:
+    order = a_cake()
+    body = {"choice": "serve", "note": "well done\nindeed"}
+    done = operator.post(decision_of(order), body)
+    assert (done.status_code, done.json()) == (200, {"result": "done", "message": "Decided taste: serve."})
+    a_scheduler(workflows=TASTED).run_once()
+    assert step_of(order, "taste").result == {"choice": "serve", "by": "olga", "note": "well done\nindeed"}
+    assert_problem(operator.post(decision_of(order), body), "already_answered")
+    assert [(actor, allowed) for actor, _, _, allowed in audited()] == [("olga", True), ("olga", False)]
+
+
+def test_refusals_of_a_decision_are_told_apart(operator: APIClient) -> None:
+    order, late = a_cake(), a_cake(complete_by=ago(1))
+    assert mistakes(operator.post(decision_of(order), {})) == ["/choice"]
+    assert mistakes(operator.post(decision_of(order), {"choice": "serve", "why": "x"})) == ["/why"]
+    long = {"choice": "serve", "note": "x" * (LONGEST_NOTE + 1)}
+    assert mistakes(operator.post(decision_of(order), long)) == ["/note"]
+    assert mistakes(operator.post(decision_of(order), {"choice": "eat"})) == [""]
+    assert_problem(operator.post(decision_of(late), {"choice": "serve"}), "too_late")
+    for path in (f"{at(order)[len('/console') :]}steps/mix", f"/orders/{order.pk}/steps/ice"):
+        assert_problem(operator.post(f"{API}{path}/decision", {"choice": "serve"}), "not_found")
+    nowhere = f"{API}/orders/018f0000-0000-7000-8000-000000000000/steps/taste/decision"
+    assert_problem(operator.post(nowhere, {"choice": "serve"}), "not_found")
+    assert answers() == []
+
+
+@pytest.mark.pattern("C10")
+def test_a_token_needs_the_scope_and_the_confirmation_of_a_compensation() -> None:
+    order, olga = a_cake(), person("operator", "olga")
+    plain = api_client(token_of(olga, TokenScope.READ, TokenScope.OPERATE))
+    entitled = api_client(token_of(olga))
+    body = {"choice": "bin", "note": "burnt", "confirm": "39.00"}
+    problem = assert_problem(plain.post(decision_of(order), body), "scope_missing")
+    assert problem["needed_scope"] == "compensate"
+    for wrong in ({"confirm": "cancel"}, {"note": ""}):
+        assert_problem(entitled.post(decision_of(order), body | wrong), "act_refused")
+    assert answers() == []
+    assert entitled.post(decision_of(order), body).json()["result"] == "done"
+    a_scheduler(workflows=TASTED).run_once()
+    assert stored(order).goal == "compensate"
+    assert [(result, allowed) for _, result, _, allowed in audited()] == [
+        ("needs a token with the scope compensate", False),
+        (UNCONFIRMED, False),
+        ("Say why. bin has the order cancelled and refunded.", False),
+        ("Decided taste: bin. The order will be cancelled and refunded.", True),
+    ]
+    assert plain.post(decision_of(a_cake()), {"choice": "serve"}).status_code == 200
+
+
+def test_a_token_reports_an_outside_event_once(operator: APIClient) -> None:
+    order = a_cake()
+    path = f"{API}/orders/{order.pk}/steps/flour/event"
+    for wrong in ({}, {"result": []}, {"result": None}):
+        assert mistakes(operator.post(path, wrong)) == ["/result"]
+    large = {"result": {"text": "x" * LARGEST_RESULT}}
+    assert_problem(operator.post(path, large), "body_too_large")
+    assert_problem(operator.post(path.replace("flour", "taste"), {"result": {}}), "not_found")
+    assert operator.post(path, {"result": {"sacks": 3}}).json()["message"] == "Reported flour."
+    assert_problem(operator.post(path, {"result": {"sacks": 4}}), "already_answered")
+    a_scheduler(workflows=TASTED).run_once()
+    assert step_of(order, "flour").result == {"sacks": 3}
+    assert audited("report event")[-2:] == [
+        ("olga", "Reported flour.", "", True),
+        ("olga", "Step flour has been answered already.", "", False),
+    ]
+
+
+@pytest.mark.parametrize("client", [APIClient(), Client()])
+def test_a_stranger_learns_nothing(client: Client) -> None:
+    order = a_cake()
+    for path in (decision_of(order), f"{API}/orders/{order.pk}/steps/flour/event"):
+        assert_problem(client.post(path, {}), "not_authenticated")
+    assert_problem(client.get(f"{API}/decisions"), "not_authenticated")
+
+
+# --- at once
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.pattern("C6")
+def test_of_many_who_decide_at_once_one_is_heard() -> None:
+    order = a_cake()
+    clients = [api_client(token_of(person("operator", f"op-{number}"))) for number in range(6)]
+
+    def press(number: int) -> int:
+        choice = ("serve", "bake again")[number % 2]
+        return clients[number].post(decision_of(order), {"choice": choice}).status_code
+
+    codes = [future.result(timeout=60) for future in in_threads(len(clients), press)]
+    assert sorted(codes) == [200, *[409] * 5]
+    assert len(answers()) == 1
+    assert [entry[3] for entry in audited()].count(True) == 1
+    winner = next(entry for entry in audited() if entry[3])
+    assert answers()[0]["by"] == winner[0]
