@@ -9,9 +9,11 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
+from orders.business import registry
 from tests.browser.axe import violations
 from tests.browser.conftest import Opener
 from tests.browser.running import PASSWORD, Shop
+from tests.support.factories import ahead, make_order
 from tests.support.roles import in_thread
 from tests.support.wait import until
 
@@ -190,14 +192,25 @@ def test_a_failed_compensation_appears_on_the_desk_and_is_settled_by_hand(
     )
 
 
+def to_decide() -> UUID:
+    """An order that waits for a person. The shop has none of its own, and its workers leave this one alone."""
+    awaits = {"kind": "decision", "choices": ["accept", "reject"]}
+    workflow = registry.newest_workflows()["fulfil-order"]
+    step = {"state": "awaiting", "awaits": awaits}
+    return make_order({"reserve-stock": step}, workflow=workflow, not_before=ahead(9_000)).pk
+
+
 def test_the_order_pages_are_accessible(shop: Shop, open_page: Opener, failing: Failing) -> None:
     at = f"/console/orders/{failing()}/"
+    waiting = f"/console/orders/{in_thread(to_decide).result(timeout=LONG)}/"
     page = desk_of(open_page, "anna", "/console/orders/")
     trouble = []
     for path in (
         "/console/orders/",
         "/console/orders/?state=error&older=soon",
         at,
+        waiting,
+        f"{waiting}steps/reserve-stock/decide/confirm/?choice=reject",
         f"{at}steps/create-shipment/edit/",
         f"{at}steps/capture-payment/skip/",
         f"{at}steps/create-shipment/settle/",
