@@ -54,7 +54,7 @@ class NewOrder:
             values["workflow"] = self.kind.name
         if self.subject:
             values["subject"] = self.subject
-        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(values, sort_keys=True, default=repr).encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,14 +28,14 @@ FIRST_WAIT, LONGEST_WAIT = 2.0, 900.0
 """In seconds: the longest wait after the first failure, which doubles with each, and the longest after any."""
 
 
-def announce_due(limit: int = LIMIT) -> int:
+def announce_due() -> int:
     """One pass: tells of what is due, oldest first, each in a transaction of its own. Returns how many were told.
 
     Several processes may run it at once; they share the work. What is younger than another message of its order waits
     for that one, unless that one has been put off.
     """
     return sum(
-        _announce(number, kind) for kind in registry.kinds() for number in _due(queue_of(kind.name), limit)
+        _announce(number, kind) for kind in registry.kinds() for number in _due(queue_of(kind.name), LIMIT)
     )
 
 

@@ -1,7 +1,9 @@
 """A business is told what has become of its orders: after it has happened, and at least once."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -11,11 +13,15 @@ from django.dispatch import Signal
 
 from orders import jobs, wiring
 from orders.business import registry, signals
-from orders.models import Bucket, OrderProcess, StatusMessage
+from orders.engine.runtime.sql import run
+from orders.models import Bucket, OrderProcess, StatusMessage, StepState
+from orders.retention import archive_orders
+from orders.services import announcements
 from orders.services.act_results import ResultStatus
 from orders.services.announcements import announce_due
 from orders.services.audit import Actor
 from orders.services.operators.order_acts import compensate
+from orders.services.order_changes import resubmit_order
 from tests.support.businesses import Bakery, Oven, business
 from tests.support.factories import ago, make_reply, step_of
 from tests.support.roles import drain, in_thread, staff
@@ -196,3 +202,69 @@ def test_the_job_tells_within_a_moment(news: News) -> None:
     order_id = bake()
     until(lambda: ("completed", order_id, "table 7") in news, what="the announcement")
     shift.result(timeout=30)
+
+
+def test_a_receiver_that_takes_too_long_is_put_off_and_holds_up_no_other(news: News, follow: Follow) -> None:
+    """When a transaction lasts too long, the server ends its connection."""
+    slow = start("table 7")
+    other = start("table 8")
+
+    def last_too_long(*, order_id: UUID, **_: Any) -> None:
+        if order_id == slow:
+            run("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    follow(signals.order_received, last_too_long)
+    assert announce_due() == 1
+    assert [order_id for _, order_id, _ in news if order_id == other] == [other]
+    message = StatusMessage.objects.get()
+    assert (message.order_id, message.failures) == (slow, 1)
+
+
+def test_what_happened_later_is_not_told_before_what_happened_first(news: News, follow: Follow) -> None:
+    """Not even by another process, while the first is still telling."""
+    first, second = threading.Event(), threading.Event()
+
+    def wait(**_: Any) -> None:
+        first.set()
+        assert second.wait(30)
+
+    follow(signals.order_received, wait)
+    bake()
+    teller = in_thread(announce_due)
+    assert first.wait(30)
+    assert announce_due() == 0
+    second.set()
+    teller.result(timeout=30)
+    assert [word for word, _, _ in news] == ["received", "completed"]
+
+
+def test_an_order_is_not_archived_before_its_business_has_been_told(news: News) -> None:
+    order_id = bake()
+    OrderProcess.objects.update(finished_at=ago(100 * 86_400))
+    archive_orders()
+    assert OrderProcess.objects.filter(pk=order_id).exists()
+    while announce_due():
+        """Until everything is told."""
+    archive_orders()
+    assert not OrderProcess.objects.filter(pk=order_id).exists()
+    assert [word for word, _, _ in news] == ["received", "completed"]
+
+
+def test_an_error_that_an_operator_resolves_first_is_told_as_well(news: News) -> None:
+    order_id = start()
+    OrderProcess.objects.filter(pk=order_id).update(
+        process_state="error", announced=False, locked_by=None, complete_by=None
+    )
+    StepState.objects.filter(process_id=order_id).update(state="failed", complete_by=None, answered=1)
+    resubmit_order(order_id=order_id, by="olga")
+    while announce_due():
+        """Until everything is told."""
+    assert [word for word, _, _ in news] == ["received", "failed"]
+
+
+def test_a_burst_is_told_without_pauses(news: News, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announcements, "LIMIT", 2)
+    ids = [start(f"table {number}") for number in range(5)]
+    monkeypatch.setattr(jobs, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: None))
+    jobs.announcement_shift(0.01)
+    assert [order_id for _, order_id, _ in news] == ids

@@ -12,6 +12,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
+from uuid_utils.compat import uuid7
 
 from orders import jobs
 from orders.engine.runtime.sql import fetch
@@ -28,6 +29,7 @@ from orders.models import (
     Event,
     GroupNote,
     Order,
+    OrderLine,
     OrderProcess,
     OutgoingMessage,
     RetentionFailure,
@@ -35,6 +37,7 @@ from orders.models import (
     StatusMessage,
     StepState,
     SubmissionKey,
+    SubmissionMessage,
 )
 from orders.services import audit
 from orders.services.act_results import ResultStatus
@@ -62,8 +65,17 @@ def make_customer() -> User:
     Address.objects.create(user=user, **SHIP_TO)
     for days in (91, 1):
         order_id = finished_order(
-            days=days, purchase={"customer": user, "email": EMAIL.title(), "ship_to": SHIP_TO}
+            days=days,
+            purchase={
+                "customer": user,
+                "email": EMAIL.title(),
+                "data": {"ship_to": SHIP_TO, "email": EMAIL},
+                "title": f"A print for {NAME}",
+                "subject": f"for {EMAIL}",
+                "attributes": [f"for={NAME}"],
+            },
         )
+        OrderLine.objects.filter(order_id=order_id).update(title=f"Frame for {NAME}")
         leave_traces_in_order(order_id)
     assert retain()["finished orders"] == 1
     leave_other_traces(user)
@@ -290,3 +302,21 @@ def test_the_audit_log_is_append_only_for_everything_but_an_erasure() -> None:
         AuditEntry.objects.update(reason="x")
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
         AuditEntry.objects.all().delete()
+
+
+@pytest.mark.parametrize(
+    ("client", "body"),
+    [
+        ("guest", {"email": EMAIL}),
+        ("guest", {"workflow": "bake", "contact": {"email": EMAIL.upper()}}),
+        ("user", {"workflow": "bake", "for": "somebody"}),
+    ],
+)
+def test_an_order_that_is_still_a_submission_keeps_its_customer(client: str, body: dict[str, Any]) -> None:
+    """Wherever its kind keeps the email, and if it belongs to her account."""
+    user = User.objects.create(username=EMAIL, email=EMAIL)
+    sender = f"user:{user.pk}" if client == "user" else client
+    SubmissionMessage.objects.create(order_id=uuid7(), client=sender, body=body)
+    result = erase(email=EMAIL, actor=ADMIN)
+    assert result.status is ResultStatus.REFUSED
+    assert User.objects.filter(pk=user.pk).exists()

@@ -1,8 +1,12 @@
 """Placing an order: what it posts, what its key stands for, and what cannot be ordered (S1, S3)."""
 
+from typing import Any
+
 import pytest
 from django.db import IntegrityError
 
+from orders.business import BadOrderError
+from orders.business import placing as business_placing
 from orders.business.order_ids import derived_order_id
 from orders.business.placing import KeyReusedError
 from orders.engine.runtime.sql import run
@@ -16,12 +20,14 @@ from orders.models import (
     SubmissionMessage,
 )
 from orders.selectors.orders import order
+from orders.services import placing as generic_placing
 from orders.services.customers import place_order_as_guest
 from orders.services.placing import PlacedOrder
 from orders.shop.models import Product
 from orders.shop.placing import as_order, place_order
 from orders.shop.pricing import UnknownProductError
 from tests.services.placing_orders import an_order, take_in
+from tests.support.businesses import Bakery, Oven, business
 from tests.support.factories import ago
 from tests.support.finished_orders import retain
 from tests.support.order_bodies import EMAIL
@@ -177,3 +183,45 @@ def test_a_guest_who_sends_an_order_again_gets_no_second_email(product: None) ->
     first, again = place_as_guest(), place_as_guest()
     assert (again.order_id, again.replayed) == (first.order_id, True)
     assert OutgoingMessage.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "data", [{"cake": "a\0b"}, {"cake": "\ud800"}, {"cake": float("nan")}, {"cake": object()}]
+)
+def test_data_that_cannot_be_stored_are_refused_before_anything_is_posted(
+    data: dict[str, Any], settings: Any
+) -> None:
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        order = business_placing.NewOrder(kind=Bakery, request=data, is_described=True)
+        with pytest.raises(BadOrderError, match=r"^the data cannot be stored: "):
+            business_placing.post_order(client="guest", order=order, key="k")
+    assert not SubmissionMessage.objects.exists()
+
+
+def test_the_record_of_a_key_is_what_it_was_before_there_were_several_kinds() -> None:
+    """An order that was placed by the release before is recognised when it is placed again."""
+    hashed = "cc84bf78ee675969cc66cc03fa0ad07724ddafa5f578c55b519cf23c109c40ee"
+    assert as_order(an_order()).fingerprint() == hashed
+
+
+def test_a_default_that_a_later_release_adds_makes_no_other_order(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        first = Bakery.start("table 7", {"cake": "walnut"}, key="seven")
+        monkeypatch.setattr(Bakery, "read", lambda data: {**data, "icing": "lemon", "for": "anybody"})
+        assert Bakery.start("table 7", {"cake": "walnut"}, key="seven") == first
+
+
+def test_an_order_of_a_kind_that_fails_is_shown_without_its_profile(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(data: Any, *, placed_at: Any) -> Any:
+        raise KeyError("price")
+
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        monkeypatch.setattr(Bakery, "profile", fail)
+        order = business_placing.NewOrder(kind=Bakery, request={"cake": "walnut"})
+        placed = generic_placing.place_order(client="guest", order=order)
+    assert placed.view is not None
+    assert (placed.view.workflow, placed.view.title) == ("bake", "")

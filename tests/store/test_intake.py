@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from orders.business import Line, Profile, registry
+from orders.business import Line, Money, Profile, registry
 from orders.business.intake import OrderIntake
 from orders.engine.contracts import (
     AcceptedOrder,
@@ -207,6 +207,18 @@ def test_an_order_of_the_longest_texts_is_inserted_with_a_shortened_title() -> N
             "lines[0].title has 121 characters, and at most 120 fit.",
         ),
         (Profile(email="x" * 255), "email has 255 characters, and at most 254 fit."),
+        (Profile(title="a\0b"), "title has characters that cannot be stored."),
+        (Profile(lines=[Line(sku="x", title="T"), Line(sku="x", title="U")]), "two lines have the same sku."),
+        (
+            Profile(lines=[Line(sku="x", title="T", quantity=0)]),
+            "lines[0].quantity must be a whole number from 1 to 2147483647, not 0.",
+        ),
+        (
+            Profile(value=Money(amount=-1, currency="EUR")),
+            "the value must be a whole number from 0 to 9223372036854775807, not -1.",
+        ),
+        (Profile(value=Money(amount=1, currency="")), "the currency must be a code of 3 letters, not ''."),
+        (Profile(promised_by=datetime(2030, 1, 1)), "promised_by must have a time zone."),  # noqa: DTZ001
     ],
 )
 def test_a_profile_that_does_not_fit_is_a_reason_to_reject(

@@ -10,7 +10,7 @@ import pytest
 from pytest_django import Settings
 
 from orders import wiring
-from orders.business import Environment, OrderKind, Step, Workflow, registry
+from orders.business import Attribute, Environment, OrderKind, Step, Workflow, registry
 from orders.engine.errors import WorkflowError
 from orders.shop.workflows import FulfilOrder
 from sasweb.environment import ConfigError
@@ -86,6 +86,13 @@ def a_bakery(*steps: Step, name: str = "bake", version: int = 1) -> type[OrderKi
         ({"kinds": [Bakery], "agents": []}, "bake v1: unknown agent 'oven'"),
         ({"kinds": [Bakery], "agents": [Oven(), Oven()]}, "there is an agent 'oven' already"),
         ({"kinds": [a_bakery(name="brew")], "agents": [Oven()]}, "bake: every version must have this name"),
+        (
+            {
+                "kinds": [type("Odd", (Bakery,), {"attributes": (Attribute(name="Icing", label="I"),)})],
+                "agents": [],
+            },
+            "bake: the attribute 'Icing' must have a name of small letters",
+        ),
         ({"kinds": [FulfilOrder], "agents": []}, "there is a kind of order 'fulfil-order' already"),
     ],
 )
@@ -152,3 +159,15 @@ def test_an_agent_may_have_a_rate_of_its_own(settings: Settings) -> None:
     with business(settings, kinds=[Bakery], agents=[SlowOven()]):
         config = wiring.agent_host(["oven", "carrier"])._config
     assert (config.rates, config.rate) == ({"oven": 2.5}, None)
+
+
+def test_a_kind_that_another_is_derived_from_is_only_its_beginning(settings: Settings) -> None:
+    class Bread(Bakery):
+        name = "bake-bread"
+
+        @classmethod
+        def versions(cls, environment: Environment) -> list[Workflow]:
+            return [Workflow(name="bake-bread", version=1, steps=(cls.step,))]
+
+    with business(settings, kinds=[Bakery, Bread], agents=[Oven()]):
+        assert registry.kinds() == (FulfilOrder, Bread)
