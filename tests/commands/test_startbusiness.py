@@ -84,7 +84,7 @@ def test_an_order_goes_through_the_real_roles(
     """The stand-in is started and the order placed with the very lines that the command has printed."""
     assert f"export BUSINESSES={environment['BUSINESSES']}\n" in written
     stand_in = re.search(rf"\.venv/bin/python (-m {NAME}\.standin) ", written)
-    order = re.search(r"\.venv/bin/python (manage\.py shell .*)\n", written)
+    order = re.search(r"\.venv/bin/python (manage\.py start_order .*)\n", written)
     assert stand_in and order
     system = System(tmp_path, forks=False, **environment)
     service = subprocess.Popen([sys.executable, *shlex.split(stand_in[1])], cwd=ROOT, env=environment)

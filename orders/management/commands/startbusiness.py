@@ -17,10 +17,9 @@ SUFFIX = ".tmpl"
 NEXT_STEPS = """\
 $name is in $place. In each terminal, first:  export BUSINESSES=$businesses
   run it:    .venv/bin/python -m $name.standin    and, in another terminal,    bin/up
-  order:     .venv/bin/python manage.py shell -c '$order'
+  order:     .venv/bin/python manage.py start_order $kind --subject first --data '{"item": "bread", "quantity": 2}'
   test it:   bin/test $name/tests
 """
-ORDER = 'from $name.workflows import ${Name}Order; print(${Name}Order.start("first", {"item": "bread", "quantity": 2}))'
 
 
 class Command(BaseCommand):
@@ -40,8 +39,7 @@ class Command(BaseCommand):
             raise CommandError(f"{place} exists already; choose another name, or another folder")
         values = values_of(name)
         write(place, values)
-        order = Template(ORDER).substitute(values)
-        self.stdout.write(Template(NEXT_STEPS).substitute(values, place=place, order=order), ending="")
+        self.stdout.write(Template(NEXT_STEPS).substitute(values, place=place), ending="")
 
 
 def check_name(name: str) -> None:
