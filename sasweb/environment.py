@@ -51,8 +51,8 @@ class Environment:
         return int(self._number(self._env.int, name, default, lowest, highest, "a whole number"))
 
     def url(self, name: str, default: str = "", *, schemes: tuple[str, ...] = ("http", "https")) -> str:
-        """A URL with one of these schemes, without a slash at its end; may be empty."""
-        value = self.text(name, default)
+        """A URL with one of these schemes, without a slash at its end. The default stands for an empty value, too."""
+        value = self.text(name, default) or default
         try:
             parts = urlsplit(value)
             usable = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0

@@ -17,7 +17,7 @@ from django.utils.module_loading import module_has_submodule
 from orders.business.kinds import OrderKind
 from orders.engine.contracts import Agent, Step, Workflow, Workflows
 from orders.engine.errors import WorkflowError
-from sasweb.environment import Environment
+from sasweb.environment import ConfigError, Environment
 
 AgentMaker = Callable[[Environment], Sequence[Agent]]
 
@@ -146,7 +146,13 @@ def _kinds_in(module: ModuleType) -> Sequence[type[OrderKind]]:
 def _make(makers: Sequence[AgentMaker]) -> dict[str, Agent]:
     agents: dict[str, Agent] = {}
     for maker in makers:
-        for agent in maker(Environment()):
+        try:
+            own = maker(Environment())
+        except ConfigError:
+            raise
+        except ValueError as error:  # what an agent's transport says of its settings
+            raise ConfigError(f"{maker.__module__}: {error}") from error
+        for agent in own:
             if agent.name in agents:
                 raise WorkflowError(f"{maker.__module__}: there is an agent {agent.name!r} already")
             agents[agent.name] = agent

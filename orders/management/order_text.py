@@ -51,7 +51,7 @@ def _header(detail: Detail, now: datetime) -> Iterator[str]:
         yield f"{'to do':<{LABEL}}fix the cause, then run manage.py set_aside replay {submission.number}"
     elif detail.order:
         for label, value in _facts(detail, detail.order, now):
-            yield f"{label:<{LABEL}}{printable(value)}"
+            yield f"{label + ' ':<{LABEL}}{printable(value)}"
 
 
 def _facts(detail: Detail, order: OrderFacts, now: datetime) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from orders.models import Circuit, OrderProcess, StepState
 
 DUE = {
     OrderProcess: ("not_before", "complete_by"),
-    StepState: ("not_before", "complete_by", "settles_at"),
+    StepState: ("not_before", "complete_by", "settles_at", "awaits_until"),
     Circuit: ("probe_at",),
 }
 """The moments at which something is due."""

@@ -35,7 +35,13 @@ class EndedOrder:
     seconds_skipped: float
 
 
-def run_to_end(order_id: UUID, *, faults: Faults | None = None, compensate: bool = False) -> EndedOrder:
+def run_to_end(
+    order_id: UUID,
+    *,
+    faults: Faults | None = None,
+    answers: Mapping[str, Json] | None = None,
+    compensate: bool = False,
+) -> EndedOrder:
     """Runs submission, scheduler, supervisor and agents until an order has ended, and returns how.
 
         ended = run_to_end(
@@ -45,11 +51,12 @@ def run_to_end(order_id: UUID, *, faults: Faults | None = None, compensate: bool
         assert ended.state == "processed"
 
     The agents call their services, so run a stand-in and set its url in the environment. `faults` say what becomes of
-    their next calls. `compensate` requests first that the order be compensated, as an operator does, even one that has
-    ended. An order that waits costs no time: see `orders.testing.elapsing`.
+    their next calls. `answers` are what steps that wait are given, by their names: `{"choice": "accept"}` for a
+    decision. Without one, the time for the answer passes. `compensate` requests first that the order be compensated, as
+    an operator does, even one that has ended. An order that waits costs no time: see `orders.testing.elapsing`.
 
     The test needs `@pytest.mark.django_db(transaction=True)`. Raises `AssertionError` if the order does not end.
     """
     from orders.testing import running  # noqa: PLC0415 - see above
 
-    return running.run(order_id, faults=faults or {}, compensate=compensate)
+    return running.run(order_id, faults=faults or {}, answers=answers or {}, compensate=compensate)

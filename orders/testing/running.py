@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from uuid import UUID
 
@@ -12,14 +12,15 @@ from django.db.models import QuerySet
 
 from orders import wiring
 from orders.business import registry
-from orders.engine.contracts import Agent
+from orders.engine.contracts import Agent, Json
 from orders.engine.runtime.statements import prepare_statements
 from orders.models import AgentInstance, AgentReply, AgentRequest, Event, OrderProcess, SetAside, StepState
+from orders.services.answers import answer_event, decide
 from orders.services.order_changes import compensate_order
 from orders.testing.elapsing import skip_to_next_moment
 from orders.testing.ending import EndedOrder, EndedStep
 from orders.testing.failing import Faults, failing
-from orders.vocabulary import ProcessState
+from orders.vocabulary import ProcessState, StepStatus, WaitKind
 
 BOUND = 60.0
 """Seconds of real time after which an order that makes no progress fails the test."""
@@ -34,7 +35,7 @@ agent has been paused. Some waits are not in its rows: its agent may be let thro
 ENDED = (ProcessState.PROCESSED, ProcessState.COMPENSATED, ProcessState.ERROR)
 
 
-def run(order_id: UUID, *, faults: Faults, compensate: bool) -> EndedOrder:
+def run(order_id: UUID, *, faults: Faults, answers: Mapping[str, Json], compensate: bool) -> EndedOrder:
     """See `orders.testing.ending.run_to_end`."""
     assert not connection.in_atomic_block, (
         "run_to_end needs @pytest.mark.django_db(transaction=True), since the roles do not see what is not committed"
@@ -43,7 +44,7 @@ def run(order_id: UUID, *, faults: Faults, compensate: bool) -> EndedOrder:
         if compensate:
             roles.settle(order_id)
             compensate_order(order_id=order_id, by="test")
-        seconds_skipped = roles.run_until_ended(order_id)
+        seconds_skipped = roles.run_until_ended(order_id, answers)
     return _ended(order_id, seconds_skipped)
 
 
@@ -73,13 +74,16 @@ class _Roles:
         self._host.stop()
         self._host_ended.result(BOUND)
 
-    def run_until_ended(self, order_id: UUID) -> float:
+    def run_until_ended(self, order_id: UUID, answers: Mapping[str, Json]) -> float:
         """Runs passes until the order has ended. Returns the seconds that were skipped."""
         seconds_skipped, skips, moved_at = 0.0, 0, time.monotonic()
         while skips < MOST_SKIPS and time.monotonic() - moved_at < IDLE:
             self.settle(order_id)
             if OrderProcess.objects.get(pk=order_id).process_state in ENDED:
                 return seconds_skipped
+            if _answer(order_id, answers):
+                moved_at = time.monotonic()
+                continue
             if span := skip_to_next_moment(order_id):
                 seconds_skipped, skips, moved_at = seconds_skipped + span, skips + 1, time.monotonic()
                 self._host.wake()
@@ -119,6 +123,21 @@ class _Roles:
             self._host_ended.set_result(None)
         finally:
             connection.close()
+
+
+def _answer(order_id: UUID, answers: Mapping[str, Json]) -> bool:
+    """Gives the steps that wait what they are to be given; says whether any waited for that."""
+    awaiting = StepState.objects.filter(process_id=order_id, state=StepStatus.AWAITING, name__in=answers)
+    steps = list(awaiting.exclude(complete_by=None).values_list("name", "awaits"))
+    for name, awaits in steps:
+        answer = answers[name]
+        if (awaits or {}).get("kind") == WaitKind.DECISION:
+            decide(
+                order_id=order_id, step=name, choice=answer["choice"], by="test", note=answer.get("note", "")
+            )
+        else:
+            answer_event(order_id=order_id, step=name, result=answer, by="test")
+    return bool(steps)
 
 
 def _patiently(what: Callable[[], str]) -> Iterator[None]:

@@ -35,7 +35,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.REPLAYED: "The submission was put back on the queue",
     EventKind.CLAIMED: "Claimed by a scheduler",
     EventKind.STEP_STARTED: "Step {step} started, attempt {attempt}",
-    EventKind.STEP_COMPLETED: "Step {step} completed{calls}{default}",
+    EventKind.STEP_COMPLETED: "Step {step} completed{calls}{decision}{default}",
     EventKind.STEP_REFUSED: "Step {step} was refused{error}",
     EventKind.STEP_DECLINED: "Step {step} was declined{error}; the customer has {wait} to resolve it",
     EventKind.STEP_FAILED: "Step {step} failed, and its outcome is unknown{error}",
@@ -222,6 +222,7 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "client": f" from {shorten(detail['by'])}" if detail.get("by") else "",
         "queued": _queued(event),
         "calls": _calls(detail.get("calls")),
+        "decision": _decision(detail.get("decision")),
         "default": " by default, because no answer came in time" if "default" in detail else "",
         "finding": finding_text(detail),
         "took": _took(detail.get("seconds")),
@@ -263,6 +264,15 @@ def _wait(event: EventFacts) -> str:
 def _queued(event: EventFacts) -> str:
     posted_at = moment(event.detail.get("posted_at"))
     return f", {duration((event.at - posted_at).total_seconds())} after it was posted" if posted_at else ""
+
+
+def _decision(decision: object) -> str:
+    """Who decided what, and the note."""
+    if not isinstance(decision, Mapping):
+        return ""
+    note = shorten(str(decision.get("note") or ""))
+    text = f": {decision.get('by') or 'somebody'} decided “{decision.get('choice')}”"
+    return f"{text} ({note})" if note else text
 
 
 def _calls(calls: object) -> str:

@@ -78,6 +78,7 @@ ROOMS = {
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime", "orders.models"),
         *(
             "orders.business.registry",
+            "orders.services.answers",
             "orders.services.order_changes",
             "orders.vocabulary",
             "orders.wiring",

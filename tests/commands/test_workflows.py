@@ -40,11 +40,11 @@ def orders_on(version: int, number: int = 1, **process: Any) -> None:
 
 
 def test_an_old_version_may_go_when_no_order_is_on_it() -> None:
-    orders_on(1, process_state="processed")
+    orders_on(1, process_state="compensated", goal="compensate")
     orders_on(2, 2)
     ran = run("workflows")
     assert ran.code == 0
-    assert ran.line_with("may go") == "bake 1 0 0 no unfinished order is on it: it may go"
+    assert ran.line_with("may go") == "bake 1 0 0 no order needs it: it may go"
     assert "bake 2 2 0 new orders take it" in ran.words
     assert "fulfil-order 1 0 0 new orders take it" in ran.words
 
@@ -53,6 +53,12 @@ def test_an_old_version_stays_while_orders_are_on_it() -> None:
     orders_on(1, 3)
     orders_on(1, process_state="error")
     assert run("workflows").line_with("still on it") == "bake 1 3 1 orders are still on it"
+
+
+def test_an_old_version_stays_while_its_orders_can_be_cancelled() -> None:
+    orders_on(1, process_state="processed")
+    words = run("workflows").words
+    assert "bake 1 0 0 orders that it has processed can still be cancelled" in words
 
 
 def test_it_says_in_what_versions_differ() -> None:
@@ -77,6 +83,7 @@ def test_scripts_get_the_same_as_json() -> None:
         "is_newest": False,
         "under_way": 1,
         "in_error": 0,
+        "has_processed": False,
         "changes": [],
         "may_go": False,
     }

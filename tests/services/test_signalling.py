@@ -10,16 +10,18 @@ from django.db import transaction
 
 from orders import wiring
 from orders.business import Compensation, Decision, Environment, OutsideEvent, Step, Workflow, registry
-from orders.models import OrderProcess, StepState
+from orders.models import AuditEntry, OrderProcess, StepState
 from orders.services.answers import BadAnswerError, NothingWaitsError
 from orders.services.signalling import SeveralWaitError, signal
+from orders.testing import run_to_end
 from tests.support.businesses import Bakery, Oven, business
+from tests.support.people import person, signed_in
 from tests.support.roles import drain, staff
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.pattern("C1")]
 
 
-class TastedCakes(Bakery):
+class CollectedCakes(Bakery):
     """Cakes that somebody tastes, and that somebody collects."""
 
     @classmethod
@@ -37,13 +39,13 @@ class TastedCakes(Bakery):
 @pytest.fixture(autouse=True)
 def bakery(settings: Any) -> Iterator[None]:
     """The bakery, beside the shop."""
-    with business(settings, kinds=[TastedCakes], agents=[Oven()]):
+    with business(settings, kinds=[CollectedCakes], agents=[Oven()]):
         staff(registry.workflows())
         yield
 
 
 def start(subject: Any = "table 7") -> UUID:
-    order_id = TastedCakes.start(subject, {"cake": "walnut"})
+    order_id = CollectedCakes.start(subject, {"cake": "walnut"})
     drain(wiring.submission())
     drain(wiring.scheduler())
     return order_id
@@ -57,6 +59,11 @@ def test_a_decision_and_an_event_are_given_by_the_subject() -> None:
     order_id, other = start(), start("table 8")
     assert signal("table 7", "taste", {"choice": "accept", "note": "good"}, by="olga") == order_id
     drain(wiring.scheduler())
+    entry = AuditEntry.objects.get()
+    assert (entry.actor, entry.act, entry.target) == ("olga", "signal", f"order {order_id}")
+    assert entry.after == {"step": "taste", "choice": "accept", "note": "good"}
+    page = signed_in(person("viewer")).get(f"/console/orders/{order_id}/").content.decode()
+    assert "Step taste completed: olga decided “accept” (good)" in page
     assert signal("table 7", "collect", {"at": "noon"}, by="till") == order_id
     drain(wiring.scheduler())
     assert results(order_id) == {
@@ -118,3 +125,17 @@ def test_what_is_no_choice_is_refused() -> None:
     start()
     with pytest.raises(BadAnswerError, match="'' is not one of the choices"):
         signal("table 7", "taste", {}, by="olga")
+
+
+@pytest.mark.parametrize(("choice", "state"), [("accept", "processed"), ("reject", "compensated")])
+def test_a_test_runs_such_an_order_to_its_end(choice: str, state: str) -> None:
+    order_id = CollectedCakes.start("table 7", {"cake": "walnut"})
+    ended = run_to_end(order_id, answers={"taste": {"choice": choice}, "collect": {"at": "noon"}})
+    assert ended.state == state
+    assert (ended.steps["taste"].result or {})["choice"] == choice
+
+
+def test_without_an_answer_its_time_passes() -> None:
+    ended = run_to_end(CollectedCakes.start("table 7", {"cake": "walnut"}))
+    assert (ended.state, (ended.steps["taste"].error or {})["code"]) == ("error", "no_answer")
+    assert ended.seconds_skipped > 80_000

@@ -131,6 +131,7 @@ def test_the_description_of_the_api_is_valid_and_complete(
         "answer_call",
         *("list_alerts", "list_alert_groups", "resubmit_alert_group", "get_bulk_action"),
         *("resubmit_step", "skip_step", "compensate_order", "pause_agent", "resume_agent"),
+        *("list_decisions", "decide", "report_event"),
     }
     assert {"202", "400", "401", "413", "415", "422", "429", "500", "503"} <= operations["place_order"][
         "responses"

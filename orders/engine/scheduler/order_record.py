@@ -11,7 +11,7 @@ from orders.engine.rows import Actor, EventRow, ProcessRow, ReplyRow, StepRow
 from orders.engine.scheduler import dispatch
 from orders.engine.scheduler.progress import FAILURES, answers
 from orders.engine.state_store.writes import StepWrite
-from orders.engine.waits import asks_to_compensate
+from orders.engine.waits import Decision, asks_to_compensate
 from orders.vocabulary import (
     ActorKind,
     EventKind,
@@ -94,6 +94,8 @@ class OrderRecord:
                 state=StepStatus.COMPLETED, outcome=Outcome.DONE, error=None
             )
             self._results[step.name] = reply.body
+            if isinstance(self._workflow.by_name[step.name].waits_for, Decision):
+                call["decision"] = json.loads(reply.body)
             self._note(EventKind.STEP_COMPLETED, step, **call)
             self._decide(step, reply)
 

@@ -58,7 +58,11 @@ def _note(status: VersionStatus) -> str:
         return "not in this release: its orders wait"
     if status.is_newest:
         return "new orders take it"
-    return "no unfinished order is on it: it may go" if status.may_go else "orders are still on it"
+    if status.under_way or status.in_error:
+        return "orders are still on it"
+    if status.has_processed:
+        return "orders that it has processed can still be cancelled; it may go when they are archived"
+    return "no order needs it: it may go"
 
 
 def _style(note: str) -> str:

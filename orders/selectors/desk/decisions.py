@@ -108,5 +108,5 @@ def _choices(step: StepState, workflow: str, version: int) -> tuple[Choice, ...]
     declared = editing.decision(workflow, version, step.name)
     compensates = declared.compensates if declared else ()
     return tuple(
-        Choice(name=name, compensates=name in compensates) for name in (step.awaits or {})["choices"]
+        Choice(name=name, compensates=name in compensates) for name in (step.awaits or {}).get("choices", ())
     )

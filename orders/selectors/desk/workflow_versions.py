@@ -15,7 +15,8 @@ class VersionStatus:
     """A version of a workflow. The counts stop at `MOST_COUNTED` + 1.
 
     `is_declared` says whether this release has it, `is_newest` whether new orders take it. `changes` says in what it
-    differs from the version before, a sentence for each step.
+    differs from the version before, a sentence for each step. `has_processed` says whether orders that it has processed
+    are still outside the archive, so that they can be cancelled and refunded.
     """
 
     name: str
@@ -24,19 +25,22 @@ class VersionStatus:
     is_newest: bool
     under_way: int
     in_error: int
+    has_processed: bool
     changes: Sequence[str]
 
     @property
     def may_go(self) -> bool:
         """Whether it can be taken out of the next release: no order needs it any more."""
-        return self.is_declared and not (self.is_newest or self.under_way or self.in_error)
+        in_use = self.is_newest or self.under_way or self.in_error or self.has_processed
+        return self.is_declared and not in_use
 
 
 def versions() -> list[VersionStatus]:
-    """Every version that this release has or that an unfinished order is on, by name. One query."""
+    """Every version that this release has or that an unfinished order is on, by name. Two queries."""
     declared = registry.workflows()
     newest = registry.newest_workflows()
     counts = _counts()
+    processed = _processed([key for key in declared if newest[key[0]].version != key[1]])
     statuses = []
     for name, version in sorted({*declared, *counts}):
         before = _before(declared, name, version)
@@ -50,6 +54,7 @@ def versions() -> list[VersionStatus]:
                 is_newest=name in newest and newest[name].version == version,
                 under_way=under_way,
                 in_error=in_error,
+                has_processed=(name, version) in processed,
                 changes=differences(before, workflow) if before and workflow else (),
             )
         )
@@ -82,6 +87,22 @@ def _words(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "nothing"
     return "nothing" if value is None else str(value)
+
+
+def _processed(versions: Sequence[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Those of these versions that have processed orders which can still be compensated. One query, if any."""
+    if not versions:
+        return set()
+    rows = fetch(
+        """
+        SELECT name, version
+          FROM unnest(%s::text[], %s::int[]) AS old (name, version)
+         WHERE EXISTS (SELECT FROM orders_orderprocess AS p
+                        WHERE p.process_state = 'processed' AND p.workflow = old.name AND p.version = old.version)
+        """,
+        [[name for name, _ in versions], [version for _, version in versions]],
+    )
+    return {(name, version) for name, version in rows}
 
 
 def _counts() -> dict[tuple[str, int], tuple[int, int]]:
