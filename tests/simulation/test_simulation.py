@@ -23,14 +23,15 @@ def reports_of(reports: Path, *options: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.pattern("C2", "C3", "C9", "C10", "A3", "A7", "V6", "O2", "T1", "F21", "F22", "F23", "F33")
-def test_the_lives_of_ten_thousand_orders_violate_no_invariant(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(SEED, SEED + 4))
+def test_the_life_of_2500_orders_violates_no_invariant(seed: int, tmp_path: Path) -> None:
     """Every role is killed and stopped, every connection cut, while operators and customers act on the same orders."""
-    reports = reports_of(
-        tmp_path / "reports", "--first", str(SEED), "--lives", "4", "--orders", "2500", "--processes", "2"
+    (report,) = reports_of(
+        tmp_path / "reports", "--first", str(seed), "--lives", "1", "--orders", "2500", "--processes", "1"
     )
-    assert [report["failure"] for report in reports] == [""] * 4
-    assert sum(sum(report["states"].values()) for report in reports) == 10_000
-    assert all(report["checks"] > 100 for report in reports)
+    assert report["failure"] == ""
+    assert sum(report["states"].values()) == 2_500
+    assert report["checks"] > 100
 
 
 def test_a_seed_replays_a_life_exactly(tmp_path: Path) -> None:
