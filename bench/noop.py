@@ -25,18 +25,9 @@ from orders.engine import state_store
 from orders.engine.agent_host.records import HostConfig
 from orders.engine.agent_host.role import AgentHost
 from orders.engine.channels.wakeups import Topic
-from orders.engine.contracts import (
-    AcceptedOrder,
-    Agent,
-    Compensation,
-    Decision,
-    Json,
-    Request,
-    Step,
-    Submission,
-    Workflow,
-)
+from orders.engine.contracts import Agent, Compensation, Decision, Json, Request, Step, Workflow
 from orders.engine.errors import Transient
+from orders.engine.intakes import AcceptedOrder, Submission
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.loop import Worker, instance_id, stop_on_signals
 from orders.engine.runtime.statements import prepare_statements

@@ -23,7 +23,8 @@ from bench import noop, server, tables
 from bench.trace import Trace
 from orders.engine.channels import low_water
 from orders.engine.channels.submissions import post
-from orders.engine.contracts import AcceptedOrder, IntakeAnswer, Submission, Workflow
+from orders.engine.contracts import Workflow
+from orders.engine.intakes import AcceptedOrder, IntakeAnswer, Submission
 from orders.engine.runtime import whole_reads
 from orders.engine.scheduler import role as scheduler
 from orders.engine.submission import Submitter, SubmitterConfig

@@ -45,6 +45,8 @@ class WaitKind(StrEnum):
     DELAY = "delay"
     ANSWER = "answer"
     """Of the remote service, which has taken the call and answers later."""
+    ITEMS = "items"
+    """The step's own items, for each of which it runs once."""
 
 
 class Outcome(StrEnum):

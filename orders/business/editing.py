@@ -9,6 +9,7 @@ from typing import Any
 from orders.business import registry
 from orders.business.fields import Field
 from orders.business.reading import BadOrderError
+from orders.engine.branches import declared_name
 from orders.engine.waits import Decision
 
 
@@ -28,11 +29,11 @@ def customer_editable(workflow: str, version: int, step: str) -> frozenset[str]:
 
 
 def needed_by(workflow: str, version: int, step: str) -> tuple[str, ...]:
-    """Returns the steps that need this step's result."""
+    """Returns the steps that need the result of this step, or of the step whose item it is."""
     declaration = registry.workflows().get((workflow, version))
     if declaration is None:
         return ()
-    return tuple(dependent.name for dependent in declaration.steps if step in dependent.needs)
+    return tuple(dependent.name for dependent in declaration.steps if declared_name(step) in dependent.needs)
 
 
 def decision(workflow: str, version: int, step: str) -> Decision | None:

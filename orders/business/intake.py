@@ -11,14 +11,14 @@ from orders.business import registry
 from orders.business.kinds import Draft, OrderKind, Profile
 from orders.business.reading import BadOrderError, read_letters, read_object, read_whole, shown
 from orders.business.submissions import data_of, read_client, read_common
-from orders.engine.contracts import (
+from orders.engine.contracts import Workflow
+from orders.engine.intakes import (
     AcceptedOrder,
     DuplicateSubmission,
     FailedSubmission,
     IntakeAnswer,
     RejectedSubmission,
     Submission,
-    Workflow,
 )
 from orders.engine.runtime.text import keepable
 from orders.fields.email import LONGEST as LONGEST_EMAIL

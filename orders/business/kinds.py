@@ -11,7 +11,8 @@ from django.db.models import Model
 from orders.business.fields import Attribute, Field
 from orders.business.reading import BadOrderError
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
-from orders.engine.contracts import Json, Submission, Workflow
+from orders.engine.contracts import Json, Workflow
+from orders.engine.intakes import Submission
 from orders.fields.money import Money
 from sasweb.environment import Environment
 

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.utils.module_loading import module_has_submodule
 
 from orders.business.kinds import OrderKind
+from orders.engine.branches import declared_name
 from orders.engine.contracts import Agent, Step, Workflow, Workflows
 from orders.engine.errors import WorkflowError
 from sasweb.environment import ConfigError, Environment
@@ -58,9 +59,9 @@ def newest_workflows() -> Mapping[str, Workflow]:
 
 
 def find_step(workflow: str, version: int, step: str) -> Step | None:
-    """The declaration of a step; None if this release does not have it."""
+    """The declaration of a step or of one of its items; None if this release does not have it."""
     declared = workflows().get((workflow, version))
-    return declared.by_name.get(step) if declared else None
+    return declared.by_name.get(declared_name(step)) if declared else None
 
 
 def agent_names() -> Sequence[str]:

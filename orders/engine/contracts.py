@@ -6,7 +6,8 @@ orders. The engine does the rest, and knows none of them. All times are in secon
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -14,6 +15,7 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 from uuid import UUID
 
+from orders.engine.branches import Each, When, declared_name
 from orders.engine.effects import Done, Effect, EffectPage, Finding, NotDone, Unknown
 from orders.engine.errors import WorkflowError
 from orders.engine.waits import Decision, Delay, OutsideEvent, Pending, Wait
@@ -73,7 +75,12 @@ class Step:
     after: tuple[str, ...] = ()
     """The steps that must be completed, or skipped, before this one starts."""
     needs: tuple[str, ...] = ()
-    """The earlier steps whose results travel with the request."""
+    """The earlier steps whose results travel with the request. That of a step that was skipped is None."""
+    when: When | None = None
+    """Whether the step runs, asked once when its turn comes; otherwise it is skipped. Pure."""
+    each: Each | None = None
+    """What the step runs for, asked once when its turn comes: once for each item, all at the same time. In place of
+    `data`. Its result is the list of the items' results. Pure."""
     complete_by: float = 30.0
     """How long one attempt may take."""
     settle: float = 5.0
@@ -120,30 +127,25 @@ class Workflow:
     def __post_init__(self) -> None:
         earlier: dict[str, set[str]] = {}
         for step in self.steps:
-            for other in (*step.after, *step.needs):
-                if other not in earlier:
-                    raise self._error(
-                        f"step {step.name!r} comes after {other!r}, which is not declared before it"
-                    )
-            if step.name in earlier:
-                raise self._error(f"step {step.name!r} is declared twice")
+            if fault := _fault_of(step, earlier):
+                raise WorkflowError(f"{self.title}: {fault}")
             earlier[step.name] = set(step.after).union(*(earlier[other] for other in step.after))
-            if missing := set(step.needs) - earlier[step.name]:
-                raise self._error(f"step {step.name!r} needs {sorted(missing)}, which it does not come after")
-            if (step.waits_for is None) == (not (step.agent and step.operation)):
-                raise self._error(f"step {step.name!r} has either an agent with an operation, or a wait")
-            if step.waits_for is not None and step.compensation is not Compensation.NONE:
-                raise self._error(f"step {step.name!r} waits, which has no effect: use Compensation.NONE")
         if not self.steps:
             raise WorkflowError(f"{self.title} has no steps")
-
-    def _error(self, text: str) -> WorkflowError:
-        return WorkflowError(f"{self.title}: {text}")
 
     @cached_property
     def by_name(self) -> dict[str, Step]:
         """The steps by their names."""
         return {step.name: step for step in self.steps}
+
+    def step_of(self, name: str) -> Step:
+        """The declaration of a step or of one of its items. Raises `KeyError` if there is none."""
+        return self.by_name[declared_name(name)]
+
+    @cached_property
+    def has_branches(self) -> bool:
+        """Whether it depends on an order's data or results which of its steps run."""
+        return any(step.when or step.each for step in self.steps)
 
     @cached_property
     def definition(self) -> dict[str, dict[str, Any]]:
@@ -160,6 +162,8 @@ class Workflow:
                 "compensation": step.compensation.value,
                 "remedy": step.remedy.then,
                 **({} if step.waits_for is None else {"waits_for": step.waits_for.definition}),
+                **({} if step.when is None else {"when": True}),
+                **({} if step.each is None else {"each": True}),
             }
             for step in self.steps
         }
@@ -180,6 +184,14 @@ class Workflow:
         return (reply_to, announcement_queue(self.name)) if self.announces else (reply_to,)
 
     @cached_property
+    def predecessors(self) -> dict[str, frozenset[str]]:
+        """For each step, all the steps that it comes after, directly or through others."""
+        return {
+            name: frozenset(other for other, later in self.dependents.items() if name in later)
+            for name in self.by_name
+        }
+
+    @cached_property
     def dependents(self) -> dict[str, tuple[str, ...]]:
         """For each step, all the steps that depend on it, directly or through others."""
         dependents: dict[str, set[str]] = {step.name: set() for step in self.steps}
@@ -189,6 +201,32 @@ class Workflow:
         return {name: tuple(sorted(names)) for name, names in dependents.items()}
 
 
+def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
+    """What is wrong with the declaration of a step; empty if nothing is. `earlier` has what each step before it comes
+    after."""
+    for other in (*step.after, *step.needs):
+        if other not in earlier:
+            return f"step {step.name!r} comes after {other!r}, which is not declared before it"
+    if step.name in earlier:
+        return f"step {step.name!r} is declared twice"
+    if not _STEP_NAME.fullmatch(step.name):
+        return f"step {step.name!r} needs a name of at most {LONGEST_STEP_NAME} characters without colon or comma"
+    known = set(step.after).union(*(earlier[other] for other in step.after))
+    if missing := set(step.needs) - known:
+        return f"step {step.name!r} needs {sorted(missing)}, which it does not come after"
+    if (step.waits_for is None) == (not (step.agent and step.operation)):
+        return f"step {step.name!r} has either an agent with an operation, or a wait"
+    if step.waits_for is not None and step.compensation is not Compensation.NONE:
+        return f"step {step.name!r} waits, which has no effect: use Compensation.NONE"
+    if step.each is not None and (
+        step.waits_for is not None or step.takes_value or step.compensation is Compensation.NOTICE
+    ):
+        return f"step {step.name!r} runs for each item of a list, so it cannot wait, be a notice or take the value"
+    return ""
+
+
+LONGEST_STEP_NAME = 50
+_STEP_NAME = re.compile(rf"[^:,]{{1,{LONGEST_STEP_NAME}}}")
 WorkflowKey: TypeAlias = tuple[str, int]
 Workflows: TypeAlias = Mapping[WorkflowKey, Workflow]
 
@@ -213,7 +251,8 @@ def title_of(key: WorkflowKey) -> str:
 class Request:
     """What an agent is asked to do (C5). `key` is the same for every try of the same effect (A3).
 
-    `data` is the step's own, `results` are those of the steps it needs. A request that `compensates` names in
+    `data` is the step's own, `results` are those of the steps it needs; that of a step that ran for each item of a list
+    is the list of theirs, and that of a step that was skipped is None. A request that `compensates` names in
     `reverses` the key of the forward call, which may or may not have taken effect. `seconds_left` is the time to
     complete-by as it was when the request was claimed; the host stops the agent by then. `reference` is that of the
     step's last `Pending`; empty if there was none.
@@ -225,7 +264,7 @@ class Request:
     attempt: int
     key: str
     data: Json
-    results: Mapping[str, Json]
+    results: Mapping[str, Any]
     compensates: bool
     reverses: str
     seconds_left: float
@@ -284,66 +323,3 @@ class ListingAgent(Agent, Protocol):
         Each call is one try, is bounded by `call_timeout`, and changes nothing there. The same arguments list the same
         effects again, as they are by then. Raises a `Fault` if the listing fails.
         """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Submission:
-    """A submission message as the intake sees it (S1)."""
-
-    order_id: UUID
-    client: str
-    body: Json
-    posted_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
-class AcceptedOrder:
-    """An order that the intake has inserted, and the workflow that it goes through."""
-
-    submission: Submission
-    workflow: Workflow
-    priority: int
-    reply_to: str
-    description: Json
-
-
-@dataclass(frozen=True, kw_only=True)
-class RejectedSubmission:
-    """A submission that can never be inserted, and the reason, in words for an operator."""
-
-    submission: Submission
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class DuplicateSubmission:
-    """A submission whose order exists already. The message came twice, and the second copy changes nothing (S3)."""
-
-    submission: Submission
-
-
-@dataclass(frozen=True, kw_only=True)
-class FailedSubmission:
-    """A submission at which the code of its own kind of order failed. `workflow` is the name that it is taken by."""
-
-    submission: Submission
-    workflow: str
-    error: Exception
-
-
-IntakeAnswer: TypeAlias = AcceptedOrder | DuplicateSubmission | FailedSubmission | RejectedSubmission
-
-
-class Intake(Protocol):
-    """Validates submissions and inserts their orders, inside the caller's transaction (S2)."""
-
-    @property
-    def newest(self) -> Mapping[str, Workflow]:
-        """The workflow that new orders take, by the name in their submissions."""
-
-    @property
-    def unnamed(self) -> str:
-        """The name that a submission stands for that has none."""
-
-    def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
-        """Answers each submission, in the order given."""

@@ -12,7 +12,8 @@ from uuid import UUID
 import structlog
 
 from orders.engine.channels import submissions
-from orders.engine.contracts import FailedSubmission, Intake, Workflows
+from orders.engine.contracts import Workflows
+from orders.engine.intakes import FailedSubmission, Intake
 from orders.engine.role_health import Trouble
 from orders.engine.runtime.isolation import ALIKE
 from orders.engine.runtime.text import first_line

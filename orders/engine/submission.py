@@ -15,16 +15,16 @@ from orders.engine.admission import Admission
 from orders.engine.channels import status, submissions
 from orders.engine.channels.low_water import LowWater
 from orders.engine.channels.wakeups import Topic, wake
-from orders.engine.contracts import (
+from orders.engine.contracts import Workflows
+from orders.engine.failing_kinds import FailingKinds
+from orders.engine.intakes import (
     AcceptedOrder,
     DuplicateSubmission,
     FailedSubmission,
     Intake,
     RejectedSubmission,
     Submission,
-    Workflows,
 )
-from orders.engine.failing_kinds import FailingKinds
 from orders.engine.role_health import RoleHealth, Trouble, release_troubles
 from orders.engine.rows import Actor, EventRow
 from orders.engine.runtime.isolation import Isolation, Scope

@@ -20,7 +20,7 @@ MOVE = """
          alert AS (DELETE FROM orders_alert WHERE order_id = ANY(%(ids)s) RETURNING *),
          line AS (DELETE FROM orders_orderline WHERE order_id = ANY(%(ids)s) RETURNING *),
          purchase AS (DELETE FROM orders_order WHERE id = ANY(%(ids)s) RETURNING *),
-         steps AS (SELECT order_id, jsonb_agg(to_jsonb(step) ORDER BY position) AS rows FROM step GROUP BY 1),
+         steps AS (SELECT order_id, jsonb_agg(to_jsonb(step) ORDER BY position, id) AS rows FROM step GROUP BY 1),
          events AS (SELECT order_id, jsonb_agg(to_jsonb(event) ORDER BY id) AS rows, max(id) AS last
                       FROM event GROUP BY 1),
          statuses AS (SELECT order_id, jsonb_agg(to_jsonb(status) ORDER BY id) AS rows FROM status GROUP BY 1),

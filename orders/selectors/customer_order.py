@@ -156,7 +156,7 @@ def _lines(orders: Sequence[Order]) -> dict[UUID, list[CustomerLine]]:
 
 def _steps(ids: Sequence[UUID]) -> dict[UUID, list[CustomerStep]]:
     """The steps of each order, in their workflow's order."""
-    rows = StepState.objects.filter(process_id__in=ids).order_by("process_id", "position").values()
+    rows = StepState.objects.filter(process_id__in=ids).order_by("process_id", "position", "id").values()
     return {
         order_id: [customer_step(step) for step in group]
         for order_id, group in groupby(rows, key=itemgetter("process_id"))

@@ -156,7 +156,7 @@ def _is_under_way(order_id: UUID) -> bool:
 
 
 def _ended(order_id: UUID, seconds_skipped: float) -> EndedOrder:
-    steps = StepState.objects.filter(process_id=order_id).order_by("position")
+    steps = StepState.objects.filter(process_id=order_id).order_by("position", "id")
     return EndedOrder(
         order_id=order_id,
         state=OrderProcess.objects.get(pk=order_id).process_state,

@@ -43,7 +43,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.STEP_RECALLED: "Step {step} was recalled before any agent took it",
     EventKind.STEP_DEFERRED: "Step {step} was deferred, because its agent is unavailable{cause}",
     EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
-    EventKind.STEP_SKIPPED: "Step {step} was skipped{reason}",
+    EventKind.STEP_SKIPPED: "Step {step} was skipped{condition}{reason}",
     EventKind.STEP_COMPENSATED: "Step {step} was compensated{calls}",
     EventKind.COMPENSATION_REQUESTED: "Cancellation and refund requested{reason}",
     EventKind.COMPENSATION_STARTED: "Compensation of {step} started, attempt {attempt}",
@@ -98,6 +98,7 @@ AWAITED: Mapping[str, str] = {
     WaitKind.EVENT: "an outside event",
     WaitKind.DELAY: "its time",
     WaitKind.ANSWER: "an answer that comes later",
+    WaitKind.ITEMS: "its items",
 }
 """What a step waits for."""
 
@@ -227,6 +228,7 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "finding": finding_text(detail),
         "took": _took(detail.get("seconds")),
         "outcome": f" ({detail['outcome']})" if detail.get("outcome") else "",
+        "condition": ", because its condition does not hold" if detail.get("condition") is False else "",
         "awaited": AWAITED.get(str(detail.get("kind")), "an answer"),
         "until": f", for {wait} at most" if detail.get("until") else "",
         "wait_ruling": WAIT_RULINGS.get(str(detail.get("ruling")), ""),

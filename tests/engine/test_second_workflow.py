@@ -12,8 +12,9 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from orders.engine import state_store
-from orders.engine.contracts import AcceptedOrder, Compensation, Json, Request, Step, Submission, Workflow
+from orders.engine.contracts import Compensation, Json, Request, Step, Workflow
 from orders.engine.errors import Refused, Transient
+from orders.engine.intakes import AcceptedOrder, Submission
 from orders.models import AgentReply, AgentRequest, Event
 from orders.services.act_results import ResultStatus
 from orders.services.order_changes import compensate_order, resubmit_order

@@ -6,10 +6,7 @@ import pytest
 from django.db import OperationalError
 
 from orders.business.intake import OrderIntake
-from orders.engine.contracts import (
-    IntakeAnswer,
-    Submission,
-)
+from orders.engine.intakes import IntakeAnswer, Submission
 from orders.models import (
     Alert,
     Order,

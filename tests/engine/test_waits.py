@@ -7,16 +7,8 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from orders.engine import state_store
-from orders.engine.contracts import (
-    AcceptedOrder,
-    Decision,
-    Delay,
-    OutsideEvent,
-    Remedy,
-    Step,
-    Submission,
-    Workflow,
-)
+from orders.engine.contracts import Decision, Delay, OutsideEvent, Remedy, Step, Workflow
+from orders.engine.intakes import AcceptedOrder, Submission
 from orders.models import AgentRequest, Alert, Event, OrderProcess, StepState
 from tests.support.factories import ago, ahead, make_alert, make_order, make_reply, step_of
 from tests.support.roles import (

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from orders.business import Line, Money, Profile, registry
 from orders.business.intake import OrderIntake
-from orders.engine.contracts import (
+from orders.engine.intakes import (
     AcceptedOrder,
     DuplicateSubmission,
     IntakeAnswer,

@@ -10,7 +10,7 @@ from uuid_utils.compat import uuid7
 
 from orders.engine.channels import submissions
 from orders.engine.channels.submissions import IdempotencyRecord
-from orders.engine.contracts import RejectedSubmission, Submission
+from orders.engine.intakes import RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch
 from orders.models import SetAside, SubmissionKey, SubmissionMessage
 from tests.support.factories import make_order

@@ -68,7 +68,7 @@ def make_order(
                 process=order,
                 name=declared.name,
                 position=position,
-                agent=declared.agent,
+                agent="" if declared.each else declared.agent,
                 **({"request": {"portions": 1}} | legal | step_fields),
             )
         )

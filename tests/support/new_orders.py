@@ -6,7 +6,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from orders.engine import state_store
-from orders.engine.contracts import AcceptedOrder, Submission
+from orders.engine.intakes import AcceptedOrder, Submission
 from orders.engine.rows import StepRow
 from orders.models import OrderProcess
 from tests.support.workflows import CAKE

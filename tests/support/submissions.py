@@ -9,12 +9,8 @@ from uuid_utils.compat import uuid7
 
 from orders.business.intake import OrderIntake
 from orders.engine.channels import submissions
-from orders.engine.contracts import (
-    Intake,
-    IntakeAnswer,
-    Submission,
-    Workflows,
-)
+from orders.engine.contracts import Workflows
+from orders.engine.intakes import Intake, IntakeAnswer, Submission
 from orders.engine.submission import Submitter, SubmitterConfig
 from orders.models import (
     Alert,

@@ -62,6 +62,29 @@ FEAST = Workflow(
 """plan ─▶ approve (a person), supplies (an outside event), rest (a time) ─▶ cook"""
 FEASTS = {(FEAST.name, FEAST.version): FEAST}
 
+PARTY = Workflow(
+    name="give-party",
+    version=1,
+    complete_by=600.0,
+    steps=(
+        _step("invite", "post"),
+        _step(
+            "music", "band", after=("invite",), when=lambda order, results: results["invite"]["guests"] > 10
+        ),
+        Step(
+            name="dish",
+            agent="kitchen",
+            operation="cook-it",
+            each=lambda order, results: [{"dish": dish} for dish in order["dishes"]],
+            after=("invite",),
+            needs=("invite",),
+        ),
+        _step("serve", "courier", after=("music", "dish"), needs=("music", "dish")),
+    ),
+)
+"""invite ─▶ music (for more than ten guests), dish (each of several) ─▶ serve"""
+PARTIES = {(PARTY.name, PARTY.version): PARTY}
+
 BAKED = {"mix": "completed", "heat-oven": "completed", "bake": "completed"}
 PACKED = {**BAKED, "decorate": "completed", "box": "completed"}
 """Stages of a cake, as the states of its steps."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orders.business import BadOrderError, Draft
 from orders.business.intake import read_submission
 from orders.business.submissions import read_client, read_common
-from orders.engine.contracts import RejectedSubmission, Submission
+from orders.engine.intakes import RejectedSubmission, Submission
 from orders.shop.description import as_json, parse
 from orders.shop.workflows import mismatch
 from tests.support.order_bodies import submitted_body

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from orders.business.intake import read_submission
-from orders.engine.contracts import RejectedSubmission, Submission
+from orders.engine.intakes import RejectedSubmission, Submission
 from orders.models import Order, SubmissionMessage
 from orders.shop.models import Product
 from tests.support.order_bodies import BODY, TOTAL, order_body

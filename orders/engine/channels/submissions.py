@@ -7,7 +7,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from orders.engine.channels.wakeups import Topic
-from orders.engine.contracts import Json, RejectedSubmission, Submission
+from orders.engine.contracts import Json
+from orders.engine.intakes import RejectedSubmission, Submission
 from orders.engine.runtime.sql import fetch, recordset
 from orders.engine.runtime.statements import Cursor, Sent, array, rows_of, send
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from orders.engine import parking
+from orders.engine.branches import declared_name
 from orders.engine.contracts import Compensation, Step, Workflow
-from orders.engine.errors import WorkflowError
 from orders.engine.rows import StepRow
-from orders.engine.scheduler import dispatch
-from orders.engine.scheduler.progress import Decision, Moves
+from orders.engine.scheduler import branching, dispatch
+from orders.engine.scheduler.progress import Decision, Moves, rows_by_name
 from orders.vocabulary import Goal, Outcome, StepStatus
 
 
@@ -23,25 +23,28 @@ def is_settled(row: StepRow, declared: Step) -> bool:
         return False
     if row.state == StepStatus.COMPENSATED or declared.compensation is Compensation.NONE:
         return True
+    if branching.is_joint(row, declared):  # its items have the effects
+        return True
+    if declared.when is not None and row.state == StepStatus.SKIPPED and not row.attempt:
+        return True  # nobody is told of what was never to happen
     return declared.compensation is Compensation.REVERSE and row.outcome in (Outcome.NONE, Outcome.REFUSED)
 
 
 def next_compensation_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> Moves:
     """The compensations that are due. Raises `WorkflowError` if the stored steps are not those of the workflow."""
-    rows = {step.name: step for step in steps}
-    if rows.keys() != workflow.by_name.keys():
-        raise WorkflowError(f"the stored steps {sorted(rows)} are not those of {workflow.title}")
-    open_steps = {name for name, row in rows.items() if not is_settled(row, workflow.by_name[name])}
-    reversals_open = {name for name in open_steps if not _is_notice(rows[name], workflow.by_name[name])}
+    rows = rows_by_name(workflow, steps)
+    open_steps = {name for name, row in rows.items() if not is_settled(row, workflow.step_of(name))}
+    reversals_open = {name for name in open_steps if not _is_notice(rows[name], workflow.step_of(name))}
     start: list[tuple[StepRow, Step]] = []
     waits: list[datetime] = []
     parked: list[datetime] = []
     in_flight = False
     for name in open_steps:
-        row, declared = rows[name], workflow.by_name[name]
-        blockers = (
-            reversals_open if name not in reversals_open else reversals_open & set(workflow.dependents[name])
-        )
+        row, declared = rows[name], workflow.step_of(name)
+        later = workflow.dependents[declared.name]
+        blockers = reversals_open
+        if name in reversals_open:
+            blockers = {other for other in reversals_open if declared_name(other) in later}
         if row.state == StepStatus.RUNNING or (
             row.state == StepStatus.COMPENSATING and row.complete_by is not None
         ):

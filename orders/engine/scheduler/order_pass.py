@@ -15,9 +15,9 @@ from orders.engine.channels.status import Status
 from orders.engine.contracts import Delay, Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import EventRow, ProcessRow, StepRow
-from orders.engine.scheduler import dispatch
+from orders.engine.scheduler import branching, dispatch
+from orders.engine.scheduler.branched_order import BranchedOrder, Turn
 from orders.engine.scheduler.compensation import next_compensation_moves
-from orders.engine.scheduler.order_record import OrderRecord
 from orders.engine.scheduler.progress import (
     ENDED,
     FINISHED,
@@ -38,7 +38,7 @@ from orders.vocabulary import (
 )
 
 
-class OrderPass(OrderRecord):
+class OrderPass(BranchedOrder):
     """First `take` records replies, then `turn` and `advance` decide; the other attributes collect what to write."""
 
     def __init__(
@@ -92,6 +92,11 @@ class OrderPass(OrderRecord):
             if self._next.decision is Decision.COMPENSATE:
                 self._compensate(None, Reason.CUSTOMER_DID_NOT_RESOLVE)
                 self._next = None
+
+    def asks_facts(self) -> bool:
+        """Whether it depends on the order's data or results what comes next. Asked after `turn`, before `advance`."""
+        moves = self._next if self._workflow.has_branches else None
+        return moves is not None and any(branching.asks(step, declared) for step, declared in moves.start)
 
     def advance(self, now: datetime, take_credit: dispatch.TakeCredit = dispatch.unlimited) -> None:
         """Decides what comes next. An order that has ended, or is past its complete-by time, starts nothing (C8).
@@ -164,6 +169,14 @@ class OrderPass(OrderRecord):
         waits = [wait for wait in (moves.wake_at, moves.parked_until) if wait is not None]
         in_flight = moves.in_flight
         for step, declared in moves.start:
+            turn = self._turn_of(step, declared)
+            if turn is Turn.OVER:
+                self._next = None
+                self._advance(now, take_credit)
+                return
+            if turn is Turn.LATER:
+                waits.append(now)
+                continue
             if declared.waits_for is not None:
                 waiting = self._await(step, declared, now)
                 if waiting is None:  # it is over at once, and others may be ready now
@@ -288,7 +301,10 @@ class OrderPass(OrderRecord):
             )
         )
         kind = EventKind.COMPENSATION_STARTED if compensates else EventKind.STEP_STARTED
-        self._note(kind, started, key=key, agent=step.agent)
+        condition = (
+            {"condition": True} if not compensates and branching.asks_condition(step, declared) else {}
+        )
+        self._note(kind, started, key=key, agent=step.agent, **condition)
 
     def _tell(self, kind: StatusKind, **body: Any) -> None:
         # There is no signal for a start, and most orders start at once.

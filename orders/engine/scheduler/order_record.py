@@ -94,14 +94,14 @@ class OrderRecord:
                 state=StepStatus.COMPLETED, outcome=Outcome.DONE, error=None
             )
             self._results[step.name] = reply.body
-            if isinstance(self._workflow.by_name[step.name].waits_for, Decision):
+            if isinstance(self._workflow.step_of(step.name).waits_for, Decision):
                 call["decision"] = json.loads(reply.body)
             self._note(EventKind.STEP_COMPLETED, step, **call)
             self._decide(step, reply)
 
     def _decide(self, step: StepRow, reply: ReplyRow) -> None:
         """Has the order compensated if that is what a person has decided, even if it is in Error meanwhile."""
-        wait = self._workflow.by_name[step.name].waits_for
+        wait = self._workflow.step_of(step.name).waits_for
         if wait is None or self.row.goal == Goal.COMPENSATE:
             return
         if asks_to_compensate(wait, json.loads(reply.body)):
@@ -129,7 +129,7 @@ class OrderRecord:
         outcome = Outcome.UNKNOWN if reply.outcome == ReplyOutcome.FAILED else Outcome.REFUSED
         waits_until = None
         if reply.outcome == ReplyOutcome.DECLINED:
-            waits_until = now + timedelta(seconds=self._workflow.by_name[step.name].customer_wait)
+            waits_until = now + timedelta(seconds=self._workflow.step_of(step.name).customer_wait)
             error["waits_for"] = "customer"
             call["waits_until"] = waits_until
         self.steps[step.name] = step._replace(

@@ -10,10 +10,11 @@ from datetime import datetime
 from enum import Enum, auto
 
 from orders.engine import parking
+from orders.engine.branches import is_item
 from orders.engine.contracts import Step, Workflow
 from orders.engine.errors import WorkflowError
 from orders.engine.rows import ReplyRow, StepRow
-from orders.engine.scheduler import dispatch
+from orders.engine.scheduler import branching, dispatch
 from orders.vocabulary import EventKind, Goal, ProcessState, ReplyOutcome, StepStatus
 
 FAILURES = {
@@ -67,14 +68,20 @@ def needs_operator(step: StepRow) -> bool:
     return step.state == StepStatus.FAILED and step.not_before is None
 
 
+def rows_by_name(workflow: Workflow, steps: Iterable[StepRow]) -> dict[str, StepRow]:
+    """These steps by their names. Raises `WorkflowError` if they are not those of the workflow."""
+    rows = {step.name: step for step in steps}
+    if {name for name in rows if not is_item(name)} != workflow.by_name.keys():
+        raise WorkflowError(f"the stored steps {sorted(rows)} are not those of {workflow.title}")
+    return rows
+
+
 def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> Moves:
     """The next steps forward: every step whose predecessors are finished and whose wait is over (C1, C4).
 
     Raises `WorkflowError` if the stored steps are not those of the workflow.
     """
-    rows = {step.name: step for step in steps}
-    if rows.keys() != workflow.by_name.keys():
-        raise WorkflowError(f"the stored steps {sorted(rows)} are not those of {workflow.title}")
+    rows = rows_by_name(workflow, steps)
     start: list[tuple[StepRow, Step]] = []
     waits: list[datetime] = []
     parked: list[datetime] = []
@@ -83,9 +90,12 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
         if row.state in FINISHED:
             continue
         unfinished = True
-        declared = workflow.by_name[name]
+        declared = workflow.step_of(name)
         if row.state == StepStatus.RUNNING:
             in_flight = True
+        elif row.state == StepStatus.AWAITING and branching.is_joint(row, declared):
+            if all(item.state in FINISHED for item in branching.items_of(row, rows)):
+                start.append((row, declared))
         elif row.state == StepStatus.AWAITING:
             if parking.is_due(row, now):
                 start.append((row, declared))

@@ -104,7 +104,10 @@ class Scheduler:
         orders = workload.orders
         changed = sum(order.row_changed() for order in orders)
         return Counts(
-            busy=workload.has_more_replies or workload.is_held_up or (workload.is_full and changed > 0),
+            busy=workload.has_more_replies
+            or workload.is_held_up
+            or (workload.is_full and changed > 0)
+            or any(order.needs_another_pass for order in orders),
             wait=workload.next_due,
             done={
                 "orders": len(orders),
@@ -131,6 +134,9 @@ class Scheduler:
         for order in workload.orders:
             order.turn(now)
         recalled = self._recall(workload.orders)
+        asking = {order.row.order_id: order for order in workload.orders if order.asks_facts()}
+        for order_id, facts in state_store.facts_of(asking).items():
+            asking[order_id].facts = facts
         retries_ready = Counter(agent for order in workload.orders for agent in order.retries_ready())
         retries = sum(min(number, credit.rooms.get(agent, 0)) for agent, number in retries_ready.items())
         credit.retries = reserve_retries(retries, rate=self._config.retries)
@@ -162,6 +168,7 @@ class Scheduler:
         """Writes what has been decided."""
         orders = workload.orders
         state_store.send_step_writes([write for order in orders for write in order.step_writes()])
+        state_store.add_items([item for order in orders for item in order.new_items])
         replies.delete(workload.replies)
         rows = [order.row for order in orders if order.row_changed()]
         state_store.write_processes(rows)

@@ -6,6 +6,7 @@ only the orders it has locked.
 """
 
 from orders.engine.state_store.aged_claims import claim_aged, claim_aged_waiting
+from orders.engine.state_store.branches import add_items, facts_of
 from orders.engine.state_store.claims import (
     any_supported,
     claim,
@@ -37,6 +38,7 @@ from orders.engine.state_store.writes import (
 )
 
 __all__ = [
+    "add_items",
     "any_supported",
     "claim",
     "claim_aged",
@@ -45,6 +47,7 @@ __all__ = [
     "claim_waiting",
     "create_processes",
     "edit_request",
+    "facts_of",
     "known_orders",
     "last_call_failures",
     "lock",

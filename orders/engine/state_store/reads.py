@@ -91,7 +91,7 @@ _STEPS = f"""
         SELECT {", ".join(StepRow._fields)}
           FROM orders_stepstate
          WHERE order_id = ANY(%s::uuid[])
-         ORDER BY order_id, position
+         ORDER BY order_id, position, id
 """
 
 

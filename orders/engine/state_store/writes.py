@@ -13,8 +13,9 @@ from uuid import UUID
 
 from django.db import DataError
 
-from orders.engine.contracts import AcceptedOrder, Delay, Json, Step
+from orders.engine.contracts import Delay, Json, Step
 from orders.engine.errors import StateConflict
+from orders.engine.intakes import AcceptedOrder
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.runtime.sql import fetch, recordset, run
 from orders.engine.runtime.statements import Sent, array, known, send
@@ -226,7 +227,7 @@ def create_processes(accepted: Collection[AcceptedOrder]) -> None:
                     "order_id": new.submission.order_id,
                     "name": step.name,
                     "position": position,
-                    "agent": step.agent,
+                    "agent": "" if step.each else step.agent,  # its items have it
                     "request": (data := step.data(new.description)),
                     "priority": new.priority,
                     **_moment_of(step, data),

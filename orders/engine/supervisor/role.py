@@ -198,7 +198,7 @@ class Supervisor:
         finding = Finding(row=row, workflow=self.workflows()[row.workflow, row.version])
         overdue = [step for step in steps if is_late(step.complete_by, now)]
         for step in overdue:
-            if finding.workflow.by_name[step.name].waits_for is not None:
+            if finding.workflow.step_of(step.name).waits_for is not None:
                 self._examine_wait(finding, step)
                 continue
             # What was handed back and is still in flight counts, since the agent works for other orders.
@@ -227,7 +227,7 @@ class Supervisor:
         return finding
 
     def _examine_step(self, finding: Finding, step: StepRow, now: datetime, is_available: bool) -> None:
-        rules, declared = self._config.rules, finding.workflow.by_name[step.name]
+        rules, declared = self._config.rules, finding.workflow.step_of(step.name)
         ruling, after = rule_on(
             step,
             declared,
@@ -258,7 +258,7 @@ class Supervisor:
 
     def _examine_wait(self, finding: Finding, step: StepRow) -> None:
         """Ends a wait for a decision or an outside event that did not come in time."""
-        declared = finding.workflow.by_name[step.name]
+        declared = finding.workflow.step_of(step.name)
         ruling, after, result = rule_on_wait(step, declared, goal=finding.row.goal)
         text = None if result is None else strict_json(dict(result))
         finding.writes.append(StepWrite(after, step.attempt, text))

@@ -12,7 +12,7 @@ from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.order_detail import Detail, order_detail
 from orders.selectors.desk.order_rows import PendingAct, acts_on
 from orders.selectors.desk.standing import RetryLimits, Standing, StepFacts, step_standing
-from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, Outcome, ProcessState, StepStatus, WaitKind
 
 ENDED = (ProcessState.PROCESSED.value, ProcessState.COMPENSATED.value)
 SKIPPABLE = (StepStatus.NOT_STARTED.value, StepStatus.AWAITING.value, StepStatus.FAILED.value)
@@ -115,6 +115,7 @@ def _step(
     forward, failed = order.goal == Goal.COMPLETE, facts.state == StepStatus.FAILED
     in_error, open_ = order.state == ProcessState.ERROR, order.state not in ENDED
     parked = facts.state == StepStatus.AWAITING
+    joins = parked and facts.awaits == WaitKind.ITEMS
     idle = facts.complete_by is None or parked
     unknown = facts.outcome == Outcome.UNKNOWN
     to_compensate = not forward and facts.outcome in (Outcome.DONE, Outcome.UNKNOWN)
@@ -129,7 +130,7 @@ def _step(
         original=row.original,
         result=row.result,
         can_edit=forward and failed and not unknown,
-        can_skip=forward and open_ and idle and facts.state in SKIPPABLE,
+        can_skip=forward and open_ and idle and not joins and facts.state in SKIPPABLE,
         can_settle=(in_error and failed and ((forward and unknown) or to_compensate))
         or (open_ and parked and forward and unknown),
         can_hurry=bool(waits and idle and not in_error and facts.not_before and facts.not_before > now),

@@ -188,7 +188,7 @@ def steps_of(order_ids: Collection[UUID], now: datetime) -> dict[UUID, list[Step
     steps: dict[UUID, list[StepFacts]] = {order_id: [] for order_id in order_ids}
     rows = (
         StepState.objects.filter(process_id__in=order_ids)
-        .order_by("process_id", "position")
+        .order_by("process_id", "position", "id")
         .values_list(*_STEP, "started_at", "completed_at")
     )
     for *fields, started_at, completed_at in rows:

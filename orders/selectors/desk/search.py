@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Lower
 
+from orders.engine.branches import SEPARATOR, declared_name
 from orders.engine.runtime.sql import fetch
 from orders.models import AgentRequest, Alert, Order, OrderLine, OrderProcess, StepState
 from orders.selectors.desk.bounds import MOST_COUNTED
@@ -161,7 +162,9 @@ def steps_and_agents() -> tuple[list[str], list[str]]:
     """The names of the steps and agents of the newest orders, for a form. One query."""
     newest = StepState.objects.order_by("-id").values_list("position", "name", "agent")[:NEWEST_STEPS]
     steps = sorted(set(newest))
-    return list(dict.fromkeys(name for _, name, _ in steps)), sorted({agent for _, _, agent in steps})
+    return list(dict.fromkeys(declared_name(name) for _, name, _ in steps)), sorted(
+        {agent for _, _, agent in steps}
+    )
 
 
 def _is_worked_out(order_filter: OrderFilter) -> bool:
@@ -270,7 +273,9 @@ def _current_steps(order_filter: OrderFilter, state: str) -> QuerySet[StepState]
         has_begun = Q(state__in=begun) | Q(state=StepStatus.NOT_STARTED, attempt__gt=0)
         steps = steps.filter(has_begun | Q(waiting_since__isnull=False))
     if order_filter.step:
-        steps = steps.filter(name=order_filter.step)
+        steps = steps.filter(
+            Q(name=order_filter.step) | Q(name__startswith=f"{order_filter.step}{SEPARATOR}")
+        )
     if order_filter.waiting not in ("", NOTHING_DONE):
         steps = steps.filter(agent=order_filter.waiting, waiting_since__isnull=False)
     return steps.filter(agent=order_filter.agent) if order_filter.agent else steps

@@ -122,6 +122,8 @@ def step_standing(
     compensating = goal == Goal.COMPENSATE
     if step.state in (StepStatus.RUNNING, StepStatus.COMPENSATING) and step.complete_by is not None:
         return _in_flight(step, retry_limits, now)
+    if step.state == StepStatus.AWAITING and step.awaits == WaitKind.ITEMS:
+        return None  # they stand where they are themselves
     if step.state == StepStatus.AWAITING:
         return _parked(step, retry_limits, now)
     if step.waiting_since is not None:

@@ -33,7 +33,7 @@ from orders.services.operators.acts import (
     refused,
     state_in_words,
 )
-from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus
+from orders.vocabulary import EventKind, Goal, ProcessState, StepStatus, WaitKind
 
 UNCONFIRMED = (
     "The confirmation is missing or wrong. It is the order's total in plain figures if money goes back to the customer,"
@@ -113,6 +113,8 @@ def _why_not_skip(row: ProcessRow, step: StepRow, reason: str) -> Result | None:
         return refused(f"Step {step.name} is under way. Wait for its reply or its complete-by time.")
     if step.state not in (StepStatus.NOT_STARTED, StepStatus.AWAITING, StepStatus.FAILED):
         return refused(f"Step {step.name} is {state_in_words(step.state)}.")
+    if step.state == StepStatus.AWAITING and (step.awaits or {}).get("kind") == WaitKind.ITEMS:
+        return refused(f"Step {step.name} waits for its items. Skip those that the order can do without.")
     if needed := editing.needed_by(row.workflow, row.version, step.name):
         return refused(
             f"{', '.join(needed)} needs the result of {step.name}. Settle {step.name} by hand with its result instead."

@@ -1,0 +1,72 @@
+"""What the engine and the intake of a business agree on: submissions, and what becomes of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeAlias
+from uuid import UUID
+
+from orders.engine.contracts import Json, Workflow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """A submission message as the intake sees it (S1)."""
+
+    order_id: UUID
+    client: str
+    body: Json
+    posted_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceptedOrder:
+    """An order that the intake has inserted, and the workflow that it goes through."""
+
+    submission: Submission
+    workflow: Workflow
+    priority: int
+    reply_to: str
+    description: Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class RejectedSubmission:
+    """A submission that can never be inserted, and the reason, in words for an operator."""
+
+    submission: Submission
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuplicateSubmission:
+    """A submission whose order exists already. The message came twice, and the second copy changes nothing (S3)."""
+
+    submission: Submission
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedSubmission:
+    """A submission at which the code of its own kind of order failed. `workflow` is the name that it is taken by."""
+
+    submission: Submission
+    workflow: str
+    error: Exception
+
+
+IntakeAnswer: TypeAlias = AcceptedOrder | DuplicateSubmission | FailedSubmission | RejectedSubmission
+
+
+class Intake(Protocol):
+    """Validates submissions and inserts their orders, inside the caller's transaction (S2)."""
+
+    @property
+    def newest(self) -> Mapping[str, Workflow]:
+        """The workflow that new orders take, by the name in their submissions."""
+
+    @property
+    def unnamed(self) -> str:
+        """The name that a submission stands for that has none."""
+
+    def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
+        """Answers each submission, in the order given."""
