@@ -211,8 +211,8 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
         return f"step {step.name!r} is declared twice"
     if not _STEP_NAME.fullmatch(step.name):
         return f"step {step.name!r} needs a name of at most {LONGEST_STEP_NAME} characters without colon or comma"
-    known = set(step.after).union(*(earlier[other] for other in step.after))
-    if missing := set(step.needs) - known:
+    predecessors = set(step.after).union(*(earlier[other] for other in step.after))
+    if missing := set(step.needs) - predecessors:
         return f"step {step.name!r} needs {sorted(missing)}, which it does not come after"
     if (step.waits_for is None) == (not (step.agent and step.operation)):
         return f"step {step.name!r} has either an agent with an operation, or a wait"

@@ -23,9 +23,10 @@ PURE = [
     *(
         f"orders.engine.{name}"
         for name in (
-            *("errors", "contracts", "effects", "waits", "rows", "parking", "retry_rules"),
+            *("errors", "branches", "contracts", "effects", "intakes", "waits", "rows", "parking"),
+            "retry_rules",
             *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
-            *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
+            *("scheduler.branching", "scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
         )
     ),
@@ -69,7 +70,8 @@ ROOMS = {
     "orders.models": ("orders.vocabulary", "sasweb.sealing"),
     "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
     "orders.business": (
-        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
+        *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
+        "orders.engine.intakes",
         *("orders.engine.channels.submissions", "orders.engine.runtime.text"),
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
     ),
@@ -89,7 +91,7 @@ ROOMS = {
         *("orders.models", "orders.vocabulary", "orders.fields"),
         *("orders.engine.runtime.sql", "orders.engine.rows", "orders.engine.circuits.rules"),
         "orders.engine.retry_rules",
-        *("orders.business", "orders.engine.contracts"),
+        *("orders.business", "orders.engine.branches", "orders.engine.contracts"),
     ),
     "orders.wording": (
         "orders.vocabulary",
@@ -99,7 +101,7 @@ ROOMS = {
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
-        *("orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
+        *("orders.engine.branches", "orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
         *("orders.outbox", "orders.access", "orders.business"),
     ),
     "orders.outbox": (
@@ -108,7 +110,7 @@ ROOMS = {
         *("orders.engine.runtime", "orders.engine.state_store", "orders.engine.rows"),
     ),
     "orders.reconciliation": (
-        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),
+        *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.rows"),
         *("orders.engine.runtime.backoff", "orders.selectors.desk.reconciliation", "orders.vocabulary"),
     ),
     "orders.access": (

@@ -9,6 +9,7 @@ import pytest
 from orders.business import registry
 from orders.business.intake import OrderIntake
 from orders.business.signals import order_processed
+from orders.engine.contracts import Workflow
 from orders.engine.submission import Submitter, SubmitterConfig
 from orders.models import Order, StepState
 from tests.architecture.source import ROOT
@@ -47,4 +48,5 @@ def test_the_business_of_the_guide_can_be_installed_and_takes_orders(
 
 def test_the_guides_step_is_valid(guide: dict[str, Any]) -> None:
     assert guide["WRAP"].agent == "wrapping"
+    assert Workflow(name="branches", version=1, steps=guide["BRANCHES"]).has_branches
     assert guide["order_processed"].has_listeners(guide["WrapGift"])
