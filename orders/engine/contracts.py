@@ -209,8 +209,8 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
             return f"step {step.name!r} comes after {other!r}, which is not declared before it"
     if step.name in earlier:
         return f"step {step.name!r} is declared twice"
-    if not _STEP_NAME.fullmatch(step.name):
-        return f"step {step.name!r} needs a name of at most {LONGEST_STEP_NAME} characters without colon or comma"
+    if not _NAME.fullmatch(step.name) or not _NAME.fullmatch(step.agent or "none"):
+        return f"step {step.name!r} of agent {step.agent!r}: a name has 1 to {LONGEST_NAME} letters, digits, - and _"
     predecessors = set(step.after).union(*(earlier[other] for other in step.after))
     if missing := set(step.needs) - predecessors:
         return f"step {step.name!r} needs {sorted(missing)}, which it does not come after"
@@ -225,8 +225,9 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
     return ""
 
 
-LONGEST_STEP_NAME = 50
-_STEP_NAME = re.compile(rf"[^:,]{{1,{LONGEST_STEP_NAME}}}")
+LONGEST_NAME = 50
+_NAME = re.compile(rf"[-a-zA-Z0-9_]{{1,{LONGEST_NAME}}}")
+"""Names are part of urls, and of idempotency keys."""
 WorkflowKey: TypeAlias = tuple[str, int]
 Workflows: TypeAlias = Mapping[WorkflowKey, Workflow]
 

@@ -98,7 +98,7 @@ AWAITED: Mapping[str, str] = {
     WaitKind.EVENT: "an outside event",
     WaitKind.DELAY: "its time",
     WaitKind.ANSWER: "an answer that comes later",
-    WaitKind.ITEMS: "its items",
+    WaitKind.ITEMS: "its {items}",
 }
 """What a step waits for."""
 
@@ -229,7 +229,7 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "took": _took(detail.get("seconds")),
         "outcome": f" ({detail['outcome']})" if detail.get("outcome") else "",
         "condition": ", because its condition does not hold" if detail.get("condition") is False else "",
-        "awaited": AWAITED.get(str(detail.get("kind")), "an answer"),
+        "awaited": _awaited(detail),
         "until": f", for {wait} at most" if detail.get("until") else "",
         "wait_ruling": WAIT_RULINGS.get(str(detail.get("ruling")), ""),
         "ruling": _ruling(event, limit, wait),
@@ -237,6 +237,12 @@ def _parts(event: EventFacts, retry_limits: RetryLimits, template: str) -> dict[
         "cause": _after_colon(error_text(detail.get("cause")), template),
         "reason": _after_colon(shorten(_reason(event)), template),
     }
+
+
+def _awaited(detail: Mapping[str, Any]) -> str:
+    text = AWAITED.get(str(detail.get("kind")), "an answer")
+    items = detail.get("items")
+    return text.format(items=counted(items, "item") if isinstance(items, int) else "items")
 
 
 def _of(event: EventFacts, name: str, otherwise: str) -> str:

@@ -31,14 +31,14 @@ def test_an_item_has_the_declaration_of_its_step() -> None:
 @pytest.mark.parametrize(
     ("fields", "fault"),
     [
-        ({"name": "dish:1"}, "step 'dish:1' needs a name of at most 50 characters without colon or comma"),
+        ({"name": "dish:1"}, "step 'dish:1' of agent 'kitchen': a name has 1 to 50 letters, digits, - and _"),
         (
             {"name": "soup,cake"},
-            "step 'soup,cake' needs a name of at most 50 characters without colon or comma",
+            "step 'soup,cake' of agent 'kitchen': a name has 1 to 50 letters, digits, - and _",
         ),
         (
             {"name": "x" * 51},
-            f"step {'x' * 51!r} needs a name of at most 50 characters without colon or comma",
+            f"step {'x' * 51!r} of agent 'kitchen': a name has 1 to 50 letters, digits, - and _",
         ),
         (
             {"each": lambda order, _: [], "compensation": Compensation.NOTICE},
