@@ -162,8 +162,8 @@ class Workflow:
                 "compensation": step.compensation.value,
                 "remedy": step.remedy.then,
                 **({} if step.waits_for is None else {"waits_for": step.waits_for.definition}),
-                **({} if step.when is None else {"when": True}),
-                **({} if step.each is None else {"each": True}),
+                **({} if step.when is None else {"when": "a condition"}),
+                **({} if step.each is None else {"each": "a list"}),
             }
             for step in self.steps
         }
