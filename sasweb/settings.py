@@ -210,6 +210,7 @@ if not DEBUG:
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
+    "postgres.E005",  # of django.contrib.postgres we use fields and indexes only; the app asks for types on connecting
     "security.W005",  # HSTS for subdomains is not ours to decide
     "security.W008",  # the proxy redirects to https; doing so here would break probes over http
     "security.W021",  # HSTS preload is for the domain's owner to request
@@ -249,7 +250,7 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-# EMAIL_BACKEND, EMAIL_HOST and so on.
+# MAILERS; before Django 6.1, EMAIL_BACKEND, EMAIL_HOST and so on.
 globals().update(mail_server.settings(CONFIG.email_url))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = CONFIG.email_from
 
