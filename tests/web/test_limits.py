@@ -1,12 +1,9 @@
 """Nobody does something so often that others pay for it: each limit refuses with 429 and says when to go on."""
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
@@ -18,29 +15,15 @@ from orders.access.limits import LimitedError, has_room, take
 from orders.models import Bucket, OutgoingMessage
 from orders.outbox.queue import deliver_due
 from orders.retention import delete_old_records
-from sasweb.limits import DEFAULTS, Limit
+from sasweb.limits import DEFAULTS
 from tests.support.mailbox import Mailbox
 from tests.support.order_bodies import EMAIL, order_body
-from tests.support.people import PASSWORD, person
+from tests.support.people import PASSWORD, person, signed_in
+from tests.web.conftest import Limits
 from tests.web.helpers import assert_problem, in_threads
 from tests.web.shopping import FORM
 
-Limits = Callable[..., None]
 ELSEWHERE = {"REMOTE_ADDR": "203.0.113.9"}
-
-
-@pytest.fixture
-def only(monkeypatch: pytest.MonkeyPatch) -> Limits:
-    """Leaves only these limits, of so many in an hour."""
-
-    def leave(**most: int) -> None:
-        figures = {
-            name.replace("__", "."): Limit(most=number, seconds=3_600) for name, number in most.items()
-        }
-        assert figures.keys() <= DEFAULTS.keys()
-        monkeypatch.setattr(settings, "CONFIG", replace(settings.CONFIG, limits=figures))
-
-    return leave
 
 
 def pass_time(seconds: float) -> None:
@@ -171,6 +154,21 @@ def test_a_customers_orders_are_counted_by_her_account(catalogue: None, only: Li
 
 
 @pytest.mark.django_db
+def test_a_customers_orders_for_an_address_that_is_not_hers_are_counted_by_recipient(
+    catalogue: None, only: Limits
+) -> None:
+    only(checkout__recipient=1)
+    ada, user = Client(), person("ada")
+    user.email = "ada@example.org"
+    user.save()
+    ada.force_login(user)
+    for _ in range(3):
+        assert ada.post("/checkout/", {**FORM, "email": " Ada@Example.org "}).status_code != 429
+    assert ada.post("/checkout/", {**FORM, "email": "victim@example.org"}).status_code != 429
+    assert_refused(ada.post("/checkout/", {**FORM, "email": "victim@example.org"}))
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("url", "limit", "body"),
     [
@@ -219,6 +217,16 @@ def test_searches_and_exports_are_counted(catalogue: None, only: Limits, client:
 
 
 @pytest.mark.django_db
+def test_the_results_of_a_bulk_action_count_as_an_export(only: Limits) -> None:
+    only(export__account=1)
+    olga = signed_in(person("operator", "olga"))
+    assert olga.get("/console/bulk/1/").status_code == 404
+    assert olga.get("/console/bulk/1/?format=csv").status_code == 404
+    assert_refused(olga.get("/console/bulk/1/?format=csv"))
+    assert olga.get("/console/bulk/1/").status_code == 404
+
+
+@pytest.mark.django_db
 def test_what_comes_too_often_does_nothing(only: Limits, client: Client) -> None:
     only(emails__address=1)
     for _ in range(5):
@@ -248,30 +256,6 @@ def test_every_limit_of_a_page_exists_and_every_page_that_is_named(only: Limits)
             reverse(page, args=arguments.get(page))
         except NoReverseMatch:
             pytest.fail(f"no page {page}")
-
-
-# The API.
-
-
-@pytest.mark.parametrize("limit", ["orders__token", "orders__account"])
-def test_orders_by_token_are_counted(limit: str, ada: APIClient, bob: APIClient, only: Limits) -> None:
-    only(**{limit: 2})
-    for _ in range(2):
-        assert ada.post("/api/v1/orders", order_body()).status_code == 202
-    response = ada.post("/api/v1/orders", order_body())
-    assert_problem(response, "rate_limited")
-    assert 0 < int(response["Retry-After"]) <= 1_800
-    assert bob.post("/api/v1/orders", order_body()).status_code == 202
-    assert ada.get("/api/v1/orders").status_code == 200, "reading is not ordering"
-
-
-def test_long_polls_are_counted_by_account(ada: APIClient, only: Limits) -> None:
-    only(waits__account=1)
-    order = ada.post("/api/v1/orders", order_body()).json()
-    url = f"/api/v1/orders/{order['id']}"
-    assert ada.get(url, headers={"Prefer": "wait=0"}).status_code == 200
-    assert_problem(ada.get(url, headers={"Prefer": "wait=0"}), "rate_limited")
-    assert ada.get(url).status_code == 200
 
 
 # Emails to people who did not ask for them.
