@@ -23,7 +23,8 @@ PURE = [
     *(
         f"orders.engine.{name}"
         for name in (
-            *("errors", "contracts", "effects", "waits", "rows", "parking", "retry_rules"),
+            *("errors", "contracts", "effects", "fallbacks", "results", "waits"),
+            *("rows", "parking", "retry_rules"),
             *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
@@ -100,6 +101,7 @@ ROOMS = {
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
+        "orders.engine.results",
         *("orders.outbox", "orders.access", "orders.business"),
     ),
     "orders.outbox": (

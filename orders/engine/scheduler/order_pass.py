@@ -14,6 +14,7 @@ from orders.engine.channels.requests import NewRequest
 from orders.engine.channels.status import Status
 from orders.engine.contracts import Delay, Step, Workflow
 from orders.engine.errors import WorkflowError
+from orders.engine.results import types_of
 from orders.engine.rows import EventRow, ProcessRow, StepRow
 from orders.engine.scheduler import dispatch
 from orders.engine.scheduler.compensation import next_compensation_moves
@@ -285,6 +286,7 @@ class OrderPass(OrderRecord):
                 priority=self.row.priority,
                 is_repeat=dispatch.is_repeat(step, self.row.goal),
                 key_is_known=dispatch.is_key_known(step, declared, self.row.goal, now),
+                result_fields=types_of(declared.result) if declared.result and not compensates else None,
             )
         )
         kind = EventKind.COMPENSATION_STARTED if compensates else EventKind.STEP_STARTED
