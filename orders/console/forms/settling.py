@@ -81,7 +81,8 @@ def _input(field: ResultField) -> forms.Field:
             )
         case ResultType.JSON:
             error = 'Enter JSON, such as 12, "a text" or ["a", "list"].'
-            return JsonInput(rows=3, label=field.label, error_messages={"invalid": error})
+            hint = 'As JSON: a text stands in quotes, and a list in ["a", "b"].'
+            return JsonInput(rows=3, label=field.label, help_text=hint, error_messages={"invalid": error})
     return forms.CharField(
         label=field.label,
         required=False,
