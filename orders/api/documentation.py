@@ -165,8 +165,9 @@ ANSWER_CALL: dict[str, Any] = {
     "summary": "Answer a call later",
     "description": (
         "For remote services that have taken a call and answer it later, once. The token in the URL is what they were "
-        "given with the call, and the only proof that is asked for. Send either a `result`, which is any JSON object, "
-        "or an `error`, which refuses the call for good."
+        "given with the call, and the only proof that is asked for. Send either a `result`, a JSON object, or an "
+        "`error`, which refuses the call for good. A result must hold the fields that the workflow declares; if it "
+        "does not, `errors` names what is missing, and the token can still be used."
     ),
     "tags": ["callbacks"],
     "request": AnswerIn,

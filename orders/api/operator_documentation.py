@@ -130,7 +130,8 @@ REPORT_EVENT = _act(
     *ANSWERED,
     "body_too_large",
     description=(
-        "The first report counts, and `result` becomes the result of the step. The audit log records each request."
+        "The first report counts, and `result` becomes the result of the step. It must hold the fields that the "
+        "workflow declares; `errors` names those that are missing. The audit log records each request."
     ),
 )
 PAUSE_AGENT = _act("pause_agent", "Pause an agent", NeededReasonIn)

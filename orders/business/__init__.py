@@ -11,7 +11,15 @@ Everything that the two need is here and in `orders.agents`.
 from orders.business.fields import Attribute, Field, FieldType
 from orders.business.kinds import Draft, Line, OrderKind, Profile
 from orders.business.reading import BadOrderError
-from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
+from orders.engine.contracts import (
+    Compensation,
+    Json,
+    Remedy,
+    ResultField,
+    ResultType,
+    Step,
+    Workflow,
+)
 from orders.engine.waits import Decision, Delay, OutsideEvent
 from orders.fields.money import Money
 from sasweb.environment import Environment
@@ -33,6 +41,8 @@ __all__ = [
     "OutsideEvent",
     "Profile",
     "Remedy",
+    "ResultField",
+    "ResultType",
     "Step",
     "Workflow",
 ]

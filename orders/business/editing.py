@@ -10,6 +10,7 @@ from orders.business import registry
 from orders.business.fields import Field
 from orders.business.reading import BadOrderError
 from orders.engine.branches import declared_name
+from orders.engine.contracts import ResultField
 from orders.engine.waits import Decision
 
 
@@ -26,6 +27,12 @@ def customer_editable(workflow: str, version: int, step: str) -> frozenset[str]:
     """Returns the fields that a customer may change while the step waits for her."""
     declaration = registry.find_step(workflow, version, step)
     return frozenset(declaration.customer_editable) if declaration else frozenset()
+
+
+def result_fields(workflow: str, version: int, step: str) -> tuple[ResultField, ...]:
+    """Returns what the step's result must hold; nothing if this release does not have the workflow."""
+    declaration = registry.find_step(workflow, version, step)
+    return declaration.result if declaration else ()
 
 
 def needed_by(workflow: str, version: int, step: str) -> tuple[str, ...]:

@@ -5,25 +5,18 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import ADMINISTER, OPERATE
+from orders.business import editing
 from orders.console.flash import show_result
 from orders.console.forms.fields import first_error
-from orders.console.forms.orders import (
-    COMPENSATED,
-    DONE,
-    DecisionForm,
-    PriorityForm,
-    ResubmitForm,
-    RetryForm,
-    SettleForm,
-    TypedForm,
-)
+from orders.console.forms.orders import DecisionForm, PriorityForm, ResubmitForm, RetryForm, TypedForm
+from orders.console.forms.settling import COMPENSATED, DONE, SettleForm
 from orders.console.guards import act, actor, ask_then_act, needs, previous_page
-from orders.console.order_lookup import read_page, step_named
+from orders.console.order_lookup import read_page, readable_json, step_named
 from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.console_order import ConsoleOrder
 from orders.services.act_results import Result, ResultStatus
@@ -221,9 +214,19 @@ compensate = ask_then_act(needs(OPERATE, require_safe(_ask_to_compensate)), _com
 
 def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
-    inquiry = step_named(order, step).inquiry
-    form = SettleForm(is_compensation=_is_compensation(order), finding=inquiry.detail if inquiry else None)
-    return _settle_page(request, order, step, form)
+    return _settle_page(request, order, step, _settle_form(order, step))
+
+
+def _settle_form(order: ConsoleOrder, name: str, data: QueryDict | None = None) -> SettleForm:
+    step, facts = step_named(order, name), order.detail.order
+    assert facts is not None
+    return SettleForm(
+        data,
+        is_compensation=_is_compensation(order),
+        fields=editing.result_fields(facts.workflow, facts.version, name),
+        finding=step.inquiry.detail if step.inquiry else None,
+        answer=step.answer,
+    )
 
 
 def _is_compensation(order: ConsoleOrder) -> bool:
@@ -235,6 +238,7 @@ def _settle_page(request: HttpRequest, order: ConsoleOrder, step: str, form: Set
         "console_order": order,
         "step": step_named(order, step),
         "is_compensation": _is_compensation(order),
+        "answer": readable_json(step_named(order, step).answer),
         "form": form,
     }
     return render(request, "console/orders/settle.html", context, status=422 if form.errors else 200)
@@ -243,7 +247,7 @@ def _settle_page(request: HttpRequest, order: ConsoleOrder, step: str, form: Set
 @act(ADMINISTER, confirmed=True)
 def _settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
     order = read_page(order_id)
-    form = SettleForm(request.POST, is_compensation=_is_compensation(order))
+    form = _settle_form(order, step, request.POST)
     if not form.is_valid():
         return _settle_page(request, order, step, form)
     result = _call(lambda: _settle_as(form, request, order_id, step))

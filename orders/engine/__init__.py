@@ -101,8 +101,8 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     it refuses for good          the step fails: the order goes into Error, or waits for a customer who can fix it
     it stays silent              the supervisor counts a failure and has it retried with the same key, after a backoff
     too often                    the step's remedy: extended waits, then Error with an alert, or compensation
-    nobody can tell its effect   after an unexpected error, or when its key may be forgotten, the step fails with that
-                                 key, and an operator resubmits it or settles it by hand
+    nobody can tell its effect   after an unexpected error, an incomplete answer, or when its key may be forgotten, the
+                                 step fails with that key, and an operator resubmits it or settles it by hand
     the order takes too long     it starts no further step; the supervisor frees it again, or ends it in Error
     the service is down          its circuit opens with one alert; its steps wait, and a ramp lets them go later
     a host dies                  its leases lapse, and another host makes the calls again with the same keys
@@ -115,6 +115,7 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
 # Where each thing lives
 
     contracts, waits             what a business declares, and what its steps may wait for
+    fallbacks, results           what a step does when it fails or is reversed; what its result must hold
     errors, rows                 the tree of errors; rows as plain tuples
     parking, callbacks           how an awaiting step is parked; the tokens with which services answer later
     submission                   the Submitter: inserts orders with their processes and steps, or sets them aside

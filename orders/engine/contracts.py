@@ -10,17 +10,19 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 from orders.engine.branches import Each, When, declared_name
 from orders.engine.effects import Done, Effect, EffectPage, Finding, NotDone, Unknown
 from orders.engine.errors import WorkflowError
+from orders.engine.fallbacks import Compensation, Remedy
+from orders.engine.results import ResultField, ResultType, why_not_declared
 from orders.engine.waits import Decision, Delay, OutsideEvent, Pending, Wait
 
 __all__ = [
+    "Compensation",
     "Decision",
     "Delay",
     "Done",
@@ -30,34 +32,13 @@ __all__ = [
     "NotDone",
     "OutsideEvent",
     "Pending",
+    "Remedy",
+    "ResultField",
+    "ResultType",
     "Unknown",
     "Wait",
 ]
 Json: TypeAlias = Mapping[str, Any]
-
-
-class Compensation(Enum):
-    """How a step is compensated (C10)."""
-
-    REVERSE = "reverse"
-    """The agent's `compensate` reverses its effect, once every step that depends on it has been compensated."""
-    NOTICE = "notice"
-    """A notice is sent once everything else has been compensated, whether or not the step itself ever ran."""
-    NONE = "none"
-    """It has no effect that needs reversing."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Remedy:
-    """What happens when a step's failures reach the threshold (V3, V4).
-
-    First come up to `extended_waits` more attempts, each after `wait` seconds. Then, as `then` says, the order is put
-    into Error for an operator, or compensated as a whole.
-    """
-
-    extended_waits: int = 0
-    wait: float = 300.0
-    then: Literal["error", "compensate"] = "error"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +62,9 @@ class Step:
     each: Each | None = None
     """What the step runs for, asked once when its turn comes: once for each item, all at the same time. In place of
     `data`. Its result is the list of the items' results. Pure."""
+    result: tuple[ResultField, ...] = ()
+    """What its result must hold, because later steps, people or the business rely on it; of a step that runs for each
+    item of a list, that of each item."""
     complete_by: float = 30.0
     """How long one attempt may take."""
     settle: float = 5.0
@@ -151,7 +135,8 @@ class Workflow:
     def definition(self) -> dict[str, dict[str, Any]]:
         """What each step does, in which order, and how it is undone: all that must not change while orders are on it.
 
-        Time limits are not part of it, since they are settings.
+        Time limits are not part of it, since they are settings. Nor is what a result must hold: a field that is added
+        is asked of the answers that come from then on, and orders that have theirs already continue as they are.
         """
         return {
             step.name: {
@@ -218,6 +203,8 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
         return f"step {step.name!r} has either an agent with an operation, or a wait"
     if step.waits_for is not None and step.compensation is not Compensation.NONE:
         return f"step {step.name!r} waits, which has no effect: use Compensation.NONE"
+    if reason := why_not_declared(step.result, step.waits_for):
+        return f"step {step.name!r} {reason}"
     if step.each is not None and (
         step.waits_for is not None or step.takes_value or step.compensation is Compensation.NOTICE
     ):

@@ -11,11 +11,13 @@ from uuid import UUID
 
 from django.db import transaction
 
+from orders.business import editing
 from orders.engine import state_store
 from orders.engine.callbacks import read_token
 from orders.engine.channels import replies
 from orders.engine.channels.wakeups import Topic, wake
 from orders.engine.errors import SaswebError
+from orders.engine.results import find_gaps, say_gaps, types_of
 from orders.engine.rows import ProcessRow, StepRow
 from orders.engine.runtime.sql import database_now
 from orders.engine.runtime.text import keepable, short_code, strict_json
@@ -51,6 +53,14 @@ class BadAnswerError(AnswerError):
     """Raised when the answer itself cannot be taken."""
 
 
+class IncompleteResultError(BadAnswerError):
+    """Raised when a result lacks what the step declares. `gaps` says of each such field what is wrong with it."""
+
+    def __init__(self, gaps: Mapping[str, str]) -> None:
+        super().__init__(f"The result is incomplete: {say_gaps(gaps)}.")
+        self.gaps = gaps
+
+
 class AnswerTooLargeError(BadAnswerError):
     """Raised when there is too much of it."""
 
@@ -63,7 +73,7 @@ def decide(*, order_id: UUID, step: str, choice: str, by: str, note: str = "") -
     if len(note) > LONGEST_NOTE:
         raise AnswerTooLargeError(f"The note is longer than {LONGEST_NOTE:,} characters.")
     with transaction.atomic():
-        awaiting = _awaiting(order_id, step, WaitKind.DECISION)
+        _, awaiting = _awaiting(order_id, step, WaitKind.DECISION)
         choices = (awaiting.awaits or {})["choices"]
         if choice not in choices:
             raise BadAnswerError(f"{choice!r} is not one of the choices: {', '.join(choices)}.")
@@ -78,7 +88,9 @@ def answer_event(*, order_id: UUID, step: str, result: Mapping[str, Any], by: st
     """
     text = _json(result)
     with transaction.atomic():
-        _post(_awaiting(order_id, step, WaitKind.EVENT), ReplyOutcome.DONE, text, by)
+        row, awaiting = _awaiting(order_id, step, WaitKind.EVENT)
+        _check_result(row, step, result)
+        _post(awaiting, ReplyOutcome.DONE, text, by)
 
 
 def answer_callback(
@@ -101,12 +113,14 @@ def answer_callback(
         except NoSuchOrderError as gone:
             raise TooLateError("The order of this call is not under way any more.") from gone
         target = _called(row, steps, key, effect.step, compensates=effect.compensates)
+        if result is not None and not effect.compensates:
+            _check_result(row, effect.step, result)
         outcome = ReplyOutcome.DONE if error is None else ReplyOutcome.REFUSED
         _post(target, outcome, text, "callback", compensates=effect.compensates)
 
 
-def _awaiting(order_id: UUID, name: str, kind: WaitKind) -> StepRow:
-    """Locks the order and returns its step that waits for an answer of this kind, if the answer may still come."""
+def _awaiting(order_id: UUID, name: str, kind: WaitKind) -> tuple[ProcessRow, StepRow]:
+    """Locks the order, and returns it with its step that waits for an answer of this kind, if that may still come."""
     row, steps = lock_order(order_id)
     target = next((step for step in steps if step.name == name), None)
     what = "a decision" if kind is WaitKind.DECISION else "an outside event"
@@ -119,7 +133,7 @@ def _awaiting(order_id: UUID, name: str, kind: WaitKind) -> StepRow:
     if target.state != StepStatus.AWAITING:
         raise TooLateError(f"Step {name} does not wait any more.")
     _check_time(target)
-    return target
+    return row, target
 
 
 def _called(row: ProcessRow, steps: list[StepRow], key: str, name: str, *, compensates: bool) -> StepRow:
@@ -147,6 +161,12 @@ def _is_backward(step: StepRow) -> bool:
     if step.state == StepStatus.AWAITING:
         return step.compensation_sent_at is not None
     return step.state in (StepStatus.COMPENSATING, StepStatus.COMPENSATED)
+
+
+def _check_result(row: ProcessRow, step: str, result: Mapping[str, Any]) -> None:
+    fields = editing.result_fields(row.workflow, row.version, step)
+    if gaps := find_gaps(result, types_of(fields)):
+        raise IncompleteResultError(gaps)
 
 
 def _check_time(step: StepRow) -> None:

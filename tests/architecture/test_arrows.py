@@ -23,8 +23,8 @@ PURE = [
     *(
         f"orders.engine.{name}"
         for name in (
-            *("errors", "branches", "contracts", "effects", "intakes", "waits", "rows", "parking"),
-            "retry_rules",
+            *("errors", "branches", "contracts", "effects", "fallbacks", "intakes", "results", "waits"),
+            *("rows", "parking", "retry_rules"),
             *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.branching", "scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
@@ -102,6 +102,7 @@ ROOMS = {
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.branches", "orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
+        "orders.engine.results",
         *("orders.outbox", "orders.access", "orders.business"),
     ),
     "orders.outbox": (
