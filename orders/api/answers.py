@@ -8,6 +8,7 @@ from orders.services.answers import (
     AlreadyAnsweredError,
     AnswerError,
     AnswerTooLargeError,
+    BadAnswerError,
     NothingWaitsError,
     TooLateError,
 )
@@ -38,4 +39,7 @@ class AnswerIn(Strict):
 def problem_of(refusal: AnswerError) -> ProblemError:
     """The problem with which this answer is refused."""
     code = next((code for kind, code in CODES.items() if isinstance(refusal, kind)), None)
-    return invalid(str(refusal), pointer="") if code is None else ProblemError(code, str(refusal))
+    if code is not None:
+        return ProblemError(code, str(refusal))
+    where = refusal.where if isinstance(refusal, BadAnswerError) else ""
+    return invalid(str(refusal), pointer=f"/{where}" if where else "")

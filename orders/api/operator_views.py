@@ -99,6 +99,7 @@ class Alerts(OperatorView):
             group=query["group"],
             kind=query["kind"],
             agent=query["agent"],
+            subject=query["subject"],
             before=query["cursor"],
             limit=query["page_size"],
         )
@@ -230,7 +231,9 @@ class Decisions(OperatorView):
     @extend_schema(**operator_documentation.LIST_DECISIONS)
     def get(self, request: Request) -> Response:
         query = read_query(DecisionQuery, request)
-        page = open_decisions(after=query["cursor"], limit=query["page_size"], now=now())
+        page = open_decisions(
+            subject=query["subject"], after=query["cursor"], limit=query["page_size"], now=now()
+        )
         return render_page(representations.DecisionPageOut, request, page, key=lambda row: row.position)
 
 

@@ -9,7 +9,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from orders.access import second_factor
-from orders.models import AgentReply, AuditEntry, OrderProcess
+from orders.models import AgentReply, AuditEntry, Order, OrderProcess
 from orders.services.answers import LARGEST_RESULT, LONGEST_NOTE
 from orders.services.operators.order_acts import UNCONFIRMED
 from orders.vocabulary import TokenScope
@@ -271,6 +271,14 @@ def test_the_console_has_pages_of_fifty_and_counts_them_in_its_navigation(desk: 
 # --- the API
 
 
+def test_what_waits_about_a_subject_is_found(operator: APIClient) -> None:
+    order = a_cake()
+    Order.objects.filter(pk=a_cake().pk).update(subject="table 8")
+    matches = operator.get(f"{API}/decisions?subject=table+7").json()["results"]
+    assert [decision["order_id"] for decision in matches] == [str(order.pk)]
+    assert operator.get(f"{API}/decisions?subject=table").json()["results"] == []
+
+
 def test_a_token_decides_once(operator: APIClient) -> None:
     order = a_cake()
     body = {"choice": "serve", "note": "well done\nindeed"}
@@ -288,7 +296,10 @@ def test_refusals_of_a_decision_are_told_apart(operator: APIClient) -> None:
     assert mistakes(operator.post(decision_of(order), {"choice": "serve", "why": "x"})) == ["/why"]
     long = {"choice": "serve", "note": "x" * (LONGEST_NOTE + 1)}
     assert mistakes(operator.post(decision_of(order), long)) == ["/note"]
-    assert mistakes(operator.post(decision_of(order), {"choice": "eat"})) == [""]
+    unknown = assert_problem(operator.post(decision_of(order), {"choice": "eat"}), "validation_failed")
+    assert unknown["errors"] == [
+        {"pointer": "/choice", "detail": "'eat' is not one of the choices: serve, bake again, bin."}
+    ]
     assert_problem(operator.post(decision_of(late), {"choice": "serve"}), "too_late")
     for path in (f"{at(order)[len('/console') :]}steps/mix", f"/orders/{order.pk}/steps/ice"):
         assert_problem(operator.post(f"{API}{path}/decision", {"choice": "serve"}), "not_found")
@@ -323,7 +334,7 @@ def test_a_token_needs_the_scope_and_the_confirmation_of_a_compensation() -> Non
 def test_a_token_reports_an_outside_event_once(operator: APIClient) -> None:
     order = a_cake()
     path = f"{API}/orders/{order.pk}/steps/flour/event"
-    for wrong in ({}, {"result": []}, {"result": None}):
+    for wrong in ({}, {"result": []}, {"result": None}, {"result": {"text": "\x00"}}):
         assert mistakes(operator.post(path, wrong)) == ["/result"]
     large = {"result": {"text": "x" * LARGEST_RESULT}}
     assert_problem(operator.post(path, large), "body_too_large")

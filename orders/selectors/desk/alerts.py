@@ -85,7 +85,7 @@ class OpenAlert:
 
 
 def open_alerts(
-    *, group: int | None, kind: str | None, agent: str, before: int | None, limit: int
+    *, group: int | None, kind: str | None, agent: str, subject: str, before: int | None, limit: int
 ) -> Page[OpenAlert]:
     """A page of the open alerts, newest first, below the id `before`. Two queries."""
     alerts = Alert.objects.filter(closed_at__isnull=True)
@@ -97,6 +97,8 @@ def open_alerts(
         alerts = alerts.filter(agent=agent)
     if before is not None:
         alerts = alerts.filter(pk__lt=before)
+    if subject:
+        alerts = alerts.filter(order_id__in=Order.objects.filter(subject=subject).values("id"))
     rows = list(alerts.order_by("-id")[: limit + 1])
     order_ids = [alert.order_id for alert in rows if alert.order_id is not None]
     steps = StepState.objects.filter(process_id__in=order_ids).values_list("process_id", "name", "id")
