@@ -218,7 +218,7 @@ class StepSkip(StepAct):
 
 @extend_schema_view(post=extend_schema(**operator_documentation.COMPENSATE_ORDER))
 class OrderCompensation(ActView):
-    """Cancels and refunds an order."""
+    """Cancels an order."""
 
     scope = TokenScope.COMPENSATE
     body = CompensationIn

@@ -100,7 +100,7 @@ ROOMS = {
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
-        *("orders.outbox", "orders.access", "orders.business"),
+        *("orders.outbox", "orders.access", "orders.business", "orders.wording.cancelling"),
     ),
     "orders.outbox": (
         *("sasweb.mail_server", "sasweb.webhooks", "orders.access", "orders.wording", "orders.selectors"),
