@@ -257,7 +257,7 @@ class MessageState(StrEnum):
 class TokenScope(StrEnum):
     """What an API token may do, beyond what its account may do: the account must be allowed to as well.
 
-    Every token has `read`. `compensate` covers cancelling and refunding, and acts on many orders at once; `priority`
+    Every token has `read`. `compensate` covers cancelling orders, and acts on many orders at once; `priority`
     lets orders overtake those of the default priority.
     """
 

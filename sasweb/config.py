@@ -43,6 +43,7 @@ class Config:
     debug: bool
     allowed_hosts: list[str]
     businesses: tuple[str, ...]
+    default_workflow: str
     supervisor_period: float
     failure_threshold: int
     probe_period: float
@@ -88,6 +89,7 @@ def read(environment: Environment | None = None) -> Config:
         debug=debug,
         allowed_hosts=env.texts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], of="host names"),
         businesses=_businesses(env, "BUSINESSES"),
+        default_workflow=env.text("DEFAULT_WORKFLOW"),  # checked by the registry, which knows the names
         supervisor_period=env.number("SUPERVISOR_PERIOD", 2.0, lowest=0.1, highest=5),
         failure_threshold=env.whole("FAILURE_THRESHOLD", 3, lowest=1, highest=100),
         probe_period=env.number("PROBE_PERIOD", 15.0, lowest=0.1, highest=600),

@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     *CONFIG.businesses,
 ]
 BUSINESSES = CONFIG.businesses
+DEFAULT_WORKFLOW = CONFIG.default_workflow
 OWN_SETTINGS = OwnSettings(BUSINESSES)
 
 MIDDLEWARE = [

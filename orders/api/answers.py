@@ -8,6 +8,7 @@ from orders.services.answers import (
     AlreadyAnsweredError,
     AnswerError,
     AnswerTooLargeError,
+    BadAnswerError,
     IncompleteResultError,
     NothingWaitsError,
     TooLateError,
@@ -42,4 +43,7 @@ def problem_of(refusal: AnswerError) -> ProblemError:
         gaps = {name: f"This {gap}." for name, gap in refusal.gaps.items()}
         return ProblemError("validation_failed", str(refusal), errors=list(pointed({"result": gaps})))
     code = next((code for kind, code in CODES.items() if isinstance(refusal, kind)), None)
-    return invalid(str(refusal), pointer="") if code is None else ProblemError(code, str(refusal))
+    if code is not None:
+        return ProblemError(code, str(refusal))
+    where = refusal.where if isinstance(refusal, BadAnswerError) else ""
+    return invalid(str(refusal), pointer=f"/{where}" if where else "")

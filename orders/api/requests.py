@@ -116,7 +116,7 @@ def read_order(request: Request) -> NewOrder:
 def _kind_of(body: object) -> type[OrderKind]:
     name = body.get("workflow") if isinstance(body, Mapping) else None
     kind = (
-        registry.first_kind() if name is None else registry.find_kind(name if isinstance(name, str) else "")
+        registry.default_kind() if name is None else registry.find_kind(name if isinstance(name, str) else "")
     )
     if kind is None or not kind.is_open_to_clients:
         names = ", ".join(sorted(kind.name for kind in registry.kinds() if kind.is_open_to_clients))

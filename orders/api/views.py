@@ -48,6 +48,7 @@ class Orders(APIView):
             customer_id=requests.client_id(request),
             state=query["state"],
             placed_after=query["placed_after"],
+            subject=query["subject"],
             before=query["cursor"],
             limit=query["page_size"],
         )

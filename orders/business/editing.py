@@ -70,6 +70,12 @@ def charging_steps(workflow: str, version: int) -> frozenset[str]:
     return _steps(workflow, version, "takes_value")
 
 
+def charging_workflows() -> frozenset[str]:
+    """Returns the names of the workflows that have such a step, in any version."""
+    names = {name for name, version in registry.workflows() if charging_steps(name, version)}
+    return frozenset(names)
+
+
 def _steps(workflow: str, version: int, flag: str) -> frozenset[str]:
     declaration = registry.workflows().get((workflow, version))
     steps = declaration.steps if declaration else ()

@@ -39,7 +39,7 @@ class OrderIntake:
     workflow that its submission names."""
 
     newest: Mapping[str, Workflow] = field(default_factory=registry.newest_workflows)
-    unnamed: str = field(default_factory=lambda: registry.first_kind().name)
+    unnamed: str = field(default_factory=lambda: registry.default_kind().name)
 
     def __call__(self, submissions: Sequence[Submission]) -> Sequence[IntakeAnswer]:
         """Answers each submission, in the order given, and inserts the orders that it accepts.
@@ -141,7 +141,7 @@ def _check(profile: Profile) -> None:
 def kind_of(body: Mapping[str, object]) -> type[OrderKind]:
     """The kind of the order that a submission describes. Raises `BadOrderError` if this release has no such kind."""
     name = body.get("workflow")
-    kind = registry.first_kind() if name is None else registry.find_kind(str(name))
+    kind = registry.default_kind() if name is None else registry.find_kind(str(name))
     if kind is None:
         raise BadOrderError(f"there is no workflow {shown(name)}.", where="workflow")
     return kind

@@ -18,7 +18,7 @@ from orders.business.kinds import OrderKind
 from orders.engine.branches import declared_name
 from orders.engine.contracts import Agent, Step, Workflow, Workflows
 from orders.engine.errors import WorkflowError
-from sasweb.environment import ConfigError, Environment
+from sasweb.environment import ConfigError, Environment, invalid
 
 AgentMaker = Callable[[Environment], Sequence[Agent]]
 
@@ -34,13 +34,13 @@ class _Found:
 
 
 def kinds() -> Sequence[type[OrderKind]]:
-    """Every kind of order, the installation's first kind first."""
+    """Every kind of order, in the order of the packages."""
     return tuple(_found().kinds.values())
 
 
-def first_kind() -> type[OrderKind]:
-    """The kind of an order that names none."""
-    return kinds()[0]
+def default_kind() -> type[OrderKind]:
+    """The kind of an order that names none: that of `DEFAULT_WORKFLOW`, or the first."""
+    return _found().kinds[settings.DEFAULT_WORKFLOW] if settings.DEFAULT_WORKFLOW else kinds()[0]
 
 
 def find_kind(name: str) -> type[OrderKind] | None:
@@ -108,6 +108,8 @@ def _found() -> _Found:
         raise WorkflowError(
             f"no kind of order is declared in the workflows of {', '.join(settings.BUSINESSES)}"
         )
+    if settings.DEFAULT_WORKFLOW not in ("", *kinds_by_name):
+        raise invalid("DEFAULT_WORKFLOW", settings.DEFAULT_WORKFLOW, f"one of {', '.join(kinds_by_name)}")
     agents = _make(makers)
     inquiring = frozenset(name for name, agent in agents.items() if hasattr(agent, "inquire"))
     versions = [

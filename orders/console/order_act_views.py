@@ -7,6 +7,8 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from orders.access.levels import ADMINISTER, OPERATE
@@ -19,12 +21,14 @@ from orders.console.guards import act, actor, ask_then_act, needs, previous_page
 from orders.console.order_lookup import read_page, readable_json, step_named
 from orders.selectors.desk.confirmation import confirmation
 from orders.selectors.desk.console_order import ConsoleOrder
+from orders.selectors.desk.decisions import has_order_compensated
 from orders.services.act_results import Result, ResultStatus
 from orders.services.operators import bulk as bulk_services
 from orders.services.operators import deciding, order_acts, settling
 from orders.services.operators.bulk import NotInErrorError
 from orders.services.order_lock import NoSuchOrderError
 from orders.vocabulary import Goal
+from orders.wording.cancelling import cancel_words
 
 
 def _act(request: HttpRequest, order_id: UUID, form: forms.Form, call: Callable[[], Result]) -> HttpResponse:
@@ -103,8 +107,13 @@ def replay(request: HttpRequest, number: int) -> HttpResponse:
 
 @act(OPERATE)
 def decide(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
-    """Decides for a step that waits for a person, with a choice that needs no confirmation."""
+    """Decides for a step that waits for a person, or asks to confirm a choice that has the order compensated."""
     form, operator = DecisionForm(request.POST, step=step), actor(request)
+    if form.is_valid():
+        choice, reason = form.cleaned_data["choice"], form.cleaned_data["reason"]
+        if has_order_compensated(order_id=order_id, step=step, choice=choice):
+            url = reverse("console:step-decide-confirmed", args=[order_id, step])
+            return redirect(f"{url}?{urlencode({'choice': choice, 'reason': reason})}")
     return _act(
         request,
         order_id,
@@ -120,18 +129,20 @@ def decide(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
 
 
 def _ask_to_confirm_decision(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
-    return _decision_page(request, order_id, step, TypedForm(word=confirmation(order_id).typed))
+    form = TypedForm(word=confirmation(order_id).typed, reason=request.GET.get("reason", ""))
+    return _decision_page(request, order_id, step, form)
 
 
 def _decision_page(request: HttpRequest, order_id: UUID, step: str, form: TypedForm) -> HttpResponse:
     order, choice = read_page(order_id), request.GET.get("choice", "")
-    shown = step_named(order, step)
+    shown, terms = step_named(order, step), confirmation(order_id)
     context = {
         "console_order": order,
         "step": shown,
         "choice": choice,
         "is_open": choice in [candidate.name for candidate in shown.compensating_choices],
-        "confirmation": confirmation(order_id),
+        "confirmation": terms,
+        "cancel": cancel_words(has_money=terms.has_money),
         "form": form,
     }
     return render(request, "console/orders/decide.html", context, status=422 if form.errors else 200)
@@ -156,7 +167,7 @@ def _decide_confirmed(request: HttpRequest, order_id: UUID, step: str) -> HttpRe
 
 
 decide_confirmed = ask_then_act(needs(OPERATE, require_safe(_ask_to_confirm_decision)), _decide_confirmed)
-"""Explains that a choice has the order cancelled and refunded, asks for confirmation, and decides."""
+"""Explains that a choice has the order compensated, asks for confirmation, and decides."""
 
 
 def _ask_to_skip(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:
@@ -190,7 +201,13 @@ def _ask_to_compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 def _compensate_page(request: HttpRequest, order_id: UUID, form: TypedForm) -> HttpResponse:
-    context = {"console_order": read_page(order_id), "confirmation": confirmation(order_id), "form": form}
+    terms = confirmation(order_id)
+    context = {
+        "console_order": read_page(order_id),
+        "confirmation": terms,
+        "cancel": cancel_words(has_money=terms.has_money),
+        "form": form,
+    }
     status = 422 if form.errors else 200
     return render(request, "console/orders/compensate.html", context, status=status)
 
@@ -209,7 +226,7 @@ def _compensate(request: HttpRequest, order_id: UUID) -> HttpResponse:
 
 
 compensate = ask_then_act(needs(OPERATE, require_safe(_ask_to_compensate)), _compensate)
-"""Explains what cancelling and refunding an order means, asks for confirmation, and compensates the order."""
+"""Explains what compensating an order means, asks for confirmation, and compensates the order."""
 
 
 def _ask_to_settle(request: HttpRequest, order_id: UUID, step: str) -> HttpResponse:

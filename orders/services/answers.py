@@ -50,7 +50,11 @@ class TooLateError(AnswerError):
 
 
 class BadAnswerError(AnswerError):
-    """Raised when the answer itself cannot be taken."""
+    """Raised when the answer itself cannot be taken. `where` names the part of it that is wrong; empty: the whole."""
+
+    def __init__(self, message: str, *, where: str = "") -> None:
+        super().__init__(message)
+        self.where = where
 
 
 class IncompleteResultError(BadAnswerError):
@@ -76,7 +80,9 @@ def decide(*, order_id: UUID, step: str, choice: str, by: str, note: str = "") -
         _, awaiting = _awaiting(order_id, step, WaitKind.DECISION)
         choices = (awaiting.awaits or {})["choices"]
         if choice not in choices:
-            raise BadAnswerError(f"{choice!r} is not one of the choices: {', '.join(choices)}.")
+            raise BadAnswerError(
+                f"{choice!r} is not one of the choices: {', '.join(choices)}.", where="choice"
+            )
         result = {"choice": choice, "by": keepable(by), "note": keepable(note)}
         _post(awaiting, ReplyOutcome.DONE, _json(result), by)
 
@@ -127,7 +133,7 @@ def _awaiting(order_id: UUID, name: str, kind: WaitKind) -> tuple[ProcessRow, St
     if target is None or (target.awaits or {}).get("kind") != kind:
         raise NothingWaitsError(f"No step {name!r} of this order waits for {what}.")
     if row.goal == Goal.COMPENSATE:
-        raise TooLateError("The order is being cancelled and refunded, so nothing is waited for any more.")
+        raise TooLateError("The order is being cancelled, so nothing is waited for any more.")
     if target.state == StepStatus.COMPLETED:
         raise AlreadyAnsweredError(f"Step {name} is completed already.")
     if target.state != StepStatus.AWAITING:
@@ -145,7 +151,7 @@ def _called(row: ProcessRow, steps: list[StepRow], key: str, name: str, *, compe
     if present != key or compensates != _is_backward(target):
         raise TooLateError(f"This call of {name} is not expected to be answered any more.")
     if not compensates and row.goal == Goal.COMPENSATE and target.state == StepStatus.AWAITING:
-        raise TooLateError("The order is being cancelled and refunded, so nothing is waited for any more.")
+        raise TooLateError("The order is being cancelled, so nothing is waited for any more.")
     if target.state in (StepStatus.COMPLETED, StepStatus.COMPENSATED):
         raise AlreadyAnsweredError(f"Step {name} has been answered already.")
     if target.state not in (StepStatus.AWAITING, StepStatus.RUNNING, StepStatus.COMPENSATING):
@@ -195,11 +201,11 @@ def _post(step: StepRow, outcome: ReplyOutcome, body: str, by: str, *, compensat
 
 def _json(result: Any) -> str:
     if not isinstance(result, Mapping):
-        raise BadAnswerError("A result is a JSON object.")
+        raise BadAnswerError("A result is a JSON object.", where="result")
     try:
         text = strict_json(dict(result))
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadAnswerError(f"The result cannot be stored: {error}.") from error
+        raise BadAnswerError(f"The result cannot be stored: {error}.", where="result") from error
     if len(text) > LARGEST_RESULT:
         raise AnswerTooLargeError(f"The result has more than {LARGEST_RESULT:,} characters.")
     return text

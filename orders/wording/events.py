@@ -26,7 +26,7 @@ REASONS: Mapping[str, str] = {
     Reason.DECIDED: "that was decided",
     Reason.STEP_REMEDY: "a step failed for good, and its remedy is to cancel the order",
 }
-"""Why an order is cancelled and refunded, unless an operator gave a reason."""
+"""Why an order is cancelled, unless an operator gave a reason."""
 
 SENTENCES: Mapping[str, str] = {
     EventKind.RECEIVED: "Received{client}{queued}",
@@ -45,7 +45,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.STEP_GIVEN_UP: "Step {step} was given up{error}",
     EventKind.STEP_SKIPPED: "Step {step} was skipped{condition}{reason}",
     EventKind.STEP_COMPENSATED: "Step {step} was compensated{calls}",
-    EventKind.COMPENSATION_REQUESTED: "Cancellation and refund requested{reason}",
+    EventKind.COMPENSATION_REQUESTED: "Cancellation requested{reason}",
     EventKind.COMPENSATION_STARTED: "Compensation of {step} started, attempt {attempt}",
     EventKind.COMPENSATION_FAILED: "Compensation of {step} failed{error}",
     EventKind.COMPENSATION_TIMED_OUT: (
@@ -60,7 +60,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.WAIT_ENDED: "Step {step} no longer waits{wait_ruling}",
     EventKind.ORDER_OVERRAN: "The order missed its own complete-by time ({overruns} of {limit})",
     EventKind.PROCESSED: "Processed: every step is completed",
-    EventKind.COMPENSATED: "Cancelled and refunded: every step that had an effect is compensated",
+    EventKind.COMPENSATED: "Cancelled: every step that had an effect is compensated",
     EventKind.ERROR: "The order went into Error, and operators were alerted{error}",
     EventKind.RESUBMITTED: "{subject} was resubmitted{reason}",
     EventKind.EDITED: "Step {step} was edited ({fields}){reason}",
@@ -85,7 +85,7 @@ FINDINGS: Mapping[str, str] = {
 RULINGS: Mapping[str, str] = {
     "retry": ": {failure}; next attempt in {wait}",
     "wait": ": {failure}; next attempt after a longer wait of {wait}",
-    "compensate": ": {failure}; the order will be cancelled and refunded",
+    "compensate": ": {failure}; the order will be cancelled",
     "fail": ": {failure}; no further attempt",
     "defer": ": it waits until its agent is available, and no failure is counted",
     "default": ": its default is taken",
@@ -104,8 +104,8 @@ AWAITED: Mapping[str, str] = {
 
 WAIT_RULINGS: Mapping[str, str] = {
     "fail": ": no answer came in time",
-    "compensate": ": the order is cancelled and refunded",
-    "settle": ": the order is cancelled and refunded",
+    "compensate": ": the order is cancelled",
+    "settle": ": the order is cancelled",
 }
 """How a wait ended without an answer."""
 

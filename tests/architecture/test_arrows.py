@@ -103,7 +103,7 @@ ROOMS = {
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.branches", "orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
         "orders.engine.results",
-        *("orders.outbox", "orders.access", "orders.business"),
+        *("orders.outbox", "orders.access", "orders.business", "orders.wording.cancelling"),
     ),
     "orders.outbox": (
         *("sasweb.mail_server", "sasweb.webhooks", "orders.access", "orders.wording", "orders.selectors"),

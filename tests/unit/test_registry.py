@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from orders import wiring
 from orders.business import Attribute, Environment, OrderKind, Step, Workflow, registry
+from orders.business.intake import OrderIntake, kind_of
 from orders.engine.errors import WorkflowError
 from orders.shop.workflows import FulfilOrder
 from sasweb.environment import ConfigError
@@ -40,7 +41,7 @@ def test_steps_know_whether_their_agents_can_ask() -> None:
 def test_several_businesses_stand_side_by_side(settings: Settings) -> None:
     with business(settings, kinds=[Bakery], agents=[Oven()]):
         assert registry.kinds() == (FulfilOrder, Bakery)
-        assert registry.first_kind() is FulfilOrder
+        assert registry.default_kind() is FulfilOrder
         assert registry.newest_workflows().keys() == {"fulfil-order", "bake"}
         assert "oven" in registry.agent_names()
 
@@ -115,6 +116,23 @@ def test_an_invalid_setting_of_an_agent_is_refused_in_one_line(
         ),
     ):
         registry.check()
+
+
+def test_the_workflow_of_orders_that_name_none_is_a_setting(settings: Settings) -> None:
+    with business(settings, kinds=[Bakery], agents=[Oven()]):
+        settings.DEFAULT_WORKFLOW = "bake"
+        assert registry.default_kind() is Bakery
+        assert OrderIntake().unnamed == "bake"
+        assert kind_of({"cake": "walnut"}) is Bakery
+        assert kind_of({"workflow": "fulfil-order"}) is FulfilOrder
+
+
+def test_a_default_workflow_that_there_is_not_is_refused_in_one_line(settings: Settings) -> None:
+    settings.DEFAULT_WORKFLOW = "bake"
+    registry.forget()
+    with pytest.raises(ConfigError) as refused:
+        registry.check()
+    assert str(refused.value) == "DEFAULT_WORKFLOW='bake' is not valid; expected one of fulfil-order"
 
 
 def test_versions_are_declared_in_the_order_in_which_they_were_made(settings: Settings) -> None:

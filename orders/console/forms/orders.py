@@ -1,4 +1,4 @@
-"""The forms on the page of an order: resubmit, retry, decide, priority, cancel and refund, skip."""
+"""The forms on the page of an order: resubmit, retry, decide, priority, cancel, skip."""
 
 from django import forms
 from django.http import QueryDict
@@ -49,8 +49,8 @@ class TypedForm(ReasonForm):
 
     typed = forms.CharField(required=False, max_length=120, widget=exact_input())
 
-    def __init__(self, data: QueryDict | None = None, *, word: str) -> None:
-        super().__init__(data, label_suffix="", auto_id="%s")
+    def __init__(self, data: QueryDict | None = None, *, word: str, reason: str = "") -> None:
+        super().__init__(data, label_suffix="", auto_id="%s", initial={"reason": reason})
         self.word = word
         for field in self.fields.values():
             field.widget.attrs["required"] = True

@@ -310,7 +310,7 @@ class Supervisor:
         state_store.write_steps([write for finding in findings for write in finding.writes])
         state_store.write_processes([finding.row for finding in findings])
         if resolved := [finding.row.order_id for finding in findings if finding.is_resolved]:
-            alerts.close_alerts(resolved, by=self._actor.name, resolution="cancelled and refunded")
+            alerts.close_alerts(resolved, by=self._actor.name, resolution="cancelled")
         alerts.open_alerts(opened)
         state_store.record_events(event for finding in findings for event in finding.events)
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from orders.fields.email import ERASED
 from orders.models import Alert, StepState
+from orders.selectors.desk.confirmation import has_money
 from orders.selectors.desk.decisions import Choice, choices_of
 from orders.selectors.desk.history import EventFacts
 from orders.selectors.desk.order_detail import Detail, order_detail
@@ -81,6 +82,14 @@ class ConsoleOrder:
         """Whether it is stored outside the archive and is not being compensated yet."""
         order = self.detail.order
         return order is not None and order.goal != Goal.COMPENSATE and self.detail.archived is None
+
+    @property
+    def has_money(self) -> bool:
+        """Whether it can have taken money."""
+        order = self.detail.order
+        return order is not None and has_money(
+            total=order.total, workflow=order.workflow, version=order.version
+        )
 
     @property
     def has_ended(self) -> bool:

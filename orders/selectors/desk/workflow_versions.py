@@ -16,7 +16,7 @@ class VersionStatus:
 
     `is_declared` says whether this release has it, `is_newest` whether new orders take it. `changes` says in what it
     differs from the version before, a sentence for each step. `has_processed` says whether orders that it has processed
-    are still outside the archive, so that they can be cancelled and refunded.
+    are still outside the archive, so that they can be cancelled.
     """
 
     name: str
