@@ -13,7 +13,8 @@ from pathlib import Path
 from django.conf import settings
 
 from sasweb import database
-from sasweb.config import PROJECT_DIR, Config, reachable_host_port
+from sasweb.config import PROJECT_DIR, Config
+from sasweb.environment import reachable_host_port
 from sasweb.launcher.processes import Spec
 
 PORT_TIMEOUT = 2.0  # seconds: a killed process holds its port until the kernel has cleaned up

@@ -42,7 +42,7 @@ FACES = ("orders.api", "orders.console", "orders.live")
 BUSINESS = ("orders.shop", "orders.agents")
 PUBLIC = (
     *("orders.business", "orders.agents", "orders.fields", "orders.vocabulary", "orders.wording"),
-    *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime.sql"),
+    *("orders.engine.contracts", "orders.engine.errors", "orders.engine.waits", "orders.engine.runtime.sql"),
     *("orders.services.accounts", "orders.services.act_results", "orders.services.customers"),
     *("orders.services.order_lock", "orders.services.placing", "orders.services.signalling"),
     *("orders.services.answers", "orders.selectors.accounts"),
@@ -78,6 +78,7 @@ ROOMS = {
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
     "orders.testing": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime", "orders.models"),
+        *("orders.engine.callbacks", "orders.engine.rows"),
         *(
             "orders.business.registry",
             "orders.services.answers",
