@@ -11,6 +11,7 @@ Everything that the two need is here and in `orders.agents`.
 from orders.business.fields import Attribute, Field, FieldType
 from orders.business.kinds import Draft, Line, OrderKind, Profile
 from orders.business.reading import BadOrderError
+from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
 from orders.engine.waits import Decision, Delay, OutsideEvent
 from orders.fields.money import Money
@@ -19,7 +20,10 @@ from sasweb.environment import Environment
 __all__ = [
     "Attribute",
     "BadOrderError",
+    "Charge",
+    "ChargeWords",
     "Compensation",
+    "CustomerWords",
     "Decision",
     "Delay",
     "Draft",
@@ -33,6 +37,9 @@ __all__ = [
     "OutsideEvent",
     "Profile",
     "Remedy",
+    "Situation",
+    "SituationWords",
+    "StageWords",
     "Step",
     "Workflow",
 ]

@@ -95,6 +95,7 @@ ROOMS = {
         "orders.vocabulary",
         "orders.fields",
         "orders.selectors",
+        "orders.business",
     ),
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),

@@ -38,10 +38,8 @@ from orders.services.order_lock import NoSuchOrderError
 from orders.shop import catalogue as catalogue_selectors
 from orders.shop.description import ship_to
 from orders.shop.storefront.checkout_form import METHODS, PaymentForm
-from orders.shop.storefront.order_progress import Progress, progress
 from orders.shop.storefront.order_url import events_url, order_url, token_url
-from orders.shop.time_limits import present_limits
-from orders.wording.units import money, spoken_duration
+from orders.wording.customers.progress import Progress, progress
 
 USUAL_CACHED = 60
 """Seconds for which the usual time of an order is cached."""
@@ -209,12 +207,6 @@ def _context(visit: Visit) -> dict[str, Any]:
 
 
 def _progress(tracked: TrackedOrder) -> Progress:
-    total, locale = tracked.order.total, reader_locale()
-    usual = cache.get_or_set("usual_seconds", lambda: tracked_orders.usual_seconds() or 0.0, USUAL_CACHED)
-    return progress(
-        tracked,
-        now=timezone.now(),
-        promised=present_limits().order_complete_by,
-        amount=money(total, locale=locale) if total else "",
-        usual=spoken_duration(usual, locale=locale) if usual else "",
-    )
+    usual = cache.get_or_set("usual_seconds", tracked_orders.usual_seconds, USUAL_CACHED) or {}
+    seconds = usual.get(tracked.order.workflow)
+    return progress(tracked, now=timezone.now(), locale=reader_locale(), usual=seconds)
