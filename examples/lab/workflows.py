@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from examples.lab.words import WORDS
 from orders.business import (
     Attribute,
     BadOrderError,
@@ -36,6 +37,7 @@ class AnalyseSample(OrderKind):
     is_open_to_clients = True
     fields = (Field(name="method", label="Method"),)
     attributes = (Attribute(name="method", label="Method"), Attribute(name="batch", label="Batch"))
+    customer_words = WORDS
 
     @classmethod
     def versions(cls, environment: Environment) -> Sequence[Workflow]:
