@@ -82,6 +82,9 @@ class OrderKind:
     """What its orders are searched by, beside their id, title, email, value and lines."""
     customer_words: ClassVar[CustomerWords] = CustomerWords()
     """What its customers see of it, and in which words."""
+    templates: ClassVar[str] = ""
+    """The folder of its own templates of an order's page, which extend those of the same names in `order`:
+    `page.html`, `progress.html` and `cancel.html`. Any of them may be missing."""
     is_open_to_clients: ClassVar[bool] = False
     """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
     has_older_fingerprints: ClassVar[bool] = False

@@ -87,6 +87,7 @@ class ChargeWords:
 
 PLACED: Words = _("We have your order")
 CANCELLED: Words = _("Everything is cancelled")
+TOO_LATE_TO_CANCEL: Words = _("It’s too late to cancel this order.")
 DECLINED_AGAIN: Words = _("That was declined, too. Please try something else.")
 DONE: Words = _("Everything is done.")
 
@@ -117,6 +118,9 @@ class CustomerWords:
     """The first stage of every order."""
     cancelled: Words = CANCELLED
     """The last stage of an order that is cancelled."""
+    cancel_until: Words = ""
+    """Until when customers can cancel, in a sentence beside the button."""
+    too_late_to_cancel: Words = TOO_LATE_TO_CANCEL
     declined_again: Words = DECLINED_AGAIN
     complete_in_part: Words = DONE
     """The sentence of a complete order of which a step was skipped."""

@@ -54,6 +54,7 @@ class FulfilOrder(OrderKind):
     )
     personal = ("ship_to.name", "ship_to.street")
     customer_words = CUSTOMER_WORDS
+    templates = "storefront/order"
 
     @classmethod
     def versions(cls, environment: Environment) -> Sequence[Workflow]:

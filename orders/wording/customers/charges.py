@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from babel import Locale
+
 from orders.business.editing import charging_steps, customer_words, reserving_steps
 from orders.business.words import GENERAL_CHARGES, Charge, ChargeWords, declared_name
 from orders.selectors.customer_order import CustomerOrder, CustomerStep
 from orders.selectors.tracked_orders import Occurrences
 from orders.vocabulary import EventKind, StepStatus
 from orders.wording.customers.situations import is_declined
+from orders.wording.units import money
 
 
 def charge_words(order: CustomerOrder) -> ChargeWords | None:
@@ -17,6 +20,14 @@ def charge_words(order: CustomerOrder) -> ChargeWords | None:
         return None
     charge = charge_of(order)
     return customer_words(order.workflow).charges.get(charge, GENERAL_CHARGES[charge])
+
+
+def refund_promise(order: CustomerOrder, *, locale: Locale) -> str:
+    """What becomes of an order's money if it is cancelled now, in a sentence; empty if none is taken for it."""
+    words = charge_words(order)
+    return (
+        str(words.promise).format(amount=money(order.total, locale=locale)) if words and order.total else ""
+    )
 
 
 def charge_of(order: CustomerOrder) -> Charge:
