@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from examples.lab.words import WORDS
 from orders.business import (
     Attribute,
     BadOrderError,
@@ -46,6 +47,7 @@ class AnalyseSample(OrderKind):
     is_open_to_clients = True
     fields = (Field(name="method", label="Method"),)
     attributes = (Attribute(name="method", label="Method"), Attribute(name="batch", label="Batch"))
+    customer_words = WORDS
 
     @classmethod
     def versions(cls, environment: Environment) -> Sequence[Workflow]:

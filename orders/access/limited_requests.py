@@ -35,7 +35,7 @@ POSTED: Mapping[str, tuple[str, ...]] = {
     "account:sign-up": ("sign_up.address", *EMAILS),
     "account:forgotten": EMAILS,
     "shop:find-order": EMAILS,
-    "shop:guest-order-renew": ("emails.address",),
+    "order:guest-renew": ("emails.address",),
 }
 """The limits that a POST to each page counts for. The checkout's depend on who orders for whom."""
 EXPORTS = frozenset({"console:orders-csv", "console:alerts-csv", "console:audit-csv"})

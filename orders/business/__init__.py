@@ -11,6 +11,7 @@ Everything that the two need is here and in `orders.agents`.
 from orders.business.fields import Attribute, Field, FieldType
 from orders.business.kinds import Draft, Line, OrderKind, Profile
 from orders.business.reading import BadOrderError
+from orders.business.words import Charge, ChargeWords, CustomerWords, Situation, SituationWords, StageWords
 from orders.engine.contracts import (
     Compensation,
     Json,
@@ -27,7 +28,10 @@ from sasweb.environment import Environment
 __all__ = [
     "Attribute",
     "BadOrderError",
+    "Charge",
+    "ChargeWords",
     "Compensation",
+    "CustomerWords",
     "Decision",
     "Delay",
     "Draft",
@@ -43,6 +47,9 @@ __all__ = [
     "Remedy",
     "ResultField",
     "ResultType",
+    "Situation",
+    "SituationWords",
+    "StageWords",
     "Step",
     "Workflow",
 ]

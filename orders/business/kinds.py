@@ -11,6 +11,7 @@ from django.db.models import Model
 from orders.business.fields import Attribute, Field
 from orders.business.reading import BadOrderError
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
+from orders.business.words import CustomerWords
 from orders.engine.contracts import Json, Workflow
 from orders.engine.intakes import Submission
 from orders.fields.money import Money
@@ -80,6 +81,11 @@ class OrderKind:
     """What operators may edit. A step names those that its request has in `Step.editable`."""
     attributes: ClassVar[Sequence[Attribute]] = ()
     """What its orders are searched by, beside their id, title, email, value and lines."""
+    customer_words: ClassVar[CustomerWords] = CustomerWords()
+    """What its customers see of it, and in which words."""
+    templates: ClassVar[str] = ""
+    """The folder of its own templates of an order's page, which extend those of the same names in `order`:
+    `page.html`, `progress.html` and `cancel.html`. Any of them may be missing."""
     is_open_to_clients: ClassVar[bool] = False
     """Whether REST clients may order it. Those who are not asked for it cannot see that there is such a kind."""
     has_older_fingerprints: ClassVar[bool] = False

@@ -117,6 +117,8 @@ def _found() -> _Found:
         for kind in kinds_by_name.values()
         for workflow in _versions(kind, environment)
     ]
+    for kind in kinds_by_name.values():
+        _check_words(kind, versions)
     return _Found(
         kinds=kinds_by_name,
         makers=makers,
@@ -132,6 +134,15 @@ def _check_names(kind: type[OrderKind]) -> None:
             raise WorkflowError(
                 f"{kind.name}: the attribute {attribute.name!r} must have a name of small letters, digits and _"
             )
+
+
+def _check_words(kind: type[OrderKind], versions: Sequence[Workflow]) -> None:
+    """Raises `WorkflowError` if what customers read is about steps that none of the kind's versions has."""
+    steps = {step.name for workflow in versions if workflow.name == kind.name for step in workflow.steps}
+    try:
+        kind.customer_words.check(steps)
+    except WorkflowError as error:
+        raise WorkflowError(f"{kind.name}: {error}") from error
 
 
 def _kinds_in(module: ModuleType) -> Sequence[type[OrderKind]]:

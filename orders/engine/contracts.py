@@ -91,7 +91,8 @@ class Step:
     is_point_of_no_return: bool = False
     """Whether the customer can no longer cancel once it has been dispatched."""
     takes_value: bool = False
-    """Whether it takes the order's value from the customer, and its compensation gives it back."""
+    reserves_value: bool = False
+    """Whether it takes the order's value, or reserves it for a later step. Its compensation gives that back."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,10 +10,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from orders.business.editing import customer_editable, points_of_no_return, read
+from orders.business.editing import customer_editable, is_point_of_no_return, read
 from orders.business.placing import NewOrder
 from orders.engine import state_store
-from orders.engine.branches import declared_name
 from orders.engine.channels import submissions
 from orders.engine.rows import Actor, EventRow, ProcessRow, StepRow
 from orders.engine.state_store.writes import StepWrite
@@ -74,8 +73,7 @@ def _customer(client: str) -> Actor:
 
 
 def _is_past_the_point(row: ProcessRow, steps: list[StepRow]) -> bool:
-    points = points_of_no_return(row.workflow, row.version)
-    return any(declared_name(step.name) in points and step.attempt for step in steps)
+    return any(step.attempt and is_point_of_no_return(row.workflow, row.version, step.name) for step in steps)
 
 
 def resolve(*, order_id: UUID, changes: Mapping[str, Any], by: str) -> Result:

@@ -45,6 +45,7 @@ def fulfil_order(limits: TimeLimits) -> Workflow:
             customer_wait=limits.customer_wait,
             editable=("payment_method",),
             customer_editable=("payment_method",),
+            reserves_value=True,
         ),
         keyed(
             name="create-shipment",

@@ -38,7 +38,7 @@ ENGINE_MODELS = (
     "orders.models.health",
     "orders.models.choices",
 )
-FACES = ("orders.api", "orders.console", "orders.live")
+FACES = ("orders.api", "orders.console", "orders.live", "orders.order_page")
 BUSINESS = ("orders.shop", "orders.agents")
 PUBLIC = (
     *("orders.business", "orders.agents", "orders.fields", "orders.vocabulary", "orders.wording"),
@@ -49,7 +49,7 @@ PUBLIC = (
     *("orders.selectors.customer_order", "orders.selectors.orders", "orders.selectors.paging"),
     *("orders.selectors.tracked_orders", "orders.access", "orders.admin", "orders.models.customer"),
     *("orders.api.fields", "orders.api.paging", "orders.api.problems", "orders.api.representations"),
-    "sasweb.environment",
+    *("orders.order_page", "sasweb.environment"),
 )
 """What a business may import of this project (docs/your-business.md)."""
 BUSINESSES = ("orders.shop", "examples.lab")
@@ -96,8 +96,10 @@ ROOMS = {
     ),
     "orders.wording": (
         "orders.vocabulary",
+        "orders.engine.branches",
         "orders.fields",
         "orders.selectors",
+        "orders.business",
     ),
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
@@ -124,6 +126,7 @@ ROOMS = {
     ),
     "orders.api": (*BELOW_FACES, "orders.business", "sasweb.shutdown"),
     "orders.console": (*BELOW_FACES, "orders.business", "sasweb.launcher"),
+    "orders.order_page": (*BELOW_FACES, "orders.business"),
     "orders.live": (*BELOW_FACES, "orders.engine.channels.wakeups", "orders.engine.runtime.listener"),
     "orders.watchdog": (
         *("orders.engine.role_health", "orders.engine.runtime", "orders.services.operators.notifications"),
@@ -291,7 +294,7 @@ def test_the_web_asks_services_and_selectors_and_knows_no_role_and_no_channel() 
         "orders.management",
         "sandbox",
     )
-    faces = within("orders.api", "orders.shop.storefront", "orders.console")
+    faces = within("orders.api", "orders.shop.storefront", "orders.console", "orders.order_page")
     errors = "orders.engine.errors"
     assert offences(faces, is_wrong=never(*behind), unless=lambda imported: imported.target == errors) == []
 

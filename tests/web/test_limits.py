@@ -250,7 +250,7 @@ def test_a_limiter_that_cannot_be_asked_lets_through(
 def test_every_limit_of_a_page_exists_and_every_page_that_is_named(only: Limits) -> None:
     names = {name for limit in limited_requests.POSTED.values() for name in limit}
     assert names | set(limited_requests.GUEST) | set(limited_requests.CUSTOMER) <= DEFAULTS.keys()
-    arguments = {"account:reset": ["a", "b"], "account:finish": ["a"], "shop:guest-order-renew": ["a"]}
+    arguments = {"account:reset": ["a", "b"], "account:finish": ["a"], "order:guest-renew": ["a"]}
     for page in [*limited_requests.POSTED, *limited_requests.EXPORTS, "shop:checkout"]:
         try:
             reverse(page, args=arguments.get(page))
