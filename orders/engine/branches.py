@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from orders.engine.errors import WorkflowError
+from orders.engine.runtime.text import keepable_json, strict_json
 
 MOST_ITEMS = 100
 """How many items a step runs for, at most. Their results travel together to the steps that need them."""
@@ -62,14 +63,25 @@ def holds(when: When | None, step: str, facts: Facts) -> bool:
         raise WorkflowError(f"the condition of step {step!r} failed: {error!r}") from error
 
 
-def items_of(each: Each, step: str, facts: Facts) -> list[Mapping[str, Any]]:
-    """What a step runs for. Raises `WorkflowError` if its list fails, is too long, or has anything but objects."""
+def items_of(each: Each, step: str, facts: Facts) -> list[dict[str, Any]]:
+    """What a step runs for, as it is stored. Raises `WorkflowError` if its list fails, is too long, or has anything but
+    objects that can be stored."""
     try:
         items = list(each(*facts))
     except Exception as error:
         raise WorkflowError(f"the items of step {step!r} failed: {error!r}") from error
     if len(items) > MOST_ITEMS:
         raise WorkflowError(f"step {step!r} has {len(items)} items; the most is {MOST_ITEMS}")
-    if strange := next((item for item in items if not isinstance(item, Mapping)), None):
-        raise WorkflowError(f"an item of step {step!r} is no object but {strange!r}")
-    return items
+    return [_object_of(item, step) for item in items]
+
+
+def _object_of(item: Any, step: str) -> dict[str, Any]:
+    """An item as it is stored. Raises `WorkflowError` if it cannot be."""
+    if not isinstance(item, Mapping):
+        raise WorkflowError(f"an item of step {step!r} is no object but {item!r}")
+    try:
+        stored: dict[str, Any] = keepable_json(dict(item))
+        strict_json(stored)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise WorkflowError(f"an item of step {step!r} cannot be stored: {error}") from error
+    return stored

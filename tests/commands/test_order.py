@@ -180,6 +180,21 @@ def test_time_in_error_counts_as_the_operators() -> None:
     assert spent["by_cause"] == {"operator": 90, "agents": 4, "scheduler": 2}
 
 
+def test_waiting_for_its_own_items_is_not_waiting_for_something_outside() -> None:
+    order = make_order()
+    record_history(
+        order.order_id,
+        (0, "received", {}),
+        (0, "awaiting", {"step": "mix", "attempt": 1, "detail": {"kind": "items", "items": 1}}),
+        (5, "step_started", {"step": "mix:1", "attempt": 1, "detail": {"agent": "kitchen"}}),
+        (8, "step_completed", {"step": "mix:1", "attempt": 1}),
+        (9, "step_completed", {"step": "mix", "attempt": 1}),
+        (9, "processed", {}),
+    )
+    spent = run("order", order.order_id, "--json").json()["spent"]
+    assert spent["by_cause"] == {"scheduler": 6, "agents": 3}
+
+
 def test_time_before_a_compensation_counts_as_settling() -> None:
     order = make_order()
     record_history(

@@ -159,6 +159,18 @@ def test_items_are_added_once_however_often_the_order_is_looked_at() -> None:
     assert StepState.objects.filter(process_id=order.order_id, name__startswith="dish:").count() == 2
 
 
+@pytest.mark.pattern("C4")
+def test_a_step_does_not_join_items_that_are_only_being_added() -> None:
+    """A step that is skipped in the same pass has the others looked at again."""
+    invite, music, dish, serve = PARTY.steps
+    workflow = replace(PARTY, steps=(invite, dish, music, serve))
+    order = a_party(workflow=workflow)
+    run(workflow)
+    assert states(order)["music"] == "skipped"
+    assert requested_steps() == {"dish:1", "dish:2"}
+    assert states(order)["dish"] == "awaiting"
+
+
 @pytest.mark.pattern("S2", "T6")
 def test_a_scheduler_that_dies_after_it_has_added_the_items_leaves_them_to_another() -> None:
     order = a_party()
@@ -262,6 +274,16 @@ def test_a_notice_on_a_condition_is_not_sent_about_what_was_never_to_happen() ->
             "dish",
             {"each": lambda order, _: order.get("menu", [7])},
             "an item of step 'dish' is no object but 7",
+        ),
+        (
+            "dish",
+            {"each": lambda order, _: order.get("menu", [{}, ""])},
+            "an item of step 'dish' is no object but ''",
+        ),
+        (
+            "dish",
+            {"each": lambda order, _: order.get("menu", [{"at": {1}}])},
+            "an item of step 'dish' cannot be stored: Object of type set is not JSON serializable",
         ),
         (
             "dish",

@@ -19,6 +19,7 @@ from orders.business import registry
 from orders.engine.retry_rules import RetryRules
 from orders.shop import fulfilment
 from orders.shop.time_limits import present_limits
+from tests.simulation import branches
 from tests.simulation.database import Database, hooked
 from tests.simulation.faults import Faults
 from tests.simulation.kernel import Kernel, Process, Violation
@@ -57,6 +58,8 @@ class Plan:
     """The response queue that the orders name, if they do."""
     waits: bool
     """Whether steps wait for what comes from outside. Drawn apart, so that it changes nothing else of a life."""
+    branches: bool
+    """Whether steps depend on conditions, and shipments on parcels. Drawn apart as well."""
 
     @classmethod
     def of(cls, seed: int, orders: int) -> "Plan":
@@ -80,6 +83,7 @@ class Plan:
             act_every=chance.choice([0.1, 0.5, 2.0]),
             reply_to=chance.choice(["", "shop"]),
             waits=random.Random(f"waits 168 of {seed}").random() < 0.35,
+            branches=random.Random(f"branches 2 of {seed}").random() < 0.35,
         )
 
 
@@ -138,6 +142,7 @@ class Life:
         _hurry(keyless=plan.keyless)
         shops_own = registry.newest_workflows()["fulfil-order"]
         workflow = waiting(shops_own) if plan.waits else shops_own
+        workflow = branches.branching(workflow) if plan.branches else workflow
         watch = Watch(database, workflow)
         database.on_commit = watch.look
         services = RemoteServices(kernel)
@@ -147,6 +152,8 @@ class Life:
         answers = Answers(kernel)
         if plan.waits:
             answers.join()
+        if plan.branches:
+            branches.join()
         faults = Faults(kernel, database, services, roles, pause=plan.fault_every, keyless=plan.keyless)
         clients = Clients(
             kernel,
@@ -221,6 +228,8 @@ class Life:
         if messages:
             raise Violation(f"I13: messages left: {messages}")
         watch.check_effects(services.ledgers(), states)
+        if self._plan.branches:
+            branches.check_what_ran(self._database, watch)
         one_supervisor_at_a_time()
         outages_are_reported_while_they_last()
         if self._plan.reply_to:

@@ -10,7 +10,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from orders.engine.branches import declared_name, is_item, item_name
 from orders.engine.contracts import Compensation, Workflow
+from orders.engine.rows import read_key
 from tests.simulation.database import Database
 from tests.simulation.kernel import Violation
 from tests.support.invariants import FORWARD, ONCE_AN_ATTEMPT, Ledgers
@@ -24,7 +26,7 @@ SELECT p.order_id, p.process_state, p.goal,
 """
 STEPS = """
 SELECT order_id, name, state, attempt, answered, generation, compensation_generation, outcome, complete_by
-  FROM orders_stepstate WHERE order_id = ANY(%s) ORDER BY order_id, position
+  FROM orders_stepstate WHERE order_id = ANY(%s) ORDER BY order_id, position, id
 """
 EVENTS = """
 SELECT order_id, kind, step, attempt, detail, actor_kind, actor_name
@@ -67,6 +69,8 @@ class KnownOrder:
     completed: set[str] = field(default_factory=set)
     skipped: set[str] = field(default_factory=set)
     compensated: set[str] = field(default_factory=set)
+    items: dict[str, int] = field(default_factory=dict)
+    """How many items each step has that runs for each of a list."""
     steps: dict[str, SeenStep] = field(default_factory=dict)
     by_hand: set[str] = field(default_factory=set)
     """The steps that an operator has skipped or settled."""
@@ -112,28 +116,41 @@ class Watch:
         if kind in ANSWERS and attempt != order.state.steps.get(step, ("", 0))[1]:
             self._fail(f"I4: {step} took the answer of attempt {attempt}", order_id, order)
         if kind == "step_started":
-            missing = set(self._workflow.by_name[step].after) - order.completed - order.skipped
-            if missing:
+            missing = set(self._workflow.step_of(step).after) - order.completed - order.skipped
+            if missing or step in order.items:
                 self._fail(f"I3: {step} was started before {missing}", order_id, order)
         elif kind in ("step_completed", "settled_done"):
+            self._check_items(order, order_id, step)
             order.completed.add(step)
         elif kind == "step_skipped":
             order.skipped.add(step)
+        elif kind == "awaiting" and detail["kind"] == "items":
+            order.items[step] = detail["items"]
         elif kind == "compensation_started":
             self._check_reverse_order(order, order_id, step)
         elif kind in ("step_compensated", "settled_compensated"):
             order.compensated.add(step)
-        if kind == "step_skipped" or kind.startswith("settled"):
+        if actor[0] == "operator" and (kind == "step_skipped" or kind.startswith("settled")):
             order.by_hand.add(step)
         if kind == "error" and "reason" in detail:
             self._fail(f"rule 11: a pass failed with {detail['reason']}", order_id, order)
         order.state = after(order.state, kind, step, attempt, detail)
 
+    def _check_items(self, order: KnownOrder, order_id: UUID, step: str) -> None:
+        """I3: all items of a step have ended before it completes."""
+        items = {item_name(step, number) for number in range(1, order.items.get(step, 0) + 1)}
+        if missing := items - order.completed - order.skipped:
+            self._fail(f"I3: {step} was completed before {missing}", order_id, order)
+
     def _check_reverse_order(self, order: KnownOrder, order_id: UUID, step: str) -> None:
+        if step in order.items:
+            self._fail(f"I10: {step} was compensated, which only joins its items", order_id, order)
+        dependents = self._workflow.dependents[declared_name(step)]
         later = [
             name
-            for name in self._workflow.dependents[step]
-            if self._workflow.by_name[name].compensation is Compensation.REVERSE and name in order.completed
+            for name in order.completed - order.items.keys()
+            if declared_name(name) in dependents
+            and self._workflow.step_of(name).compensation is Compensation.REVERSE
         ]
         if step in order.completed and set(later) - order.compensated:
             self._fail(
@@ -170,7 +187,9 @@ class Watch:
         if state == "processed" and step.state not in FINISHED:
             return f"I1: processed with {step}"
         is_left = step.outcome in ("done", "unknown") and step.state not in ("compensated", "skipped")
-        is_reversible = self._workflow.by_name[step.name].compensation is Compensation.REVERSE
+        declared = self._workflow.step_of(step.name)
+        joins = declared.each is not None and not is_item(step.name)
+        is_reversible = declared.compensation is Compensation.REVERSE and not joins
         if state == "compensated" and is_left and is_reversible:
             return f"I1: compensated with {step}"
         return ""
@@ -185,18 +204,23 @@ class Watch:
             if doubled:
                 raise Violation(f"I2: {service} did these more than once: {doubled}")
         effects = _net_effects(ledgers)
-        step_of = {step.operation: step.name for step in self._workflow.steps}
         for order_id, state in states.items():
             order, net = self.orders[order_id], effects.get(str(order_id), Counter())
             if any(times not in (0, 1) for times in net.values()):
                 self._fail(f"I2: {net}", order_id, order)
-            standing = {operation for operation in +net if step_of[operation] not in order.by_hand}
-            if state == "processed" and standing != {
-                each for each in FORWARD if step_of[each] not in order.by_hand
-            }:
+            standing = set(+net) - order.by_hand
+            if state == "processed" and standing != self._due(order) - order.by_hand:
                 self._fail(f"I2: processed with {net}", order_id, order)
             if state == "compensated" and standing:
                 self._fail(f"I2: compensated with {net}", order_id, order)
+
+    def _due(self, order: KnownOrder) -> set[str]:
+        """The steps and items that must have had their effect once the order is processed."""
+        return {
+            name
+            for name in order.steps.keys() - order.items.keys() - order.skipped
+            if self._workflow.step_of(name).operation in FORWARD
+        }
 
     def check_messages(self, order_id: UUID, state: str, messages: Sequence[str]) -> None:
         """Q3: the application was told once that the order was received and started, and last how it ended."""
@@ -217,14 +241,10 @@ def _settled(state: str) -> str:
 
 
 def _net_effects(ledgers: Ledgers) -> dict[str, Counter[str]]:
-    """How often each order's operations were done and not reversed."""
-    entries = [entry for of_service in ledgers.values() for entry in of_service]
-    operation_of = {entry["key"]: entry["operation"] for entry in entries}
+    """How often each order's steps and items were done and not reversed."""
     effects: dict[str, Counter[str]] = {}
-    for entry in entries:
-        net = effects.setdefault(entry["order_id"], Counter())
-        if entry["operation"] in FORWARD:
-            net[entry["operation"]] += 1
-        else:
-            net[operation_of[entry["key"].rpartition("/")[0]]] -= 1
+    for entry in (entry for of_service in ledgers.values() for entry in of_service):
+        key = read_key(entry["key"])
+        assert key is not None
+        effects.setdefault(entry["order_id"], Counter())[key.step] += -1 if key.compensates else 1
     return effects

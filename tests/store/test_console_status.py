@@ -16,7 +16,7 @@ from orders.selectors.desk import workflows
 from orders.selectors.desk.agents import AgentStatus, agent_statuses
 from orders.selectors.desk.supervisor import supervisor_status
 from orders.selectors.desk.workflows import Counts, draw, layers
-from tests.support.factories import ago, ahead, make_order, make_request, step_of
+from tests.support.factories import ago, ahead, joint, make_item, make_order, make_request, step_of
 from tests.support.roles import a_leader
 from tests.support.workflows import CAKE
 
@@ -146,6 +146,9 @@ def test_each_step_counts_its_running_waiting_delayed_and_failed_orders() -> Non
         not_before=ahead(60),
     )
     make_order({"authorise-payment": "failed"}, workflow=workflow, process_state="error")
+    items = make_order({**first, "create-shipment": joint(2)}, workflow=workflow, process_state="processing")
+    for number in (1, 2):
+        make_item(items, "create-shipment", number, state="running", complete_by=ahead(9))
     make_order(  # it has ended, so its failed step no longer counts
         {"authorise-payment": "failed"}, workflow=workflow, process_state="compensated", goal="compensate"
     )
@@ -154,6 +157,6 @@ def test_each_step_counts_its_running_waiting_delayed_and_failed_orders() -> Non
     counts = {node.name: node.counts for node in graph.nodes if node.counts.total}
     assert counts == {
         "reserve-stock": Counts(running=1),
-        "create-shipment": Counts(waiting=1, put_off=1),
+        "create-shipment": Counts(running=1, waiting=1, put_off=1),
         "authorise-payment": Counts(failed=1),
     }

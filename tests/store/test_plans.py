@@ -10,11 +10,13 @@ from uuid import UUID
 import pytest
 
 from orders.engine import alerts, state_store
+from orders.engine.branches import item_name
 from orders.engine.channels import leases as request_leases
 from orders.engine.channels import oldest_requests, replies, requests, submissions, suspects, unheld
 from orders.engine.circuits.store import unavailable_agents
 from orders.engine.rows import ProcessRow
 from orders.engine.runtime.sql import database_now, fetch, run
+from orders.engine.scheduler.branching import NewItem
 from orders.engine.state_store.writes import StepWrite
 from orders.engine.supervisor import leadership
 from orders.models import AgentRequest, OrderProcess, RoleInstance, StepState
@@ -238,6 +240,22 @@ def test_no_statement_of_a_pass_reads_a_whole_table(number: int) -> None:
     }
     whole = {what: set.union(*(plan.scanned_whole for plan in plans_of(act))) for what, act in acts.items()}
     assert whole == {what: set() for what in acts}
+
+
+@pytest.mark.parametrize("number", [1, 200])
+@pytest.mark.parametrize("sorts", ["on", "off"], ids=["sorting", "after a claim"])
+def test_what_branches_are_decided_on_is_read_and_written_by_keys(number: int, sorts: str) -> None:
+    """Also when a claim in the same transaction has made sorting look expensive."""
+    orders = some_orders(number)
+    run(f"SET LOCAL enable_sort = {sorts}")
+    (facts,) = plans_of(lambda: state_store.facts_of(orders))
+    assert facts.scanned_whole == set()
+    assert facts.indexes == {"orders_order_pkey", "one_state_per_step"}
+    joints = [step for steps in state_store.steps_of(orders).values() for step in steps if step.name == "box"]
+    items = [NewItem(joint, item_name("box", 1), "kitchen", {"box": 1}) for joint in joints]
+    (add,) = plans_of(lambda: state_store.add_items(items))
+    assert (add.scanned_whole, add.indexes) == (set(), {"orders_stepstate_pkey"})
+    assert StepState.objects.filter(name="box:1").count() == len(orders)
 
 
 @pytest.mark.parametrize("number", [1, 20])

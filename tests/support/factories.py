@@ -7,6 +7,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from orders.engine.branches import item_name
 from orders.engine.contracts import Workflow
 from orders.engine.runtime.sql import database_now
 from orders.engine.runtime.text import message_pattern
@@ -63,18 +64,35 @@ def make_order(
             legal["settles_at"] = ahead(35)
         if state == "awaiting":
             legal |= {"complete_by": ahead(3_600), "started_at": ago(1)}
+        defaults = {"agent": "" if declared.each else declared.agent, "request": {"portions": 1}}
         rows.append(
             StepState(
                 process=order,
                 name=declared.name,
                 position=position,
-                agent="" if declared.each else declared.agent,
-                **({"request": {"portions": 1}} | legal | step_fields),
+                **(defaults | legal | step_fields),
             )
         )
     assert not named_steps, f"no such steps: {named_steps}"
     StepState.objects.bulk_create(rows)
     return order
+
+
+def joint(items: int) -> dict[str, Any]:
+    """The fields of a step that waits for its items."""
+    return {
+        "state": "awaiting",
+        "agent": "",
+        "complete_by": None,
+        "awaits": {"kind": "items", "items": items},
+    }
+
+
+def make_item(order: OrderProcess, step: str, number: int, **fields: Any) -> StepState:
+    """One item of a step, which has the step's agent unless fields say otherwise."""
+    own = step_of(order, step)
+    item = {"name": item_name(step, number), "position": own.position, "agent": "carrier", "request": {}}
+    return StepState.objects.create(process=order, **(item | LEGAL[fields["state"]] | fields))
 
 
 def step_of(order: OrderProcess | UUID, name: str) -> StepState:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from orders.engine.branches import declared_name, is_item
 from orders.engine.contracts import Workflow
 from orders.engine.runtime.sql import fetch
 from orders.models import (
@@ -151,7 +152,7 @@ def predecessors_first(acknowledged: Collection[UUID], workflow: Workflow) -> No
         completed: set[str] = set()
         for kind, step, _ in events:
             if kind == "step_started":
-                missing = set(workflow.by_name[step].after) - completed
+                missing = set(workflow.step_of(step).after) - completed
                 assert not missing, f"I3: {order_id} started {step} before {missing}"
             elif kind in ("step_completed", "step_skipped", "settled_done"):
                 completed.add(step)
@@ -216,7 +217,8 @@ def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limi
         .order_by("id")
         .values_list("order_id", "kind", "step", "attempt", "detail", "at")
     )
-    granted: dict[tuple[UUID, str], int] = Counter()
+    granted: Counter[tuple[UUID, str]] = Counter()
+    turned: Counter[UUID] = Counter()
     failed: set[tuple[UUID, str, bool]] = set()
     retries: list[datetime] = []
     for order_id, kind, step, attempt, detail, at in rows:
@@ -229,16 +231,14 @@ def calls_within_limits(acknowledged: Collection[UUID], workflow: Workflow, limi
         if kind in GRANTS:
             granted[order_id, step] += 1
         elif kind == "compensation_requested":
-            granted |= {
-                (order_id, declared.name): 1 + granted[order_id, declared.name] for declared in workflow.steps
-            }
+            turned[order_id] += 1
         elif kind in ("step_started", "compensation_started"):
-            allowed = 1 + granted[order_id, step]
+            allowed = 1 + granted[order_id, step] + turned[order_id]
             assert attempt <= allowed, f"I8: {order_id} {step}: attempt {attempt}, {allowed} allowed"
             if this_way in failed:
                 retries.append(at)
         if kind in ("step_timed_out", "compensation_timed_out"):
-            declared = workflow.by_name[step]
+            declared = workflow.step_of(step)
             most = limits.threshold + declared.remedy.extended_waits
             most = most if kind == "step_timed_out" else limits.threshold * limits.compensation_patience
             assert detail["failures"] <= most, (
@@ -286,14 +286,18 @@ def compensated_in_reverse(acknowledged: Collection[UUID], workflow: Workflow) -
     """I10: a step is compensated after all that depend on it; a Compensated order has nothing left to reverse."""
     for order_id, events in _histories(acknowledged).items():
         compensated: set[str] = set()
-        standing = {step for kind, step, _ in events if kind == "step_completed"}
+        joints = {declared_name(step) for _, step, _ in events if is_item(step)}
+        standing = {step for kind, step, _ in events if kind == "step_completed"} - joints
         for kind, step, _ in events:
             if kind == "step_compensated":
                 compensated.add(step)
             elif kind == "compensation_started" and step in standing:
-                from_later = (set(workflow.dependents[step]) & standing) - compensated
-                from_later -= {
-                    name for name in from_later if workflow.by_name[name].compensation.value != "reverse"
+                dependents = workflow.dependents[declared_name(step)]
+                from_later = {
+                    name
+                    for name in standing - compensated
+                    if declared_name(name) in dependents
+                    and workflow.step_of(name).compensation.value == "reverse"
                 }
                 assert not from_later, f"I10: {order_id} compensated {step} before {from_later}"
 

@@ -30,6 +30,10 @@ FILL = [
                            ELSE 'processing' END AS state FROM generate_series(1, 30460) AS n) AS g
     """,
     """
+    INSERT INTO orders_order (id, data, placed_at)
+    SELECT order_id, '{"items": [{"what": "cake"}]}', created_at FROM orders_orderprocess
+    """,
+    """
     INSERT INTO orders_stepstate (order_id, name, position, agent, state, attempt, answered, generation,
                                   compensation_generation, outcome, complete_by, failure_count,
                                   compensation_failure_count, extended_waits, request, priority)
@@ -85,6 +89,7 @@ FILL = [
     """,
 ]
 BIG = (
+    "orders_order",
     "orders_orderprocess",
     "orders_stepstate",
     "orders_event",

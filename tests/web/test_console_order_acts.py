@@ -6,7 +6,7 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from orders.models import AuditEntry, BulkAction, Event, SetAside, SubmissionMessage
-from tests.support.factories import ago, step_of
+from tests.support.factories import ago, joint, make_item, step_of
 from tests.support.order_bodies import DELFT
 from tests.support.roles import history, stored
 from tests.web.conftest import Desk
@@ -30,6 +30,17 @@ def test_a_step_is_skipped_only_when_its_name_was_typed(desk: Desk) -> None:
     assert step_of(order, "send-confirmation").state == "skipped"
     allowed = AuditEntry.objects.filter(act="skip").order_by("id").values_list("allowed", flat=True)
     assert list(allowed) == [False, False, True]
+
+
+def test_an_item_of_a_step_has_pages_of_its_own(desk: Desk) -> None:
+    """Its name has a colon."""
+    order = an_order({**BEFORE_SHIPMENT, "create-shipment": joint(1)}, process_state="error")
+    make_item(order, "create-shipment", 1, state="failed", outcome="unknown")
+    at, client = f"/console/orders/{order.pk}/", desk("admin")
+    settle = f"{at}steps/create-shipment:1/settle/"
+    assert settle in client.get(at).content.decode()
+    client.post(settle, {"how": "done", "result": '{"shipment": "s-1"}', "reason": "seen at the carrier"})
+    assert step_of(order, "create-shipment:1").state == "completed"
 
 
 def test_a_resubmission_waits_shows_that_and_can_be_undone(desk: Desk) -> None:

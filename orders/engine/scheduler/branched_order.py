@@ -7,7 +7,7 @@ from enum import Enum, auto
 from orders.engine.branches import Facts, NewItem, holds, items_of
 from orders.engine.contracts import Json, Step, Workflow
 from orders.engine.rows import ProcessRow, StepRow
-from orders.engine.runtime.text import keepable_json, strict_json
+from orders.engine.runtime.text import strict_json
 from orders.engine.scheduler import branching
 from orders.engine.scheduler.order_record import OrderRecord
 from orders.vocabulary import EventKind, Goal
@@ -63,7 +63,7 @@ class BranchedOrder(OrderRecord):
     def _add_items(self, step: StepRow, items: Sequence[Json]) -> bool:
         """Parks a joint until its items have ended. Returns whether there are any."""
         agent = self._workflow.step_of(step.name).agent
-        parked, added = branching.add_items(step, agent, [keepable_json(dict(item)) for item in items])
+        parked, added = branching.add_items(step, agent, items)
         self.steps[step.name] = parked
         self.new_items += added
         self.needs_another_pass |= bool(added)

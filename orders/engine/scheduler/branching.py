@@ -36,6 +36,11 @@ def items_of(joint: StepRow, steps: Mapping[str, StepRow]) -> list[StepRow]:
     return sorted(own, key=lambda step: step.id)
 
 
+def are_added(joint: StepRow, items: Sequence[StepRow]) -> bool:
+    """Whether these are all the items that a joint waits for. They are not yet in the pass that adds them."""
+    return len(items) == (joint.awaits or {}).get("items")
+
+
 def known_before(workflow: Workflow, step: str, facts: Facts) -> Facts:
     """What a step may be decided on: the results of the steps that it comes after, None for those without."""
     earlier = workflow.predecessors[step]

@@ -176,7 +176,6 @@ class OrderPass(BranchedOrder):
                 self._advance(now, take_credit)
                 return
             if turn is Turn.LATER:
-                waits.append(now)
                 continue
             if declared.waits_for is not None:
                 waiting = self._await(step, declared, now)
@@ -203,6 +202,8 @@ class OrderPass(BranchedOrder):
                 return
             self._wait(step._replace(wanted_since=wanted_since), now)
             waits.append(due)
+        if self.needs_another_pass:
+            waits.append(now)
         if in_flight:
             self._hold(min(waits, default=None), now)
         elif waits:

@@ -94,7 +94,8 @@ def next_moves(workflow: Workflow, steps: Iterable[StepRow], now: datetime) -> M
         if row.state == StepStatus.RUNNING:
             in_flight = True
         elif row.state == StepStatus.AWAITING and branching.is_joint(row, declared):
-            if all(item.state in FINISHED for item in branching.items_of(row, rows)):
+            items = branching.items_of(row, rows)
+            if branching.are_added(row, items) and all(item.state in FINISHED for item in items):
                 start.append((row, declared))
         elif row.state == StepStatus.AWAITING:
             if parking.is_due(row, now):

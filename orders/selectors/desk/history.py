@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from orders.vocabulary import EventKind
+from orders.vocabulary import EventKind, WaitKind
 
 
 class Cause(StrEnum):
@@ -139,7 +139,7 @@ class _Order:
             case EventKind.WAITING_FOR_AGENT | EventKind.STEP_DEFERRED:
                 self.in_flight.pop(event.step, None)
                 self.for_agents[event.step] = str(event.detail.get("agent", event.step))
-            case EventKind.AWAITING:
+            case EventKind.AWAITING if event.detail.get("kind") != WaitKind.ITEMS:
                 self.in_flight.pop(event.step, None)
                 self.awaited[event.step] = moment(event.detail.get("until"))
             case EventKind.STEP_DECLINED:

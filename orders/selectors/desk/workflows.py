@@ -166,7 +166,7 @@ def _counts(now: datetime) -> dict[tuple[str, int], dict[str, Counts]]:
               FROM (SELECT order_id FROM orders_orderprocess WHERE process_state = 'error'
                      ORDER BY created_at DESC LIMIT %(most)s) AS wrong
               JOIN orders_stepstate AS s ON s.order_id = wrong.order_id AND s.state = 'failed')
-        SELECT p.workflow, p.version, split_part(at.name, ':', 1), at.what, count(*)
+        SELECT p.workflow, p.version, split_part(at.name, ':', 1), at.what, count(DISTINCT p.order_id)
           FROM at JOIN orders_orderprocess AS p ON p.order_id = at.order_id
          GROUP BY 1, 2, 3, 4
         """,
