@@ -18,8 +18,8 @@ from orders.business.words import (
     CustomerWords,
     Situation,
     Words,
-    declared_name,
 )
+from orders.engine.branches import declared_name
 from orders.selectors.tracked_orders import Occurrences, TrackedOrder
 from orders.vocabulary import EventKind, Goal, Reason, StepStatus, WaitKind
 from orders.wording.customers.charges import charge_words
