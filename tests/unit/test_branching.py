@@ -89,7 +89,9 @@ def test_a_step_is_decided_on_what_it_comes_after_and_on_nothing_else() -> None:
     ("second", "joins"), [("completed", True), ("skipped", True), ("running", False), ("failed", False)]
 )
 def test_a_joint_is_due_once_its_items_have_ended(second: str, joins: bool) -> None:
-    joint = step_row("dish", {"state": "awaiting", "complete_by": None, "awaits": {"kind": "items", "items": 2}}, PARTY)
+    joint = step_row(
+        "dish", {"state": "awaiting", "complete_by": None, "awaits": {"kind": "items", "items": 2}}, PARTY
+    )
     others = [step_row("invite", "completed", PARTY), step_row("music", "skipped", PARTY)]
     rows = [*others, joint, step_row("serve", "not_started", PARTY), item(1, "completed"), item(2, second)]
     started = [step.name for step, _ in next_moves(PARTY, rows, NOW).start]
