@@ -56,8 +56,8 @@ SIMULATION = (
     Mutant(
         name="only-what-runs-is-compensated-first",
         path=f"{ENGINE}/scheduler/compensation.py",
-        old="reversals_open & set(workflow.dependents[name])\n",
-        new="{later for later in workflow.dependents[name] if rows[later].state == StepStatus.RUNNING}\n",
+        old="for other in reversals_open if declared_name(other) in later}",
+        new="for other in later if rows[other].state == StepStatus.RUNNING}",
         test=LIVES,
     ),
     # Effects (I2)
