@@ -93,6 +93,27 @@ def test_a_condition_is_asked_of_the_result_that_came_in_this_pass() -> None:
     assert requested_steps() == {"music"}
 
 
+def test_a_condition_knows_the_steps_before_it_and_no_others() -> None:
+    """What another step has answered by then is chance."""
+    asked: list[Any] = []
+    workflow = changed("music", when=lambda order, results: bool(asked.append((order, results))))
+    order = a_party(
+        {"dish": {"state": "completed", "agent": "", "result": [{"plate": 1}]}}, workflow=workflow
+    )
+    run(workflow)
+    assert asked == [({"dishes": list(DISHES)}, {"invite": FEW})]
+    assert states(order)["music"] == "skipped"
+
+
+def test_a_condition_is_asked_of_a_step_and_not_of_its_items() -> None:
+    asked: list[Any] = []
+    workflow = changed("dish", when=lambda order, results: asked.append(results) or True)
+    a_party(workflow=workflow)
+    run(workflow)
+    assert requested_steps() == {"dish:1", "dish:2"}
+    assert asked == [{"invite": FEW}]
+
+
 def test_a_step_that_was_sent_is_not_asked_again() -> None:
     """A later release that answers otherwise does not leave out what may have been done."""
     order = a_party({"music": {"state": "not_started", "attempt": 1, "answered": 1, "outcome": "unknown"}})
@@ -157,6 +178,7 @@ def test_items_are_added_once_however_often_the_order_is_looked_at() -> None:
         all_due(order)
         run()
     assert StepState.objects.filter(process_id=order.order_id, name__startswith="dish:").count() == 2
+    assert (stored(order).process_state, states(order)["dish"]) == ("processing", "awaiting")
 
 
 @pytest.mark.pattern("C4")
@@ -252,9 +274,12 @@ def test_an_order_is_compensated_while_its_items_are_under_way() -> None:
 
 def test_a_notice_on_a_condition_is_not_sent_about_what_was_never_to_happen() -> None:
     workflow = changed("music", compensation=Compensation.NOTICE)
-    a_party({"music": "skipped", "dish": "skipped"}, workflow=workflow, goal="compensate")
+    order = a_party({"music": "skipped", "dish": "skipped"}, workflow=workflow, goal="compensate")
     run(workflow)
     assert requested_steps() == {"invite"}
+    answer(order, "invite")
+    run(workflow)
+    assert stored(order).process_state == "compensated"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The mutants: which guard, where, what is left without it, and which test says so."""
 
+from tests.mutants.branches import BRANCHES
 from tests.mutants.keys import KEYS
 from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
 from tests.mutants.reconciliation import RECONCILIATION
@@ -324,6 +325,7 @@ MUTANTS = (
     *ROUND_TRIPS,
     *SNAPSHOTS,
     *WAITS,
+    *BRANCHES,
     *WATCHDOG,
     *RECONCILIATION,
     # Operators (F33)

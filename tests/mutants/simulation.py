@@ -56,8 +56,8 @@ SIMULATION = (
     Mutant(
         name="only-what-runs-is-compensated-first",
         path=f"{ENGINE}/scheduler/compensation.py",
-        old="if declared_name(other) in later}",
-        new="if declared_name(other) in later and rows[other].state == StepStatus.RUNNING}",
+        old="for other in reversals_open if declared_name(other) in later}",
+        new="for other in later if rows[other].state == StepStatus.RUNNING}",
         test=LIVES,
     ),
     # Effects (I2)

@@ -33,7 +33,7 @@ from tests.services.operated_orders import (
     in_error,
     pass_over,
 )
-from tests.support.factories import ago, ahead, make_purchase, make_request, step_of
+from tests.support.factories import ago, ahead, joint, make_item, make_purchase, make_request, step_of
 from tests.support.roles import a_scheduler, event_of, everything, history, requested_steps, states, stored
 from tests.support.two_sessions import Session, all_at_once
 
@@ -69,6 +69,14 @@ def test_a_waiting_step_that_was_never_tried_can_be_skipped() -> None:
     assert step_of(order, "reserve-stock").waiting_since is None
     pass_over()
     assert requested_steps(order) == {"authorise-payment"}
+
+
+def test_an_item_that_a_later_step_needs_is_not_skipped() -> None:
+    order = in_error({**BEFORE_SHIPMENT, "create-shipment": joint(1)})
+    make_item(order, "create-shipment", 1, state="failed")
+    result = skip(order_id=order.pk, step="create-shipment:1", actor=OLGA, reason="r")
+    assert result.status is ResultStatus.REFUSED
+    assert result.message.startswith("send-confirmation needs the result of create-shipment:1.")
 
 
 REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {

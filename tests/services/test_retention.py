@@ -22,6 +22,7 @@ from orders.models import (
     BulkItem,
     Event,
     OrderLine,
+    OrderProcess,
     OutgoingMessage,
     StatusMessage,
     StepState,
@@ -29,8 +30,9 @@ from orders.models import (
     SweepRecord,
 )
 from orders.retention import moving, records
+from orders.selectors.archived_orders import opened
 from sasweb import logs
-from tests.support.factories import make_alert, make_order
+from tests.support.factories import make_alert, make_item, make_order
 from tests.support.finished_orders import finished_order, is_stored, retain
 from tests.support.workflows import CAKE
 
@@ -65,6 +67,20 @@ def test_a_finished_order_moves_with_all_its_rows(state: str) -> None:
         "alerts": 1,
     }
     assert retain()["finished orders"] == 0
+
+
+def test_the_items_of_a_step_move_in_their_order_with_the_list_of_their_results() -> None:
+    order = OrderProcess.objects.get(pk=finished_order())
+    for number in range(1, 12):
+        make_item(order, "bake", number, state="completed", agent="oven", result={"layer": number})
+    layers = [{"layer": number} for number in range(1, 12)]
+    StepState.objects.filter(process=order, name="bake").update(agent="", result=layers)
+    assert retain()["finished orders"] == 1
+    archived = opened(ArchivedOrder.objects.get())
+    results = {step.name: step.result for step in archived.steps}
+    items = [f"bake:{number}" for number in range(1, 12)]
+    assert list(results) == ["mix", "heat-oven", "bake", *items, "decorate", "box", "deliver", "tell"]
+    assert results["bake"] == [results[item] for item in items]
 
 
 @pytest.mark.parametrize("state", ["pending", "processing", "error"])

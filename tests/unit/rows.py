@@ -72,7 +72,12 @@ def step_row(
     if values.get("state") == "awaiting":
         legal["complete_by"] = at(3_600)
     names = [step.name for step in workflow.steps]
-    identity = {"id": names.index(name) + 1, "name": name, "agent": workflow.by_name[name].agent}
+    declared = workflow.by_name[name]
+    identity = {
+        "id": names.index(name) + 1,
+        "name": name,
+        "agent": "" if declared.each else declared.agent,
+    }
     return NEW._replace(**(identity | legal | values | fields))
 
 

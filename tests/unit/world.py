@@ -4,18 +4,23 @@ only when a test moves it.
 Only the decisions are real: `OrderPass` (which calls `next_moves` and `next_compensation_moves`) and `rule_on`.
 """
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
 
+from orders.engine.branches import Facts, declared_name, is_item
 from orders.engine.contracts import Compensation, Remedy, Step, Workflow
 from orders.engine.retry_rules import RetryRules
 from orders.engine.rows import ReplyRow, StepRow
+from orders.engine.scheduler.branching import NewItem
 from orders.engine.scheduler.order_pass import ENDED, OrderPass
 from orders.engine.supervisor.remedies import Ruling, rule_on
-from tests.unit.rows import ME, NOW, process_row, reply_to, step_rows
+from tests.unit.rows import ME, NEW, NOW, process_row, reply_to, step_rows
 
 RULES = RetryRules(threshold=3, compensation_patience=2)
 COMPLETE_BY, SETTLE, CUSTOMER_WAIT, EXTENDED_WAIT = 30.0, 5.0, 60.0, 120.0
@@ -25,9 +30,27 @@ SOME_TURNS = 300
 FINISHED = {"completed", "skipped"}
 
 
+REVERSIBLE = (Compensation.REVERSE, Compensation.NONE)
+
+
+def always(data: Mapping[str, Any], results: Mapping[str, Any]) -> bool:
+    """A condition that holds."""
+    return True
+
+
+def never(data: Mapping[str, Any], results: Mapping[str, Any]) -> bool:
+    """A condition that does not hold."""
+    return False
+
+
+def some_items(number: int, data: Mapping[str, Any], results: Mapping[str, Any]) -> list[dict[str, int]]:
+    """As many items."""
+    return [{"item": item} for item in range(number)]
+
+
 @st.composite
 def workflows(draw: st.DrawFn) -> Workflow:
-    """Workflows of one to five steps, each after some of the earlier ones."""
+    """Workflows of one to five steps, each after some of the earlier ones; some on a condition or for some items."""
     names = ["a", "b", "c", "d", "e"][: draw(st.integers(1, 5))]
     steps = []
     for number, name in enumerate(names):
@@ -40,9 +63,12 @@ def workflows(draw: st.DrawFn) -> Workflow:
                 [Remedy(), Remedy(then="compensate"), Remedy(extended_waits=1, wait=EXTENDED_WAIT)]
             )
         )
+        items = draw(st.sampled_from([*[None] * 4, 0, 1, 2])) if compensation in REVERSIBLE else None
         steps.append(
             Step(
                 name=name,
+                when=draw(st.sampled_from([None, None, always, never])),
+                each=None if items is None else partial(some_items, items),
                 agent="hand",
                 operation=f"{name}-it",
                 data=dict,
@@ -81,6 +107,7 @@ class World:
     posted: list[ReplyRow] = field(default_factory=list)
     effects: set[str] = field(default_factory=set)
     performed: set[str] = field(default_factory=set)
+    results: dict[str, Any] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     story: list[str] = field(default_factory=list)
     is_available: bool = True
@@ -102,11 +129,15 @@ class World:
         unread, self.unread = self.unread, []
         for reply in unread:
             order_pass.take(reply, self.now)
+        order_pass.turn(self.now)
         never_begun = {call.step.id for call in self.calls if not call.begun and not call.compensates}
         for step in order_pass.recallable():
             if step.id in never_begun:
                 order_pass.recalled(step.id)
                 self.calls = [call for call in self.calls if call.step.id != step.id]
+        if order_pass.asks_facts():
+            done = {name for name, step in self.steps.items() if step.state == "completed"}
+            order_pass.facts = Facts({}, {name: self.results.get(name) for name in done})
         order_pass.advance(self.now, self.take_credit)
         self.story += [f"{event.kind} {event.step}" for event in order_pass.events]
         self.check_attempts_only_grow(order_pass)
@@ -128,8 +159,18 @@ class World:
                     request.key_is_known,
                 )
             )
+        for write in order_pass.step_writes():
+            if write.result is not None:
+                self.results[write.step.name] = json.loads(write.result)
         self.row, self.steps = order_pass.row, dict(order_pass.steps)
+        for item in order_pass.new_items:
+            self.add(item)
         self.check_what_is_in_flight_has_an_end()
+
+    def add(self, item: NewItem) -> None:
+        """Adds an item's step, as the state store does."""
+        assert item.name not in self.steps, (item.name, self.story)
+        self.steps[item.name] = NEW._replace(id=len(self.steps) + 1, name=item.name, agent=item.agent)
 
     def take_credit(self, agent: str, is_retry: bool) -> bool:
         """Whether a request may be sent."""
@@ -172,7 +213,7 @@ class World:
         for step in overdue:
             ruling, after = rule_on(
                 step,
-                self.workflow.by_name[step.name],
+                self.workflow.step_of(step.name),
                 goal=self.row.goal,
                 rules=RULES,
                 now=self.now,
@@ -215,26 +256,52 @@ class World:
         requested = {request.step_id for request in order_pass.new_requests}
         for name, after in order_pass.steps.items():
             before = self.steps[name]
-            assert after.attempt == before.attempt + (after.id in requested), (name, self.story)
+            parked = self.joins(after) and (before.attempt, after.attempt) == (0, 1)
+            assert after.attempt == before.attempt + (after.id in requested or parked), (name, self.story)
             assert after.answered >= before.answered
             assert after.answered <= after.attempt
 
     def check_everything_before_it_is_finished(self, step: StepRow, steps: dict[str, StepRow]) -> None:
-        for earlier in self.workflow.by_name[step.name].after:
-            assert steps[earlier].state in FINISHED, (step.name, earlier, self.story)
+        for earlier in self.workflow.step_of(step.name).after:
+            for row in steps.values():
+                if declared_name(row.name) == earlier:
+                    assert row.state in FINISHED, (step.name, row.name, self.story)
 
     def check_everything_after_it_is_compensated(self, step: StepRow, steps: dict[str, StepRow]) -> None:
         """Also checks that the step's own forward call can no longer land (rule 8)."""
-        declared = self.workflow.by_name[step.name]
+        declared = self.workflow.step_of(step.name)
         assert declared.compensation is not Compensation.NONE, (step.name, self.story)
+        assert not self.joins(step), (step.name, self.story)
         is_notice = declared.compensation is Compensation.NOTICE
-        later = [name for name in self.workflow.by_name if name != step.name]
-        for name in later if is_notice else self.workflow.dependents[step.name]:
-            if self.workflow.by_name[name].compensation is Compensation.REVERSE:
+        later = self.workflow.by_name if is_notice else self.workflow.dependents[declared.name]
+        for name in steps:
+            if name == step.name or declared_name(name) not in later:
+                continue
+            if self.workflow.step_of(name).compensation is Compensation.REVERSE:
                 assert steps[name].key() not in self.effects, (step.name, name, self.story)
                 assert not self.may_land(name), (step.name, name, self.story)
             assert steps[name].state != "running", (step.name, name, self.story)
         assert not self.may_land(step.name), (step.name, self.story)
+
+    def joins(self, step: StepRow) -> bool:
+        """Whether a step only joins its items."""
+        return self.workflow.step_of(step.name).each is not None and not is_item(step.name)
+
+    def runs(self, step: StepRow) -> bool:
+        """Whether a step has an effect once the order is processed."""
+        return not self.joins(step) and step.state == "completed"
+
+    def check_branches(self) -> None:
+        """Every branch of a processed order was decided as its workflow says."""
+        for declared in self.workflow.steps:
+            row = self.steps[declared.name]
+            assert (row.state == "skipped") == (declared.when is never), (row.name, self.story)
+            items = [name for name in self.steps if is_item(name) and declared_name(name) == row.name]
+            if declared.each is not None and row.state == "completed":
+                assert len(items) == len(declared.each({}, {})), (row.name, self.story)
+                assert self.results[row.name] == [self.results[name] for name in items], self.story
+            else:
+                assert not items, (row.name, self.story)
 
     def may_land(self, name: str) -> bool:
         """Whether a forward call of this step is under way and its effect has not happened yet."""
