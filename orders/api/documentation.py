@@ -46,7 +46,11 @@ PENDING_ORDER = {
         }
     ],
     "steps": [],
-    "links": {"self": f"/api/v1/orders/{ORDER_ID}", "events": f"/api/v1/orders/{ORDER_ID}/events"},
+    "links": {
+        "self": f"/api/v1/orders/{ORDER_ID}",
+        "events": f"/api/v1/orders/{ORDER_ID}/events",
+        "progress": f"/api/v1/orders/{ORDER_ID}/progress",
+    },
 }
 
 
@@ -127,9 +131,9 @@ CANCEL_ORDER: dict[str, Any] = {
     "operation_id": "cancel_order",
     "summary": "Cancel an order",
     "description": (
-        "Cancels an order, and refunds what was paid. You can cancel an order until its point of no return. After a "
-        "202 response the order's `goal` is `compensate`; once everything is reversed, its `state` is `compensated`. "
-        "Repeating the request has no further effect."
+        "Cancels an order, and refunds what was paid. You can cancel an order until its point of no return, such as its "
+        "payment. After a 202 response the order's `goal` is `compensate`; once everything is reversed, its `state` is "
+        "`compensated`. Repeating the request has no further effect."
     ),
     "tags": ["orders"],
     "parameters": [ETAG],
@@ -146,6 +150,17 @@ LIST_EVENTS: dict[str, Any] = {
     "parameters": [EventQuery],
     "responses": representations.EventPageOut,
     "extensions": {OPERATION_PROBLEMS: ["validation_failed", "not_found"]},
+}
+GET_PROGRESS: dict[str, Any] = {
+    "operation_id": "get_order_progress",
+    "summary": "Retrieve what an order's customer reads of it",
+    "description": (
+        "For your own page of an order: where it is and its stages, in words for customers. They may change with time "
+        "alone, when what was promised is late. `Accept-Language` chooses the language."
+    ),
+    "tags": ["orders"],
+    "responses": representations.ProgressOut,
+    "extensions": {OPERATION_PROBLEMS: ["not_found"]},
 }
 LIST_MESSAGES: dict[str, Any] = {
     "operation_id": "list_messages",

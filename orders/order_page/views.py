@@ -93,7 +93,7 @@ def _render(request: HttpRequest, visit: Visit, name: str) -> HttpResponse:
     order = tracked.order
     kind = find_kind(order.workflow)
     folders = (kind.templates, GENERAL) if kind and kind.templates else (GENERAL,)
-    usual = cache.get_or_set("usual_seconds", tracked_orders.usual_seconds, USUAL_CACHED) or {}
+    usual = cache.get_or_set("usual_seconds_by_workflow", tracked_orders.usual_seconds, USUAL_CACHED) or {}
     context: dict[str, Any] = {
         "order": order,
         "tracked": tracked,

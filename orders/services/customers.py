@@ -41,7 +41,7 @@ def place_order_as_guest(
 
 
 def cancel(*, order_id: UUID, by: str) -> Result:
-    """Starts the compensation of an order, unless its payment has been requested.
+    """Starts the compensation of an order, unless it is past its point of no return.
 
     Raises `NoSuchOrderError`, also while the order's submission has not been inserted yet.
     """
@@ -52,7 +52,7 @@ def cancel(*, order_id: UUID, by: str) -> Result:
         if row.process_state == ProcessState.PROCESSED or _is_past_the_point(row, steps):
             return Result(
                 status=ResultStatus.REFUSED,
-                message="The order can no longer be cancelled, because its payment is being taken.",
+                message="The order can no longer be cancelled, because it is past its point of no return.",
             )
         release_order(row._replace(goal=Goal.COMPENSATE), by=by, resolution="cancelled")
         state_store.record_events(

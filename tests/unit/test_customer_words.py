@@ -210,8 +210,12 @@ def test_what_has_no_words_of_its_own_says_what_kind_of_wait_it_is(kind: WaitKin
 
 
 def test_while_anything_is_under_way_the_order_does_not_wait() -> None:
-    view = order(step("mix", "completed"), step("more-flour", "awaiting", **AWAITED), step("bake", "running"))
+    asks_again = {"awaits": WaitKind.ANSWER, "attempts": 3, "not_before": PLACED}
+    view = order(
+        step("mix", "completed"), step("more-flour", "awaiting", **asks_again), step("bake", "running")
+    )
     assert read(view).situation is Situation.WORKING
+    assert listed_status(view).word == "In progress"
     assert stages(view)[1:] == [("Mix", "done"), ("More flour", "wait"), ("Bake", "now")]
 
 

@@ -119,6 +119,28 @@ def test_it_is_ordered_over_rest(ada: APIClient) -> None:
     }
 
 
+def test_programs_get_what_its_customer_reads(ada: APIClient) -> None:
+    order = ada.post(ORDERS, {"workflow": "bake", "cake": "walnut"}).json()
+    url = order["links"]["progress"]
+    placed = {"title": "We have your order", "state": "done", "at": order["placed_at"]}
+    assert ada.get(url).json() == {
+        "situation": "received",
+        "status": "Received",
+        "headline": "Thank you. We have your order.",
+        "sentences": ["It’s safe with us, and we’ll start on it in a moment. You can close this page."],
+        "stages": [placed, {"title": "Mix", "state": "later", "at": None}],
+        "is_late": False,
+        "may_cancel": False,
+        "declined_until": None,
+    }
+    take_in()
+    OrderProcess.objects.update(process_state="error")
+    StepState.objects.update(state="failed", attempt=1, error={"code": "burnt", "message": "the oven"})
+    stopped = ada.get(url).json()
+    assert (stopped["situation"], stopped["may_cancel"]) == ("stopped", True)
+    assert stopped["stages"] == [placed, {"title": "Mix", "state": "stop", "at": None}]
+
+
 @pytest.mark.parametrize(
     ("body", "pointer"),
     [

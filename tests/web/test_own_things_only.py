@@ -51,7 +51,7 @@ def test_one_customer_reaches_nothing_of_another_by_any_url_or_method(catalogue:
     places = customers_places({"order_id": order.order_id, "address_id": address.pk})
     assert {"order:page", "order:progress", "order:cancel", "shop:order-pay"} <= places.keys()
     assert {"account:address", "account:delete-address"} <= places.keys()
-    assert {"api:order", "api:order-cancel", "api:order-events"} <= places.keys()
+    assert {"api:order", "api:order-cancel", "api:order-events", "api:order-progress"} <= places.keys()
     program: Client = api_client(token_of(bob))
     before = state()
     for name, path in places.items():

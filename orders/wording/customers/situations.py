@@ -36,9 +36,9 @@ class Status:
 def listed_status(order: CustomerOrder) -> Status:
     """How a list shows where an order is. A list does not read histories, so it says only what is certain without."""
     situation = situation_of(order, {})
-    unfinished = [step for step in order.steps if step.state not in FINISHED]
+    under_way = [step for step in order.steps if step.state not in FINISHED and not step.awaits]
     if situation is Situation.WORKING:
-        if any(step.attempts > 1 or step.not_before or step.error for step in unfinished):
+        if any(step.attempts > 1 or step.not_before or step.error for step in under_way):
             situation = Situation.RETRYING
         elif order.state == ProcessState.PENDING and not any(step.attempts for step in order.steps):
             situation = Situation.RECEIVED
