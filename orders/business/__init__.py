@@ -12,6 +12,7 @@ from orders.business.fields import Attribute, Field, FieldType
 from orders.business.kinds import Draft, Line, OrderKind, Profile
 from orders.business.reading import BadOrderError
 from orders.engine.contracts import Compensation, Json, Remedy, Step, Workflow
+from orders.engine.moving import Move
 from orders.engine.waits import Decision, Delay, OutsideEvent
 from orders.fields.money import Money
 from sasweb.environment import Environment
@@ -29,6 +30,7 @@ __all__ = [
     "Json",
     "Line",
     "Money",
+    "Move",
     "OrderKind",
     "OutsideEvent",
     "Profile",

@@ -12,6 +12,7 @@ from orders.business.fields import Attribute, Field
 from orders.business.reading import BadOrderError
 from orders.business.submissions import DEFAULT_PRIORITY, GUEST
 from orders.engine.contracts import Json, Submission, Workflow
+from orders.engine.moving import Move
 from orders.fields.money import Money
 from sasweb.environment import Environment
 
@@ -85,6 +86,9 @@ class OrderKind:
     """Whether its idempotency keys were used before there were several kinds, so that their records lack its name."""
     personal: ClassVar[Sequence[str]] = ()
     """Where its data name a person, as in `ship_to.name`: what is replaced everywhere when a customer is erased."""
+
+    moves: ClassVar[Sequence[Move]] = ()
+    """How unfinished orders may move from one version to a later one. None moves by itself: an operator moves them."""
 
     @classmethod
     def versions(cls, environment: Environment) -> Sequence[Workflow]:

@@ -23,7 +23,7 @@ PURE = [
     *(
         f"orders.engine.{name}"
         for name in (
-            *("errors", "contracts", "effects", "waits", "rows", "parking", "retry_rules"),
+            *("errors", "contracts", "effects", "waits", "rows", "parking", "moving", "retry_rules"),
             *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
@@ -69,7 +69,7 @@ ROOMS = {
     "orders.models": ("orders.vocabulary", "sasweb.sealing"),
     "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
     "orders.business": (
-        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
+        *("orders.engine.contracts", "orders.engine.errors", "orders.engine.waits", "orders.engine.moving"),
         *("orders.engine.channels.submissions", "orders.engine.runtime.text"),
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
     ),
@@ -99,7 +99,7 @@ ROOMS = {
     "orders.services": (
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
-        *("orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
+        *("orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks", "orders.engine.moving"),
         *("orders.outbox", "orders.access", "orders.business"),
     ),
     "orders.outbox": (
