@@ -1,6 +1,7 @@
 """The mutants: which guard, where, what is left without it, and which test says so."""
 
 from tests.mutants.keys import KEYS
+from tests.mutants.moves import MOVES
 from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
 from tests.mutants.reconciliation import RECONCILIATION
 from tests.mutants.round_trips import ROUND_TRIPS
@@ -324,6 +325,7 @@ MUTANTS = (
     *ROUND_TRIPS,
     *SNAPSHOTS,
     *WAITS,
+    *MOVES,
     *WATCHDOG,
     *RECONCILIATION,
     # Operators (F33)
