@@ -25,7 +25,7 @@ MOVES = (
         path=PLAN,
         old="if target != step and not is_wait:",
         new="if False:",
-        test=f"{TESTS}::test_whatever_its_steps_are_what_may_have_happened_is_never_lost_or_done_again",
+        test=f"{TESTS}::test_a_step_that_has_begun_keeps_its_name_although_nothing_else_would_change",
     ),
     Mutant(
         name="moved-into-the-wrong-order",

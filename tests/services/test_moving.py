@@ -485,5 +485,6 @@ def test_a_move_makes_the_same_statements_for_any_number_of_orders() -> None:
 
         with connection.execute_wrapper(note):
             assert move().movable == number
+        assert sum("pg_notify" in sql for sql in statements) == 1  # the schedulers are woken
         counts.append(len(statements))
     assert counts[0] == counts[1]

@@ -140,6 +140,15 @@ def test_only_a_step_that_has_not_begun_may_change(
     assert isinstance(plan({"mix": "completed", old_name: "failed"}, new=new), Transfer)
 
 
+def test_a_step_that_has_begun_keeps_its_name_although_nothing_else_would_change() -> None:
+    new = changed("stamp", agent="post", operation="sign", after=("bake",), needs=())
+    steps = {**TASTED, "bake": "completed"}
+    assert plan({**steps, "sign": UNKNOWN}, new=new) == Obstacle(
+        "step sign has begun, and version 2 calls it stamp"
+    )
+    assert isinstance(plan({**steps, "sign": "failed"}, new=new), Transfer)
+
+
 def test_what_comes_before_a_step_that_has_begun_must_be_finished() -> None:
     after_ice = Workflow(
         name=NEW.name,
