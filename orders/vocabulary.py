@@ -114,6 +114,7 @@ class EventKind(StrEnum):
     EDITED = "edited"
     HURRIED = "hurried"
     PRIORITY_SET = "priority_set"
+    VERSION_CHANGED = "version_changed"
     SETTLED_DONE = "settled_done"
     SETTLED_NOT_DONE = "settled_not_done"
     SETTLED_COMPENSATED = "settled_compensated"

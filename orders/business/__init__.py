@@ -21,6 +21,7 @@ from orders.engine.contracts import (
     Step,
     Workflow,
 )
+from orders.engine.moving import Move
 from orders.engine.waits import Decision, Delay, OutsideEvent
 from orders.fields.money import Money
 from sasweb.environment import Environment
@@ -41,6 +42,7 @@ __all__ = [
     "Json",
     "Line",
     "Money",
+    "Move",
     "OrderKind",
     "OutsideEvent",
     "Profile",

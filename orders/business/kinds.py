@@ -14,6 +14,7 @@ from orders.business.submissions import DEFAULT_PRIORITY, GUEST
 from orders.business.words import CustomerWords
 from orders.engine.contracts import Json, Workflow
 from orders.engine.intakes import Submission
+from orders.engine.moving import Move
 from orders.fields.money import Money
 from sasweb.environment import Environment
 
@@ -92,6 +93,9 @@ class OrderKind:
     """Whether its idempotency keys were used before there were several kinds, so that their records lack its name."""
     personal: ClassVar[Sequence[str]] = ()
     """Where its data name a person, as in `ship_to.name`: what is replaced everywhere when a customer is erased."""
+
+    moves: ClassVar[Sequence[Move]] = ()
+    """How unfinished orders may move from one version to a later one. None moves by itself: an operator moves them."""
 
     @classmethod
     def versions(cls, environment: Environment) -> Sequence[Workflow]:

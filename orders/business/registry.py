@@ -18,6 +18,7 @@ from orders.business.kinds import OrderKind
 from orders.engine.branches import declared_name
 from orders.engine.contracts import Agent, Step, Workflow, Workflows
 from orders.engine.errors import WorkflowError
+from orders.engine.moving import Journey, check_move
 from sasweb.environment import ConfigError, Environment, invalid
 
 AgentMaker = Callable[[Environment], Sequence[Agent]]
@@ -56,6 +57,15 @@ def workflows() -> Workflows:
 def newest_workflows() -> Mapping[str, Workflow]:
     """The newest version of each workflow, by name: what new orders take."""
     return {name: workflow for (name, _), workflow in workflows().items()}
+
+
+def find_journey(name: str, from_version: int, to_version: int) -> Journey | None:
+    """The way on which orders move between two versions of a workflow; None if its kind declares none."""
+    kind = find_kind(name)
+    for move in kind.moves if kind else ():
+        if (move.from_version, move.to_version) == (from_version, to_version):
+            return Journey(move, workflows()[name, from_version], workflows()[name, to_version])
+    return None
 
 
 def find_step(workflow: str, version: int, step: str) -> Step | None:
@@ -174,7 +184,8 @@ def _make(makers: Sequence[AgentMaker]) -> dict[str, Agent]:
 
 
 def _versions(kind: type[OrderKind], environment: Environment) -> Sequence[Workflow]:
-    """A kind's versions, in the order in which they were made. Raises `WorkflowError` if they are not."""
+    """A kind's versions, in the order in which they were made. Raises `WorkflowError` if they are not, or if orders
+    could not move between them as the kind declares."""
     versions = list(kind.versions(environment))
     numbers = [workflow.version for workflow in versions]
     if not numbers or numbers != sorted(set(numbers)):
@@ -183,6 +194,9 @@ def _versions(kind: type[OrderKind], environment: Environment) -> Sequence[Workf
         )
     if any(workflow.name != kind.name for workflow in versions):
         raise WorkflowError(f"{kind.name}: every version must have this name")
+    by_number = {workflow.version: workflow for workflow in versions}
+    for move in kind.moves:
+        check_move(move, by_number, kind.name)
     return versions
 
 

@@ -83,7 +83,8 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
         asks for time is given it in the same way. A circuit opens on the failures of several orders; one that fails
         while others succeed has its own counted.
 
-    10. Workflows are data with a version, and an order finishes on the version that it started with. A release that
+    10. Workflows are data with a version, and an order finishes on the version that it started with, unless an operator
+        moves it to a later one while nothing is in flight. What may have happened keeps its key. A release that
         does not have that version, or has changed it, leaves the order to one that has it as it was.
 
     11. Poison is isolated. After an unexpected error the orders of the pass are bisected; one that fails alone while
@@ -117,6 +118,7 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     contracts, waits             what a business declares, and what its steps may wait for
     fallbacks, results           what a step does when it fails or is reversed; what its result must hold
     errors, rows                 the tree of errors; rows as plain tuples
+    moving                       what becomes of an order's steps on a later version, or why it cannot move there
     parking, callbacks           how an awaiting step is parked; the tokens with which services answer later
     submission                   the Submitter: inserts orders with their processes and steps, or sets them aside
     scheduler/                   the Scheduler; one order's pass; pure decisions: what comes next on the way forward

@@ -94,6 +94,11 @@ class Step:
     reserves_value: bool = False
     """Whether it takes the order's value, or reserves it for a later step. Its compensation gives that back."""
 
+    @property
+    def own_agent(self) -> str:
+        """The agent of the step itself: none if it runs for each item of a list, since its items have it."""
+        return "" if self.each else self.agent
+
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow:

@@ -36,6 +36,13 @@ def parked_until(step: StepRow, now: datetime) -> datetime:
     return over if step.not_before is None else min(step.not_before, over)
 
 
+def fixed_moment(declared: Step, request: Mapping[str, Any]) -> datetime | None:
+    """Until when a step with this request is declared to wait, if that is known from the start."""
+    if isinstance(declared.waits_for, Delay) and declared.waits_for.until is not None:
+        return declared.waits_for.until(request)
+    return None
+
+
 def begin_wait(step: StepRow, declared: Step, now: datetime) -> StepRow:
     """The step as it begins the wait that it is declared with. The wait takes an attempt, which its answer names."""
     assert declared.waits_for is not None

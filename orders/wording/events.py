@@ -66,6 +66,7 @@ SENTENCES: Mapping[str, str] = {
     EventKind.EDITED: "Step {step} was edited ({fields}){reason}",
     EventKind.HURRIED: "Step {step} will be retried now",
     EventKind.PRIORITY_SET: "The priority was changed from {before} to {after}{reason}",
+    EventKind.VERSION_CHANGED: "The order was moved from version {before} of its workflow to version {after}{reason}",
     EventKind.SETTLED_DONE: "Step {step} was settled by hand as done{reason}",
     EventKind.SETTLED_NOT_DONE: "Step {step} was settled by hand as not done{reason}",
     EventKind.SETTLED_COMPENSATED: "Step {step} was settled by hand as compensated outside the system{reason}",

@@ -24,7 +24,7 @@ PURE = [
         f"orders.engine.{name}"
         for name in (
             *("errors", "branches", "contracts", "effects", "fallbacks", "intakes", "results", "waits"),
-            *("rows", "parking", "retry_rules"),
+            *("rows", "parking", "moving", "retry_rules"),
             *("runtime.age_turns", "runtime.clock", "runtime.backoff", "runtime.text"),
             *("scheduler.branching", "scheduler.progress", "scheduler.compensation", "scheduler.dispatch"),
             *("supervisor.remedies", "circuits.rules"),
@@ -71,7 +71,7 @@ ROOMS = {
     "orders.engine": ("orders.vocabulary", *ENGINE_MODELS),
     "orders.business": (
         *("orders.engine.branches", "orders.engine.contracts", "orders.engine.errors", "orders.engine.waits"),
-        "orders.engine.intakes",
+        *("orders.engine.intakes", "orders.engine.moving"),
         *("orders.engine.channels.submissions", "orders.engine.runtime.text"),
         *("orders.fields", "orders.models.order", "orders.vocabulary", "sasweb.environment"),
     ),
@@ -105,7 +105,7 @@ ROOMS = {
         *("orders.selectors", "orders.models", "orders.vocabulary", "orders.fields"),
         *(f"orders.engine.{name}" for name in ("channels", "state_store", "circuits", "alerts", "runtime")),
         *("orders.engine.branches", "orders.engine.errors", "orders.engine.rows", "orders.engine.callbacks"),
-        "orders.engine.results",
+        *("orders.engine.moving", "orders.engine.results"),
         *("orders.outbox", "orders.access", "orders.business", "orders.wording.cancelling"),
     ),
     "orders.outbox": (

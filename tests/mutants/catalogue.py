@@ -2,6 +2,7 @@
 
 from tests.mutants.branches import BRANCHES
 from tests.mutants.keys import KEYS
+from tests.mutants.moves import MOVES
 from tests.mutants.mutant import CHANNELS, ENGINE, ROW_LOCK, Mutant
 from tests.mutants.reconciliation import RECONCILIATION
 from tests.mutants.round_trips import ROUND_TRIPS
@@ -326,6 +327,7 @@ MUTANTS = (
     *SNAPSHOTS,
     *WAITS,
     *BRANCHES,
+    *MOVES,
     *WATCHDOG,
     *RECONCILIATION,
     # Operators (F33)

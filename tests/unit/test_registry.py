@@ -10,12 +10,13 @@ import pytest
 from pytest_django import Settings
 
 from orders import wiring
-from orders.business import Attribute, Environment, OrderKind, Step, Workflow, registry
+from orders.business import Attribute, Environment, Move, OrderKind, Step, Workflow, registry
 from orders.business.intake import OrderIntake, kind_of
 from orders.engine.errors import WorkflowError
 from orders.shop.workflows import FulfilOrder
 from sasweb.environment import ConfigError
 from tests.support.businesses import Bakery, Oven, business
+from tests.support.versions import HANDS, IcedCake
 
 KEYLESS = replace(Bakery.step, key_retention=0.0)
 
@@ -144,6 +145,18 @@ def test_versions_are_declared_in_the_order_in_which_they_were_made(settings: Se
     with (
         business(settings, kinds=[Backwards], agents=[Oven()]),
         pytest.raises(WorkflowError, match=r"bake: the versions must be .* the newest last, not \[2, 1\]"),
+    ):
+        registry.check()
+
+
+def test_a_move_that_no_order_could_make_stops_the_start(settings: Settings) -> None:
+    class Wrong(IcedCake):
+        moves = (Move(from_version=1, to_version=2),)
+
+    message = "move from version 1 to 2 must say what becomes of taste, sign, candle: a new name, or None$"
+    with (
+        business(settings, kinds=[Wrong], agents=HANDS),
+        pytest.raises(WorkflowError, match=f"^ice-cake: the {message}"),
     ):
         registry.check()
 
