@@ -73,7 +73,7 @@ class Reader:
 
     def do(self, command: str) -> None:
         """Executes a command as the guide has it, and checks what it prints."""
-        beginnings = [known for known in (*STARTS, *PRINTS) if normal(command).startswith(known)]
+        beginnings = [text for text in (*STARTS, *PRINTS) if normal(command).startswith(text)]
         assert len(beginnings) == 1, f"this test does not know what this prints: {command}"
         self.used += beginnings
         for shown, own in self._own.items():
