@@ -84,6 +84,12 @@ def environment(config: Config, *, database_url: str) -> dict[str, str]:
     return {**for_a_demo, **os.environ, **decided}
 
 
+def settings_of(env: Mapping[str, str]) -> dict[str, str]:
+    """The settings of the project in an environment, except the folder that they belong to."""
+    names = [field.upper() for field in Config.__dataclass_fields__ if field != "var_dir"]
+    return {name: env[name] for name in names if name in env}
+
+
 def task(name: str, *arguments: str, env: Mapping[str, str]) -> Spec:
     """The management command `name`, run once."""
     return Spec(name=name, argv=[sys.executable, "manage.py", name, *arguments], env=env, cwd=PROJECT_DIR)

@@ -82,8 +82,8 @@ def test_an_order_goes_through_the_real_roles(
     written: str, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     """The stand-in is started and the order placed with the very lines that the command has printed."""
-    assert f"export BUSINESSES={environment['BUSINESSES']}\n" in written
-    stand_in = re.search(rf"\.venv/bin/python (-m {NAME}\.standin) ", written)
+    assert f"  BUSINESSES={environment['BUSINESSES']} bin/up\n" in written
+    stand_in = re.search(rf"\.venv/bin/python (-m {NAME}\.standin)\n", written)
     order = re.search(r"\.venv/bin/python (manage\.py start_order .*)\n", written)
     assert stand_in and order
     system = System(tmp_path, forks=False, **environment)
