@@ -13,7 +13,7 @@ from tests.architecture.source import ROOT
 from tests.mutants.catalogue import BY_NAME, MUTANTS
 from tests.mutants.mutant import Mutant
 
-LEFT_BEHIND = shutil.ignore_patterns(".git", ".venv", "var", "__pycache__", ".*_cache", "node_modules")
+LEFT_BEHIND = shutil.ignore_patterns(".git", ".venv*", "var", "__pycache__", ".*_cache", "node_modules")
 LIMIT = 600.0
 """Seconds after which a test counts as failed: without its guard it may go on for ever."""
 
