@@ -17,6 +17,7 @@ from orders.business import (
     Json,
     OrderKind,
     Profile,
+    ResultField,
     Step,
     Workflow,
 )
@@ -24,6 +25,8 @@ from orders.business.reading import read_text
 
 LONGEST = 40
 """Characters of a code, a method or a batch."""
+REFERENCE = ResultField(name="reference", label="Reference of the booking")
+"""What the report names."""
 PROMISE = timedelta(days=2)
 """How soon after its registration a sample's report is promised."""
 
@@ -86,6 +89,7 @@ def steps(complete_by: float) -> tuple[Step, ...]:
             data=booking(name.removeprefix("book-")),
             complete_by=complete_by,
             editable=("method",),
+            result=(REFERENCE,),
         )
         for name in names
     ]

@@ -77,6 +77,7 @@ ROOMS = {
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
     "orders.testing": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime", "orders.models"),
+        "orders.engine.results",
         *(
             "orders.business.registry",
             "orders.services.answers",

@@ -6,6 +6,7 @@ from aiohttp import web
 
 from examples.lab.agents import Instruments, LabService, Reports
 from examples.lab.standin import Laboratory
+from examples.lab.workflows import REFERENCE
 from orders.testing import AgentContract
 
 TOKEN = "a-token-of-the-laboratory"
@@ -30,6 +31,7 @@ class LabContract(AgentContract):
 class TestInstruments(LabContract):
     service_class = Instruments
     operation, step = "book", "book-microscope"
+    result_fields = (REFERENCE,)
     data = {"instrument": "microscope", "sample": "S-1", "method": "staining"}
 
 
