@@ -24,6 +24,7 @@ from orders.business import (
     Json,
     OrderKind,
     Profile,
+    ResultField,
     Step,
     Workflow,
 )
@@ -31,6 +32,8 @@ from orders.business.reading import read_text
 
 LONGEST = 40
 """Characters of a code, a method or a batch."""
+REFERENCE = ResultField(name="reference", label="Reference of the booking")
+"""What the report names."""
 PROMISE = timedelta(days=2)
 """How soon after its registration a sample's report is promised."""
 REVIEW_WITHIN = 86_400.0
@@ -110,6 +113,7 @@ def steps(complete_by: float) -> tuple[Step, ...]:
             needs=(f"book-{instrument}",),
             complete_by=complete_by,
             editable=("method",),
+            result=(REFERENCE,),
         )
         for name, instrument in INSTRUMENTS.items()
     ]

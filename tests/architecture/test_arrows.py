@@ -78,7 +78,7 @@ ROOMS = {
     "orders.agents": ("orders.engine.contracts", "orders.engine.errors"),
     "orders.testing": (
         *("orders.engine.contracts", "orders.engine.errors", "orders.engine.runtime", "orders.models"),
-        *("orders.engine.callbacks", "orders.engine.rows"),
+        *("orders.engine.callbacks", "orders.engine.results", "orders.engine.rows"),
         *(
             "orders.business.registry",
             "orders.services.answers",

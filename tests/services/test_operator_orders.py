@@ -224,7 +224,7 @@ def test_one_of_several_simultaneous_operators_acts_and_the_others_change_nothin
         actor = Actor(name=f"olga{n}")
         acts: dict[str, Callable[[], Result]] = {
             "skip": lambda: skip(actor=actor, **options),
-            "settle": lambda: settle_done(result={"shipment": "s"}, actor=actor, **options),
+            "settle": lambda: settle_done(result={"tracking": "t"}, actor=actor, **options),
             "edit": lambda: edit(order),
             "resubmit": lambda: resubmit(order_id=order.pk, actor=actor),
             "priority": lambda: set_priority(order_id=order.pk, priority=9, actor=actor),

@@ -11,11 +11,13 @@ from orders.models import Event, OrderProcess
 from tests.support.businesses import Oven, business
 from tests.support.factories import make_purchase, step_of
 from tests.support.weighed_cakes import WHOLE, WeighedCakes, cake, doubtful_cake
+from tests.web import console_orders as orders_of_the_shop
 from tests.web.conftest import Desk
 from tests.web.console_orders import HOSTILE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.pattern("O2", "F14")]
 
+UNKNOWN = {"state": "failed", "outcome": "unknown", "attempt": 1}
 FILLED = {
     "result.tin": "T7",
     "result.grams": "900",
@@ -160,6 +162,17 @@ def test_an_answer_that_is_no_object_proposes_nothing(
     note(order, "inquired", {"finding": "done", "result": result})
     values = proposed(admin.get(at(order)))
     assert (values["how"], values["result.tin"]) == ("done", None)
+
+
+@pytest.mark.parametrize("wrong", ["[1]", "{", '{"weight": NaN}', "[" * 9_000])
+def test_a_step_that_declares_nothing_takes_its_result_as_json(admin: Client, wrong: str) -> None:
+    order = orders_of_the_shop.an_order({"reserve-stock": UNKNOWN}, process_state="error")
+    place = f"/console/orders/{order.pk}/steps/reserve-stock/settle/"
+    assert "Response, as JSON, if it was done" in admin.get(place).content.decode()
+    refused = admin.post(place, {"how": "done", "result": wrong, "reason": "seen"})
+    assert refused.status_code == 422 and "Enter a JSON object" in refused.content.decode()
+    admin.post(place, {"how": "done", "result": '{"reservation": "r-1"}', "reason": "seen"})
+    assert step_of(order, "reserve-stock").result == {"reservation": "r-1"}
 
 
 @pytest.mark.pattern("C10")

@@ -6,6 +6,7 @@ from aiohttp import web
 
 from examples.lab.agents import ANALYSED_WITHIN, Analyses, Instruments, LabService, Reports
 from examples.lab.standin import Laboratory
+from examples.lab.workflows import REFERENCE
 from orders.agents import Pending
 from orders.testing import AgentContract
 
@@ -31,6 +32,7 @@ class LabContract(AgentContract):
 class TestInstruments(LabContract):
     service_class = Instruments
     operation, step = "book", "book-microscope"
+    result_fields = (REFERENCE,)
     data = {"instrument": "microscope", "sample": "S-1"}
 
 
