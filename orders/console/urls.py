@@ -22,7 +22,7 @@ app_name = "console"
 
 AGENT = "agents/<slug:agent>"
 ORDER = "orders/<uuid:order_id>"
-STEP = f"{ORDER}/steps/<slug:step>"
+STEP = f"{ORDER}/steps/<str:step>"
 GROUP = "alerts/<int:group_id>"
 
 urlpatterns = [
