@@ -15,12 +15,12 @@ from orders.business import registry
 from orders.engine.contracts import Agent, Json
 from orders.engine.runtime.statements import prepare_statements
 from orders.models import AgentInstance, AgentReply, AgentRequest, Event, OrderProcess, SetAside, StepState
-from orders.services.answers import answer_event, decide
+from orders.services.answers import answer_wait
 from orders.services.order_changes import compensate_order
 from orders.testing.elapsing import skip_to_next_moment
 from orders.testing.ending import EndedOrder, EndedStep
 from orders.testing.failing import Faults, failing
-from orders.vocabulary import ProcessState, StepStatus, WaitKind
+from orders.vocabulary import ProcessState, StepStatus
 
 BOUND = 60.0
 """Seconds of real time after which an order that makes no progress fails the test."""
@@ -130,13 +130,7 @@ def _answer(order_id: UUID, answers: Mapping[str, Json]) -> bool:
     awaiting = StepState.objects.filter(process_id=order_id, state=StepStatus.AWAITING, name__in=answers)
     steps = list(awaiting.exclude(complete_by=None).values_list("name", "awaits"))
     for name, awaits in steps:
-        answer = answers[name]
-        if (awaits or {}).get("kind") == WaitKind.DECISION:
-            decide(
-                order_id=order_id, step=name, choice=answer["choice"], by="test", note=answer.get("note", "")
-            )
-        else:
-            answer_event(order_id=order_id, step=name, result=answer, by="test")
+        answer_wait(order_id=order_id, step=name, awaits=awaits, result=answers[name], by="test")
     return bool(steps)
 
 
