@@ -243,6 +243,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "orders.api.schema.name_workflows",
         "orders.api.schema.add_problems",
     ],
     "ENUM_NAME_OVERRIDES": {

@@ -33,6 +33,7 @@ from orders.business.reading import read_text
 LONGEST = 40
 """Characters of a code, a method or a batch."""
 REFERENCE = ResultField(name="reference", label="Reference of the booking")
+FINDING = ResultField(name="finding", label="Finding")
 """What the report names."""
 PROMISE = timedelta(days=2)
 """How soon after its registration a sample's report is promised."""
@@ -100,6 +101,7 @@ def steps(complete_by: float) -> tuple[Step, ...]:
             operation="book",
             data=partial(booking, instrument),
             complete_by=complete_by,
+            result=(REFERENCE,),
         )
         for instrument in INSTRUMENTS.values()
     ]
@@ -113,7 +115,7 @@ def steps(complete_by: float) -> tuple[Step, ...]:
             needs=(f"book-{instrument}",),
             complete_by=complete_by,
             editable=("method",),
-            result=(REFERENCE,),
+            result=(FINDING,),
         )
         for name, instrument in INSTRUMENTS.items()
     ]

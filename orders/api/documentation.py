@@ -9,7 +9,7 @@ from orders.api import representations
 from orders.api.answers import AnswerIn
 from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
-from orders.api.requests import order_schema
+from orders.api.requests import ORDER_SCHEMA
 
 NEW_ORDER = {
     "lines": [{"sku": "tidal-lines", "quantity": 2}],
@@ -92,7 +92,7 @@ PLACE_ORDER: dict[str, Any] = {
             response=True,
         ),
     ],
-    "request": order_schema(),
+    "request": ORDER_SCHEMA,
     "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
     "examples": [
         OpenApiExample("Two copies of a poster", NEW_ORDER, request_only=True),

@@ -18,13 +18,6 @@ LEFT_TO_SUPERVISOR = timedelta(hours=1)
 practice no scheduler ever claims an order only to park it again."""
 
 
-def is_backward(step: StepRow) -> bool:
-    """Whether what is under way or awaited for the step is its compensation."""
-    if step.state == StepStatus.AWAITING:
-        return step.compensation_sent_at is not None
-    return step.state == StepStatus.COMPENSATING
-
-
 def is_due(step: StepRow, now: datetime) -> bool:
     """Whether a scheduler is to turn to an awaiting step now: its delay is over, or its agent is to ask again."""
     return step.not_before is not None and step.not_before <= now

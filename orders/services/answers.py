@@ -99,6 +99,20 @@ def answer_event(*, order_id: UUID, step: str, result: Mapping[str, Any], by: st
         _post(awaiting, ReplyOutcome.DONE, text, by)
 
 
+def answer_wait(
+    *, order_id: UUID, step: str, awaits: Mapping[str, Any] | None, result: Mapping[str, Any], by: str
+) -> None:
+    """Takes what the step waits for, as its row says: a decision, or what came with an outside event.
+
+    A decision is `{"choice": …}`, with a `note` if there is one. Raises `NoSuchOrderError` and `AnswerError`.
+    """
+    if (awaits or {}).get("kind") != WaitKind.DECISION:
+        answer_event(order_id=order_id, step=step, result=result, by=by)
+        return
+    choice, note = str(result.get("choice", "")), str(result.get("note", ""))
+    decide(order_id=order_id, step=step, choice=choice, note=note, by=by)
+
+
 def answer_callback(
     *, token: str, result: Mapping[str, Any] | None = None, error: tuple[str, str] | None = None
 ) -> None:
@@ -148,7 +162,7 @@ def _called(row: ProcessRow, steps: list[StepRow], key: str, name: str, *, compe
     if target is None:
         raise NothingWaitsError(f"The order has no step {name!r}.")
     present = target.compensation_key() if compensates else target.key()
-    if present != key or compensates != _is_backward(target):
+    if present != key or compensates != target.is_backward:
         raise TooLateError(f"This call of {name} is not expected to be answered any more.")
     if not compensates and row.goal == Goal.COMPENSATE and target.state == StepStatus.AWAITING:
         raise TooLateError("The order is being cancelled, so nothing is waited for any more.")
@@ -160,13 +174,6 @@ def _called(row: ProcessRow, steps: list[StepRow], key: str, name: str, *, compe
         raise AlreadyAnsweredError(f"Step {name} has been answered already.")
     _check_time(target)
     return target
-
-
-def _is_backward(step: StepRow) -> bool:
-    """Whether what is under way or awaited for the step, or was last, is its compensation."""
-    if step.state == StepStatus.AWAITING:
-        return step.compensation_sent_at is not None
-    return step.state in (StepStatus.COMPENSATING, StepStatus.COMPENSATED)
 
 
 def _check_result(row: ProcessRow, step: str, result: Mapping[str, Any]) -> None:

@@ -17,12 +17,12 @@ from orders.engine.contracts import Agent, Json
 from orders.engine.rows import effect_key
 from orders.engine.runtime.statements import prepare_statements
 from orders.models import AgentInstance, AgentReply, AgentRequest, Event, OrderProcess, SetAside, StepState
-from orders.services.answers import answer_callback, answer_event, decide
+from orders.services.answers import answer_callback, answer_wait
 from orders.services.order_changes import compensate_order
 from orders.testing.elapsing import skip_to_next_moment
 from orders.testing.ending import EndedOrder, EndedStep
 from orders.testing.failing import Faults, failing
-from orders.vocabulary import ProcessState, StepStatus, WaitKind
+from orders.vocabulary import ProcessState, StepStatus
 
 BOUND = 60.0
 """Seconds of real time after which an order that makes no progress fails the test."""
@@ -132,15 +132,11 @@ def _answer(order_id: UUID, answers: Mapping[str, Json]) -> bool:
     awaiting = StepState.objects.filter(process_id=order_id, state=StepStatus.AWAITING, name__in=answers)
     steps = list(awaiting.exclude(complete_by=None).values_list("name", "awaits", "generation"))
     for name, awaits, generation in steps:
-        answer, kind = answers[name], (awaits or {}).get("kind")
-        if kind == WaitKind.DECISION:
-            decide(
-                order_id=order_id, step=name, choice=answer["choice"], by="test", note=answer.get("note", "")
-            )
-        elif kind == WaitKind.ANSWER:
-            answer_callback(token=issue_token(effect_key(order_id, name, generation)), result=answer)
+        if (awaits or {}).get("kind") == WaitKind.ANSWER:
+            token = issue_token(effect_key(order_id, name, generation))
+            answer_callback(token=token, result=answers[name])
         else:
-            answer_event(order_id=order_id, step=name, result=answer, by="test")
+            answer_wait(order_id=order_id, step=name, awaits=awaits, result=answers[name], by="test")
     return bool(steps)
 
 

@@ -147,7 +147,7 @@ class OrderPass(BranchedOrder):
     def _end_waits(self) -> None:
         """Ends what steps wait for on the way forward, since the order is being compensated."""
         for step in list(self.steps.values()):
-            if step.state == StepStatus.AWAITING and not parking.is_backward(step):
+            if step.state == StepStatus.AWAITING and not step.is_backward:
                 self.steps[step.name] = parking.end_wait(step)
                 self._note(EventKind.WAIT_ENDED, step, ruling="settle")
 

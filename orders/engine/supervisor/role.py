@@ -245,7 +245,7 @@ class Supervisor:
         )
         finding.row = finding.row._replace(failure_count=finding.row.failure_count + counted)
         finding.writes.append(StepWrite(after, step.attempt))
-        compensating = parking.is_backward(step)
+        compensating = step.is_backward
         kind = EventKind.COMPENSATION_TIMED_OUT if compensating else EventKind.STEP_TIMED_OUT
         failures = after.compensation_failure_count if compensating else after.failure_count
         detail = {"ruling": ruling.name.lower(), "failures": failures, "until": after.not_before}
