@@ -25,9 +25,9 @@ def test_long_polls_are_counted_by_account(prefer: str, ada: APIClient, only: Li
     only(waits__account=1)
     order = ada.post("/api/v1/orders", order_body()).json()
     url = f"/api/v1/orders/{order['id']}"
-    known = {"Prefer": prefer, "If-None-Match": '"another"'}
-    assert ada.get(url, headers=known).status_code == 200
-    assert_problem(ada.get(url, headers=known), "rate_limited")
+    headers = {"Prefer": prefer, "If-None-Match": '"another"'}
+    assert ada.get(url, headers=headers).status_code == 200
+    assert_problem(ada.get(url, headers=headers), "rate_limited")
     assert ada.get(url).status_code == 200
     assert ada.get(url, headers={"Prefer": "wait=0"}).status_code == 200, "this does not wait"
 
