@@ -22,7 +22,7 @@ from orders.services.order_changes import compensate_order
 from orders.testing.elapsing import skip_to_next_moment
 from orders.testing.ending import EndedOrder, EndedStep
 from orders.testing.failing import Faults, failing
-from orders.vocabulary import ProcessState, StepStatus
+from orders.vocabulary import ProcessState, StepStatus, WaitKind
 
 BOUND = 60.0
 """Seconds of real time after which an order that makes no progress fails the test."""

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from orders.access import limited_requests, limits
 from orders.access.limits import LimitedError, has_room, take
-from orders.models import Bucket, OutgoingMessage
+from orders.models import AuditEntry, Bucket, OutgoingMessage
 from orders.outbox.queue import deliver_due
 from orders.retention import delete_old_records
 from sasweb.limits import DEFAULTS
@@ -256,6 +256,25 @@ def test_every_limit_of_a_page_exists_and_every_page_that_is_named(only: Limits)
             reverse(page, args=arguments.get(page))
         except NoReverseMatch:
             pytest.fail(f"no page {page}")
+
+
+# The audit log, which keeps everything for ever.
+
+
+def test_nobody_fills_the_audit_log_with_acts_that_are_refused(
+    bob: APIClient, only: Limits, caplog: pytest.LogCaptureFixture
+) -> None:
+    only(refusals__account=3)
+    browser = signed_in(person("customer", "ada"))
+    for _ in range(5):
+        assert browser.post("/console/agents/mail/pause/", {"reason": "x"}).status_code == 403
+        assert bob.post("/api/v1/agents/mail/pause", {"reason": "x"}).status_code == 403
+    recorded = AuditEntry.objects.order_by("actor").values_list("actor", "allowed")
+    assert list(recorded) == [("ada", False)] * 3 + [("bob", False)] * 3
+    assert len([line for line in caplog.messages if "not recorded" in line]) == 4
+    pass_time(3_600)
+    bob.post("/api/v1/agents/mail/pause", {"reason": "x"})
+    assert AuditEntry.objects.filter(actor="bob").count() == 4
 
 
 # Emails to people who did not ask for them.
