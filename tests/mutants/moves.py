@@ -39,7 +39,7 @@ MOVES = (
         path=f"{ENGINE}/state_store/moves.py",
         old='"FOR NO KEY UPDATE SKIP LOCKED"',
         new='""',
-        test="tests/services/test_moving.py::test_an_order_that_a_scheduler_has_claimed_is_left_for_another_time",
+        test="tests/services/test_moving_races.py::test_an_order_that_a_scheduler_has_claimed_is_left_for_another_time",
     ),
     Mutant(
         name="moved-from-another-definition",
