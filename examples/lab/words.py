@@ -7,6 +7,8 @@ WORDS = CustomerWords(
     placed="We have your sample",
     stages=(
         StageWords(title="Instruments booked", steps=("book-spectrometer", "book-microscope")),
+        StageWords(title="Sample analysed", steps=("spectrometry", "microscopy")),
+        StageWords(title="Findings reviewed", steps=("review",)),
         StageWords(title="Report published", steps=("report",)),
     ),
     situations={
@@ -18,5 +20,6 @@ WORDS = CustomerWords(
         Situation.STOPPED: SituationWords(headline="We’re looking into a problem with your analysis."),
         Situation.CANCELLED: SituationWords(headline="Your analysis was cancelled."),
     },
+    waits={"review": "One of our scientists is reviewing what was found. There’s nothing you need to do."},
     cancelled="Bookings cancelled and report withdrawn",
 )

@@ -135,5 +135,5 @@ in any state, even `processed`. `docs/state-machines.md` lists every transition 
     runtime/                     what every role runs in: loop, orderly stop, isolation, SQL, listener, time
 
 A role imports no other role, and the modules of pure decisions import neither Django nor a database:
-`tests/architecture/test_arrows.py` enforces both.
+`tests/architecture/test_engine_arrows.py` enforces both.
 """

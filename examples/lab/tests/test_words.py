@@ -37,13 +37,15 @@ def test_a_sample_that_has_just_come_shows_the_stages_to_come() -> None:
     assert stages(page) == {
         "We have your sample": "done",
         "Instruments booked": "later",
+        "Sample analysed": "later",
+        "Findings reviewed": "later",
         "Report published": "later",
     }
 
 
 def test_a_finished_analysis_says_that_its_report_is_ready() -> None:
     order_id = a_sample()
-    run_to_end(order_id)
+    run_to_end(order_id, answers={"review": {"choice": "accept"}})
     page = seen(order_id)
     assert (page.word, page.headline) == ("Report ready", "Your report is ready.")
     assert page.sentences == ["It has the results of both instruments."]
