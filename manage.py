@@ -9,7 +9,8 @@ from sasweb.launcher import shared_settings
 
 
 def main() -> None:
-    shared_settings.adopt(os.environ, default_folder=Path(__file__).resolve().parent / "var")
+    if sys.argv[1:2] != ["up"]:  # a launcher that follows another has its own settings
+        shared_settings.adopt(os.environ, default_folder=Path(__file__).resolve().parent / "var")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sasweb.settings")
     from django.core.management import execute_from_command_line
 

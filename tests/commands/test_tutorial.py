@@ -3,12 +3,14 @@
 The copy has the database of the test and ports of its own; apart from that it is what a clone has.
 """
 
+import contextlib
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from tests.support.wait import until
 
 GUIDE = (ROOT / "docs" / "your-business.md").read_text()
 BLOCK = re.compile(r"^```(sh|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BOUND = 300.0
+"""Seconds that a command may take."""
 STARTS = {"-m bakery.standin": "Running on http", "bin/up": "sasweb is ready"}
 """How the commands begin that go on until they are ended, and what they print when they are ready."""
 PRINTS = {
@@ -69,6 +73,7 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
 
     def do(self, command: str) -> None:
@@ -91,12 +96,21 @@ class Reader:
         self._shell.stdin.write(f"{command}\necho; echo ended with $?\n")
         self._shell.stdin.flush()
         output = ""
-        for line in self._shell.stdout:
-            if line.startswith("ended with "):
-                assert line == "ended with 0\n", f"{command}\n{output}"
-                return output
-            output += line
-        raise AssertionError(f"the shell has ended: {output}")
+        timer = threading.Timer(BOUND, self._kill_shell)
+        timer.start()
+        try:
+            for line in self._shell.stdout:
+                if line.startswith("ended with "):
+                    assert line == "ended with 0\n", f"{command}\n{output}"
+                    return output
+                output += line
+        finally:
+            timer.cancel()
+        raise AssertionError(f"{command} has ended the shell, or did not end within {BOUND:.0f} s:\n{output}")
+
+    def _kill_shell(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._shell.pid, signal.SIGKILL)
 
     def _start(self, name: str, command: str) -> None:
         if name in self._running:
@@ -116,13 +130,16 @@ class Reader:
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        try:
+            process.wait(60)
+        finally:
+            process.kill()
 
     def leave(self) -> None:
         """Ends everything that runs."""
         for process in self._running.values():
             self._end(process)
-        self._shell.kill()
+        self._kill_shell()
         self._shell.communicate()
 
 
