@@ -13,13 +13,11 @@ from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.request import Request
 
 from orders.api.fields import OneLine, Strict, Token, Whole
-from orders.api.paging import LONGEST_WAIT
 from orders.api.problems import invalid
 from orders.api.schema import WORKFLOW
 from orders.business import BadOrderError, OrderKind, registry
 from orders.business.placing import NewOrder
 from orders.business.submissions import DEFAULT_PRIORITY, LONGEST_SUBJECT, RESERVED, data_of
-from orders.fields.numbers import read_whole_number
 from orders.selectors.response_queues import queue_of
 
 QUEUE_NAME = r"[A-Za-z0-9._-]{1,64}"
@@ -173,16 +171,6 @@ def read_idempotency_key(request: Request) -> str | None:
     if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
         raise invalid("This must be 1 to 255 printable ASCII characters.", header="Idempotency-Key")
     return key
-
-
-def read_wait(request: Request) -> int:
-    """The seconds in `Prefer: wait=N`, or 0 without it. Ignores a preference that cannot be read (RFC 7240)."""
-    for preference in re.split("[,;]", request.headers.get("Prefer", "")):
-        name, _, value = preference.partition("=")
-        seconds = read_whole_number(value.strip().strip('"'))
-        if name.strip().lower() == "wait" and seconds is not None:
-            return min(seconds, LONGEST_WAIT)
-    return 0
 
 
 def read_known_versions(request: Request) -> set[str] | None:

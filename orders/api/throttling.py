@@ -8,7 +8,7 @@ from rest_framework.throttling import BaseThrottle
 
 from orders.access.addresses import read_ip_address
 from orders.access.limits import LimitedError, Subject, take
-from orders.api.requests import read_wait
+from orders.api.preferences import read_wait
 
 
 class LimitThrottle(BaseThrottle):

@@ -19,6 +19,7 @@ from orders.api.paging import (
     read_query,
     render_page,
 )
+from orders.api.preferences import read_wait
 from orders.api.problems import ProblemError, invalid
 from orders.api.waiting import ROOM
 from orders.business import BadOrderError
@@ -76,7 +77,7 @@ class OrderDetail(APIView):
     def get(self, request: Request, order_id: UUID) -> Response:
         order = _order(request, order_id)
         known_versions = requests.read_known_versions(request)
-        wait = requests.read_wait(request)
+        wait = read_wait(request)
         has_waited = False
         if wait and _is_known(order, known_versions, default={order.version}):
             seen_version = order.version

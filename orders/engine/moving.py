@@ -20,8 +20,9 @@ FINISHED = (StepStatus.COMPLETED.value, StepStatus.SKIPPED.value)
 UNDER_WAY = (StepStatus.RUNNING.value, StepStatus.COMPENSATING.value)
 HAS_BEGUN = (Outcome.DONE.value, Outcome.UNKNOWN.value)
 """The outcomes of a step whose effect has happened, or may have. After any other, it is known that it has not."""
-MAY_DIFFER = ("after", "needs", "remedy")
-"""What of a step's definition a newer version may change although the step has begun: what comes before and after."""
+MAY_DIFFER = ("after", "needs", "remedy", "when")
+"""What of a step's definition a newer version may change although the step has begun: what comes before and after, and
+whether it would have begun."""
 LONGEST_ERROR = 80
 """Characters shown of an error that a business's own code has raised."""
 
