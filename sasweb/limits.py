@@ -27,6 +27,7 @@ DEFAULTS: Limits = {
     for name, most, seconds in (
         ("orders.account", 600, MINUTE),
         ("orders.token", 300, MINUTE),
+        ("cart.address", 300, 10 * MINUTE),
         ("checkout.session", 10, 10 * MINUTE),
         ("checkout.address", 60, 10 * MINUTE),
         ("checkout.recipient", 20, HOUR),

@@ -34,6 +34,7 @@ POSTED: Mapping[str, tuple[str, ...]] = {
     "account:finish": SIGN_IN,
     "account:sign-up": ("sign_up.address", *EMAILS),
     "account:forgotten": EMAILS,
+    "shop:cart-add": ("cart.address",),
     "shop:find-order": EMAILS,
     "order:guest-renew": ("emails.address",),
 }

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
@@ -190,6 +191,19 @@ def test_what_anybody_may_post_is_counted_by_address(
     assert_refused(client.post(url, body))
     assert Client(**ELSEWHERE).post(url, body).status_code in (200, 302)
     assert client.get(url).status_code == 200, "looking is free"
+
+
+@pytest.mark.django_db
+def test_carts_are_counted_by_address_since_each_visitor_without_a_cookie_gets_a_session(
+    catalogue: None, only: Limits
+) -> None:
+    only(cart__address=2)
+    form = {"sku": "tidal-lines", "quantity": 1}
+    for _ in range(2):
+        assert Client().post("/cart/add/", form).status_code == 302
+    assert_refused(Client().post("/cart/add/", form))
+    assert Session.objects.count() == 2
+    assert Client(**ELSEWHERE).post("/cart/add/", form).status_code == 302
 
 
 @pytest.mark.django_db
