@@ -10,6 +10,7 @@ from orders.api.answers import AnswerIn
 from orders.api.paging import LONGEST_WAIT, EventQuery, MessageQuery, OrderQuery
 from orders.api.problems import OPERATION_PROBLEMS
 from orders.api.requests import ORDER_SCHEMA
+from orders.business import registry
 
 NEW_ORDER = {
     "lines": [{"sku": "tidal-lines", "quantity": 2}],
@@ -61,6 +62,17 @@ def _header(name: str, description: str, *, response: bool = False) -> OpenApiPa
     )
 
 
+def _examples() -> list[OpenApiExample]:
+    """An order and its answer, where clients may place such an order."""
+    kind = registry.find_kind(str(PENDING_ORDER["workflow"]))
+    if kind is None or not kind.is_open_to_clients:
+        return []
+    return [
+        OpenApiExample("Two copies of a poster", NEW_ORDER, request_only=True),
+        OpenApiExample("Accepted", PENDING_ORDER, response_only=True, status_codes=["202"]),
+    ]
+
+
 ETAG = _header("ETag", "The version of the order.", response=True)
 
 LIST_ORDERS: dict[str, Any] = {
@@ -94,10 +106,7 @@ PLACE_ORDER: dict[str, Any] = {
     ],
     "request": ORDER_SCHEMA,
     "responses": {202: OpenApiResponse(representations.OrderOut, description="The order has been accepted.")},
-    "examples": [
-        OpenApiExample("Two copies of a poster", NEW_ORDER, request_only=True),
-        OpenApiExample("Accepted", PENDING_ORDER, response_only=True, status_codes=["202"]),
-    ],
+    "examples": _examples(),
     "extensions": {
         OPERATION_PROBLEMS: [
             "validation_failed",

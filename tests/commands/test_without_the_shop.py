@@ -16,6 +16,7 @@ django.setup()
 from django.test import Client
 paths = ["/", "/console/", "/console/sign-in/", "/nothing/", "/admin/login/", "/api/v1/products", "/healthz"]
 answers = [Client().get(path) for path in paths]
+print("fulfil-order" in Client().get("/api/schema/").content.decode())
 print(json.dumps({path: [a.status_code, a.headers.get("Location", "")] for path, a in zip(paths, answers)}))
 """
 
@@ -40,6 +41,7 @@ def test_operators_sign_in_where_there_is_no_shop(tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-2] == "False"  # the document of the API names no workflow of the shop
     assert json.loads(ran.stdout.splitlines()[-1]) == {
         "/": [302, "/console/"],
         "/console/": [302, "/console/sign-in/?next=/console/"],
