@@ -92,4 +92,4 @@ def _take(buckets: dict[str, Limit]) -> Sequence[float]:
 
 def _key(subject: Subject) -> str:
     name, identity = subject
-    return f"{name}:{salted_hmac('orders.access.limits', identity).hexdigest()[:LONGEST_KEPT]}"
+    return f"{name}:{salted_hmac('orders.access.limits', identity, algorithm='sha256').hexdigest()[:LONGEST_KEPT]}"
