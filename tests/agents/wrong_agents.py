@@ -164,7 +164,8 @@ class TestReturnsWhatItReads(Reserving):
 
 class ForgetsAField(Warehouse):
     async def perform(self, request: Request) -> Json:
-        return {name: value for name, value in (await super().perform(request)).items() if name == "id"}
+        await super().perform(request)
+        return {"ok": True}
 
 
 class TestForgetsAField(Reserving):
