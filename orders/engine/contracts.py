@@ -77,10 +77,11 @@ class Step:
     needs: tuple[str, ...] = ()
     """The earlier steps whose results travel with the request. That of a step that was skipped is None."""
     when: When | None = None
-    """Whether the step runs, asked once when its turn comes; otherwise it is skipped. Pure."""
+    """Whether the step runs, asked when its turn comes; otherwise it is skipped. Pure. If it raises an error, the step
+    fails, and waits for an operator."""
     each: Each | None = None
     """What the step runs for, asked once when its turn comes: once for each item, all at the same time. In place of
-    `data`. Its result is the list of the items' results. Pure."""
+    `data`. Its result is the list of the items' results. Pure, and fails like `when`."""
     complete_by: float = 30.0
     """How long one attempt may take."""
     settle: float = 5.0
@@ -210,7 +211,8 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
     if step.name in earlier:
         return f"step {step.name!r} is declared twice"
     if not _STEP_NAME.fullmatch(step.name):
-        return f"step {step.name!r} needs a name of at most {LONGEST_STEP_NAME} characters without colon or comma"
+        most = f"at most {LONGEST_STEP_NAME} characters without a colon, a comma or a slash"
+        return f"step {step.name!r} needs a name of {most}"
     known = set(step.after).union(*(earlier[other] for other in step.after))
     if missing := set(step.needs) - known:
         return f"step {step.name!r} needs {sorted(missing)}, which it does not come after"
@@ -226,7 +228,7 @@ def _fault_of(step: Step, earlier: Mapping[str, set[str]]) -> str:
 
 
 LONGEST_STEP_NAME = 50
-_STEP_NAME = re.compile(rf"[^:,]{{1,{LONGEST_STEP_NAME}}}")
+_STEP_NAME = re.compile(rf"[^:,/]{{1,{LONGEST_STEP_NAME}}}")
 WorkflowKey: TypeAlias = tuple[str, int]
 Workflows: TypeAlias = Mapping[WorkflowKey, Workflow]
 
